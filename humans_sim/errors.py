@@ -1,0 +1,53 @@
+"""Typed errors: what was wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class HumansError(Exception):
+    """Parent of every error that humans_sim raises on purpose."""
+
+
+class ParameterError(HumansError, ValueError):
+    """A parameter of a model or a function is out of its range."""
+
+
+class UnknownModelError(HumansError, LookupError):
+    """No model has that name, and no URDF lies at that path."""
+
+
+class ConfigurationError(HumansError, ValueError):
+    """A configuration, velocity or coordinate vector cannot be used."""
+
+
+class ModelFileError(HumansError, ValueError):
+    """A model file (YAML or URDF) is malformed.
+
+    Attributes:
+        path: the file, or None where the text came from memory.
+        line: line of the fault, counted from 1, or None where unknown.
+        key: the key or element at fault, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        path: str | Path | None = None,
+        line: int | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Compose the message as ``path:line: key: message``."""
+        self.path = None if path is None else Path(path)
+        self.line = line
+        self.key = key
+        where = "" if path is None else f"{path}:"
+        if line is not None:
+            where += f"{line}:" if where else f"line {line}:"
+        if key:
+            where += f" {key}:" if where else f"{key}:"
+        super().__init__(f"{where} {message}".strip())
+
+
+class MissingDependencyError(HumansError, ImportError):
+    """An optional part of the software is not installed on this machine."""

@@ -1,0 +1,6 @@
+"""What is simulated: Human36, Bip, KHR-1, any two-legged URDF."""
+
+from humans_sim.models.catalogue import NAMES, load_model
+from humans_sim.models.model import Model
+
+__all__ = ["NAMES", "Model", "load_model"]

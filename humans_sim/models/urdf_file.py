@@ -1,0 +1,297 @@
+"""Any two-legged URDF as a model, with a YAML file beside it for what URDF lacks.
+
+``robot.urdf`` is read with ``robot.yaml`` where that exists (``docs/models.md``):
+tags, contact points, soles, frames, limits, the HuMAnS layout and drive rotors.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import yaml
+
+from humans_sim.errors import ModelFileError
+from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
+from humans_sim.models.model import Model, ModelParts
+from humans_sim.models.yaml_file import YamlValue, parse_yaml, read_yaml
+
+_SECTIONS = (
+    "tags",
+    "contacts",
+    "soles",
+    "frames",
+    "limits",
+    "humans",
+    "rotors",
+    "title",
+)
+
+
+def load_urdf(path: Path, rotors: bool = True) -> Model:
+    """Load a URDF (or xacro) file with a floating base.
+
+    Raises:
+        ModelFileError: the URDF or its YAML is missing or malformed.
+    """
+    text = _read_text(path)
+    pin_model, name = _parse(text, path)
+    side = path.with_suffix(".yaml")
+    root = read_yaml(side) if side.is_file() else parse_yaml("{}")
+    sections = root.fields((), _SECTIONS)
+    _add_frames(pin_model, sections)
+    _set_limits(pin_model, sections)
+    tags = _tags(pin_model, sections)
+    contacts = _names(sections.get("contacts"), {tag.name for tag in tags}, "tag")
+    soles = []
+    for sole, value in (
+        sections["soles"].mapping().items() if "soles" in sections else ()
+    ):
+        if not pin_model.existFrame(sole):
+            raise value.error(
+                f"the URDF has no link '{sole}': give it a place under 'frames'"
+            )
+        soles.append(Sole(sole, _names(value, set(contacts), "contact")))
+    layout = _layout(pin_model, sections, tags, contacts)
+    drive = None
+    if rotors and "rotors" in sections:
+        from humans_sim.models.rotors import read_rotors
+
+        index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
+        drive = read_rotors(sections["rotors"], layout.joints, index)
+    title = sections["title"].text() if "title" in sections else f"{name} ({path.name})"
+    return Model(
+        ModelParts(
+            name=name,
+            title=title,
+            pin_model=pin_model,
+            tags=tags,
+            contacts=contacts,
+            soles=tuple(soles),
+            humans=layout,
+            urdf=text,
+            rotors=drive,
+            parameters={},
+            lengths={},
+            given_lengths={},
+            given_tags={},
+            source=path,
+        )
+    )
+
+
+def _read_text(path: Path) -> str:
+    if path.suffix.lower() == ".xacro":
+        import xacro
+
+        try:
+            return str(xacro.process_file(str(path)).toxml())
+        except Exception as error:  # xacro has a dozen of its own
+            raise ModelFileError(f"xacro cannot read it: {error}", path) from error
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"cannot read the file: {error}", path) from error
+
+
+def _parse(text: str, path: Path) -> tuple[pin.Model, str]:
+    """Pinocchio model of URDF text, after the checks that give a line or an element."""
+    try:
+        robot = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise ModelFileError(
+            f"not XML: {error.msg}", path, error.position[0]
+        ) from error
+    if robot.tag != "robot":
+        raise ModelFileError("the root element is not <robot>", path, key=robot.tag)
+    links = {link.get("name") for link in robot.iter("link")}
+    if not links:
+        raise ModelFileError("the robot has no link", path, key="robot")
+    for joint in robot.findall("joint"):
+        where = f"joint {joint.get('name')}"
+        for end in ("parent", "child"):
+            element = joint.find(end)
+            name = None if element is None else element.get("link")
+            if name not in links:
+                raise ModelFileError(f"its {end} link is '{name}'", path, key=where)
+    _check_numbers(robot, path)
+    try:
+        model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
+    except Exception as error:  # pinocchio raises several kinds
+        raise ModelFileError(f"pinocchio cannot read it: {error}", path) from error
+    for joint, name in zip(model.joints, model.names, strict=True):
+        if joint.id > 1 and (joint.nq, joint.nv) != (1, 1):
+            raise ModelFileError(
+                f"a joint of type {joint.shortname()} cannot be used: make it revolute "
+                "with limits",
+                path,
+                key=f"joint {name}",
+            )
+    if not model.existFrame(BASE_LINK):
+        model.addFrame(pin.Frame(BASE_LINK, 1, pin.SE3.Identity(), pin.FrameType.BODY))
+    return model, robot.get("name") or path.stem
+
+
+def _check_numbers(robot: ET.Element, path: Path) -> None:
+    for element in robot.iter():
+        for attribute in ("xyz", "rpy", "mass", "value", "ixx", "iyy", "izz", "lower"):
+            text = element.get(attribute)
+            if text is None or element.tag in ("param", "texture"):
+                continue
+            try:
+                finite = all(math.isfinite(float(word)) for word in text.split())
+            except ValueError:
+                finite = False
+            if not finite:
+                raise ModelFileError(
+                    f"'{text}' is not made of finite numbers",
+                    path,
+                    key=f"<{element.tag} {attribute}>",
+                )
+    for link in robot.iter("link"):
+        mass = link.find("inertial/mass")
+        if mass is not None and float(mass.get("value", "0")) < 0:
+            raise ModelFileError(
+                f"the mass {mass.get('value')} is negative",
+                path,
+                key=f"link {link.get('name')}",
+            )
+
+
+def _add_frames(model: pin.Model, sections: dict[str, YamlValue]) -> None:
+    for entry in sections.get("frames", ()):
+        fields = entry.fields(("name", "link", "xyz"), ("rpy",))
+        parent = model.frames[_frame(model, fields["link"])]
+        rpy = fields["rpy"].vector(3) if "rpy" in fields else np.zeros(3)
+        local = pin.SE3(pin.rpy.rpyToMatrix(rpy), fields["xyz"].vector(3))
+        placement = parent.placement * local
+        model.addFrame(
+            pin.Frame(
+                fields["name"].text(),
+                parent.parentJoint,
+                placement,
+                pin.FrameType.OP_FRAME,
+            )
+        )
+
+
+def _frame(model: pin.Model, link: YamlValue) -> int:
+    if not model.existFrame(link.text()):
+        raise link.error(f"the URDF has no link '{link.text()}'")
+    return int(model.getFrameId(link.text()))
+
+
+def _set_limits(model: pin.Model, sections: dict[str, YamlValue]) -> None:
+    if "limits" not in sections:
+        return
+    for name, value in sections["limits"].mapping().items():
+        if name not in list(model.names)[2:]:
+            raise value.error(f"the URDF has no moving joint '{name}'")
+        joint = model.joints[model.getJointId(name)]
+        lower, upper = value.degrees()
+        model.lowerPositionLimit[joint.idx_q] = lower
+        model.upperPositionLimit[joint.idx_q] = upper
+
+
+def _tags(model: pin.Model, sections: dict[str, YamlValue]) -> tuple[Tag, ...]:
+    tags = {}
+    for entry in sections.get("tags", ()):
+        fields = entry.fields(("name", "link", "xyz"))
+        _frame(model, fields["link"])
+        name = fields["name"].text()
+        if name in tags:
+            raise entry.error(f"the tag '{name}' stands twice")
+        tags[name] = Tag(name, fields["link"].text(), fields["xyz"].vector(3))
+    return tuple(tags.values())
+
+
+def _names(value: YamlValue | None, known: set[str], what: str) -> tuple[str, ...]:
+    names = []
+    for item in value or ():
+        if item.text() not in known:
+            raise item.error(f"no {what} is called '{item.text()}'")
+        names.append(item.text())
+    return tuple(names)
+
+
+def _layout(
+    model: pin.Model,
+    sections: dict[str, YamlValue],
+    tags: tuple[Tag, ...],
+    contacts: tuple[str, ...],
+) -> HumansLayout:
+    joints = tuple(model.names[2:])
+    segments = tuple(f.name for f in model.frames if f.type == pin.FrameType.BODY)
+    if "humans" in sections:
+        fields = sections["humans"].fields(
+            ("joints", "base_rotation", "base_height", "segments")
+        )
+        return HumansLayout(
+            _names(fields["joints"], set(joints), "joint"),
+            fields["base_rotation"].text(),
+            fields["base_height"].number(),
+            _names(fields["segments"], set(segments), "link"),
+        )
+    return HumansLayout(
+        joints, "zyx", _standing_height(model, tags, contacts), segments
+    )
+
+
+def _standing_height(
+    model: pin.Model, tags: tuple[Tag, ...], contacts: tuple[str, ...]
+) -> float:
+    """Base height that puts the lowest contact point (else joint) on the ground."""
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, pin.neutral(model))
+    heights = [
+        data.oMf[model.getFrameId(tag.link)].act(tag.position)[2]
+        for tag in tags
+        if tag.name in contacts
+    ]
+    heights = heights or [float(pose.translation[2]) for pose in data.oMf]
+    return -float(min(heights))
+
+
+def save_model(model: Model, path: Path) -> Path:
+    """Write ``path`` (URDF) and the YAML beside it, each whole or not at all."""
+    parts = model.parts
+    layout = parts.humans
+    side: dict[str, Any] = {
+        "title": parts.title,
+        "tags": [
+            {"name": t.name, "link": t.link, "xyz": [float(x) for x in t.position]}
+            for t in parts.tags
+        ],
+        "contacts": list(parts.contacts),
+        "soles": {sole.name: list(sole.contacts) for sole in parts.soles},
+        "humans": {
+            "joints": list(layout.joints),
+            "base_rotation": layout.base_rotation,
+            "base_height": float(layout.base_height),
+            "segments": list(layout.segments),
+        },
+    }
+    if parts.rotors is not None:
+        side["rotors"] = parts.rotors.source
+    text = yaml.safe_dump(side, sort_keys=False, default_flow_style=None, width=88)
+    _write_atomically(path.with_suffix(".yaml"), text)
+    _write_atomically(path, model.urdf())
+    return path
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

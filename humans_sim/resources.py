@@ -1,0 +1,35 @@
+"""Where the package's data files lie: a checkout, a wheel or an ament prefix."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from humans_sim.errors import HumansError
+
+
+@cache
+def share_directory() -> Path:
+    """Folder that holds ``config/``, ``urdf/`` and ``launch/``.
+
+    In a checkout it is the root of the repository; once installed it is
+    ``share/humans_sim`` of the prefix that holds the Python package (a virtual
+    environment, or an ament prefix made by colcon).
+    """
+    package = Path(__file__).resolve().parent
+    checkout = package.parent
+    if (checkout / "package.xml").is_file() and (checkout / "config").is_dir():
+        return checkout
+    for prefix in package.parents:
+        candidate = prefix / "share" / "humans_sim"
+        if (candidate / "config").is_dir():
+            return candidate
+    raise HumansError(
+        f"the data files of humans_sim were not found around {package}; "
+        "install the package with pip or colcon, or run it from a checkout"
+    )
+
+
+def resource(*parts: str) -> Path:
+    """Path of a data file, e.g. ``resource("config", "models", "bip.yaml")``."""
+    return share_directory().joinpath(*parts)

@@ -1,0 +1,1 @@
+"""Seeing the models: a browser viewer, drawn from their URDF."""

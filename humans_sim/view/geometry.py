@@ -1,0 +1,98 @@
+"""The drawn solids of a model, from its URDF."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import coal
+import numpy as np
+import pinocchio as pin
+import trimesh
+
+from humans_sim.errors import ModelFileError
+from humans_sim.models import Model
+from humans_sim.resources import share_directory
+
+_OWN_URI = "package://humans_sim/"
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A solid drawn on a joint's body.
+
+    Attributes:
+        name: unique name.
+        joint: index of the joint that carries it.
+        placement: pose in the joint's frame.
+        mesh: triangles, in metres.
+        colour: red, green, blue, 0 to 255.
+    """
+
+    name: str
+    joint: int
+    placement: pin.SE3
+    mesh: trimesh.Trimesh
+    colour: tuple[int, int, int]
+
+
+def resolved_urdf(model: Model) -> str:
+    """The model's URDF with this package's meshes as file names."""
+    return model.urdf().replace(_OWN_URI, f"{share_directory()}/")
+
+
+def package_directories(model: Model) -> list[str]:
+    """Folders in which ``package://`` names of other packages are looked up."""
+    found = [str(model.parts.source.resolve().parent)]
+    for variable, below in (("AMENT_PREFIX_PATH", "share"), ("ROS_PACKAGE_PATH", ".")):
+        for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            found.append(str(Path(prefix) / below))
+    return found
+
+
+def solids(model: Model) -> list[Solid]:
+    """All drawn solids of a model.
+
+    Raises:
+        ModelFileError: a mesh of the URDF is missing or unreadable.
+    """
+    try:
+        geometry = pin.buildGeomFromUrdfString(
+            model.pin,
+            resolved_urdf(model),
+            pin.GeometryType.VISUAL,
+            package_dirs=package_directories(model),
+        )
+    except Exception as error:  # pinocchio and coal raise several kinds
+        raise ModelFileError(
+            f"its meshes cannot be read: {error}", model.name
+        ) from error
+    found = []
+    for item in geometry.geometryObjects:
+        red, green, blue = (round(255 * float(c)) for c in item.meshColor[:3])
+        found.append(
+            Solid(
+                item.name,
+                int(item.parentJoint),
+                item.placement.copy(),
+                _mesh(item),
+                (red, green, blue),
+            )
+        )
+    return found
+
+
+def _mesh(item: pin.GeometryObject) -> trimesh.Trimesh:
+    shape = item.geometry
+    if isinstance(shape, coal.Box):
+        return trimesh.creation.box(2.0 * np.asarray(shape.halfSide))
+    if isinstance(shape, coal.Sphere):
+        return trimesh.creation.icosphere(subdivisions=3, radius=shape.radius)
+    if isinstance(shape, coal.Cylinder):
+        return trimesh.creation.cylinder(shape.radius, 2.0 * shape.halfLength)
+    if isinstance(shape, coal.Capsule):
+        return trimesh.creation.capsule(2.0 * shape.halfLength, shape.radius)
+    mesh = trimesh.load(item.meshPath, force="mesh")
+    mesh.apply_scale(np.asarray(item.meshScale).ravel())
+    return mesh
