@@ -161,6 +161,18 @@ class Model:
         q[2] = self._parts.humans.base_height
         return q
 
+    def standing(self, joints: np.ndarray) -> np.ndarray:
+        """Upright configuration with these joint angles, lowest contact on the ground.
+
+        Args:
+            joints: angles in the order of :attr:`joint_names` [rad].
+        """
+        q = self.neutral()
+        q[7:] = joints
+        if self.contact_names:
+            q[2] -= self.contact(q)[:, 2].min()
+        return q
+
     def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
         """Joints within their limits, any base attitude, base within 1 m."""
         q = self.neutral()
@@ -220,13 +232,15 @@ class Model:
         if self._rotors is None:
             return pin.crba(self.pin, self._data, self.check_configuration(q))
         try:
-            matrix = pin.crba(self.pin, self._local.data, q)
+            matrix = pin.crba(self.pin, self._data, q)
             if self._rotors.add_to_inertia(q, matrix):
                 return matrix
-        except (AttributeError, TypeError, ValueError):
+        except (TypeError, ValueError):
             pass  # said in full below
-        self._local.data = self._data
-        return self.inertia(self.check_configuration(q))
+        q = self.check_configuration(q)
+        matrix = pin.crba(self.pin, self._data, q)
+        self._check_reach(self._rotors.add_to_inertia(q, matrix))
+        return matrix
 
     def nl_effects(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         r"""Nonlinear effects and gravity :math:`N(q, v) v + G(q)` (nv,)."""
@@ -234,13 +248,22 @@ class Model:
             q, v = self.check_configuration(q), self.check_velocity(v)
             return pin.nonLinearEffects(self.pin, self._data, q, v)
         try:
-            vector = pin.nonLinearEffects(self.pin, self._local.data, q, v)
+            vector = pin.nonLinearEffects(self.pin, self._data, q, v)
             if self._rotors.add_to_effects(q, v, vector):
                 return vector
-        except (AttributeError, TypeError, ValueError):
+        except (TypeError, ValueError):
             pass  # said in full below
-        self._local.data = self._data
-        return self.nl_effects(self.check_configuration(q), self.check_velocity(v))
+        q, v = self.check_configuration(q), self.check_velocity(v)
+        vector = pin.nonLinearEffects(self.pin, self._data, q, v)
+        self._check_reach(self._rotors.add_to_effects(q, v, vector))
+        return vector
+
+    def _check_reach(self, within: bool) -> None:
+        if not within:
+            raise ConfigurationError(
+                f"a joint of {self.name} is beyond the reach of its screw drive; stay "
+                "within the joint limits or load the model with rotors=False"
+            )
 
     def inverse_dynamics(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray

@@ -49,7 +49,8 @@ class Rotors:
         """Add the rotors to the inertia matrix, in place.
 
         Returns:
-            Whether q is finite with a unit quaternion: checked on the way, at no cost.
+            Whether q is finite with a unit quaternion and within the linkages' reach:
+            checked on the way, at no cost.
         """
         return _add_inertia(q, self.table, matrix)
 
@@ -120,7 +121,7 @@ def read_rotors(
     return Rotors(table, section.plain())
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _pair_terms(F, S, k):  # noqa: N803
     """Gradient and Hessian of the rotor angle of a screw pair, (5,)."""
     p, e, gamma, h, b = k[0], k[1], k[2], k[3], k[4]
@@ -148,7 +149,7 @@ def _pair_terms(F, S, k):  # noqa: N803
     return -x_f / p, -x_s / p, -x_ff / p, -x_fs / p, -x_ss / p
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _single_terms(angle, k):
     """First and second derivative of the rotor angle of a single screw."""
     p, e, offset, radius, l, kappa = k[0], k[1], k[2], k[3], k[4], k[5]  # noqa: E741
@@ -162,7 +163,7 @@ def _single_terms(angle, k):
     return -x1 / p, -x2 / p
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _sound(q):
     """Whether a configuration is finite and its base quaternion of unit length."""
     total = 0.0
@@ -172,8 +173,9 @@ def _sound(q):
     return np.isfinite(total) and abs(square - 1.0) < QUATERNION_TOLERANCE
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _add_inertia(q, table, matrix):
+    reach = 0.0
     for m in range(table.shape[0]):
         i, j, inertia, k = int(table[m, 0]), int(table[m, 1]), table[m, 2], table[m, 3:]
         if j >= 0:
@@ -182,16 +184,19 @@ def _add_inertia(q, table, matrix):
             matrix[i, j] += inertia * a * b
             matrix[j, i] += inertia * a * b
             matrix[j, j] += inertia * b * b
+            reach += a + b
         elif k[3] != 0.0:
             a, _ = _single_terms(q[i + 1], k)
             matrix[i, i] += inertia * a * a
+            reach += a
         else:
             matrix[i, i] += inertia * k[0] * k[0]
-    return _sound(q)
+    return np.isfinite(reach) and _sound(q)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _add_effects(q, v, table, vector):
+    reach = 0.0
     for m in range(table.shape[0]):
         i, j, inertia, k = int(table[m, 0]), int(table[m, 1]), table[m, 2], table[m, 3:]
         if j >= 0:
@@ -199,10 +204,12 @@ def _add_effects(q, v, table, vector):
             rate = aa * v[i] * v[i] + 2 * ab * v[i] * v[j] + bb * v[j] * v[j]
             vector[i] += inertia * a * rate
             vector[j] += inertia * b * rate
+            reach += a + b
         elif k[3] != 0.0:
             a, aa = _single_terms(q[i + 1], k)
             vector[i] += inertia * a * aa * v[i] * v[i]
+            reach += a
     total = 0.0
     for i in range(v.size):
         total += v[i]
-    return _sound(q) and np.isfinite(total)
+    return np.isfinite(reach + total) and _sound(q)

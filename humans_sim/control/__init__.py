@@ -1,0 +1,1 @@
+"""What moves the models: so far the swaying of the demonstration."""

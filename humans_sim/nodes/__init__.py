@@ -1,0 +1,1 @@
+"""ROS 2 nodes, one file each, thin. Only this folder imports rclpy."""

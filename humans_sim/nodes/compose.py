@@ -1,0 +1,69 @@
+"""Runs a graph composed in this process, for machines without ``ros2 launch``."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from humans_sim.errors import ParameterError
+from humans_sim.graphs import Graph
+from humans_sim.nodes.flow_check import Flow, FlowCheck
+from humans_sim.nodes.model_node import ModelNode, run_nodes, stop_on_signals
+
+
+def node_class(kind: str) -> Callable[..., ModelNode]:
+    """The node class of a module of this folder: ``joint_demo`` -> ``JointDemo``."""
+    try:
+        module = importlib.import_module(f"humans_sim.nodes.{kind}")
+        found: Any = getattr(module, "".join(word.title() for word in kind.split("_")))
+    except (ModuleNotFoundError, AttributeError) as error:
+        if isinstance(error, ModuleNotFoundError) and kind not in str(error.name):
+            raise
+        raise ParameterError(f"there is no node type '{kind}'") from None
+    return found
+
+
+def run_graph(
+    graph: Graph,
+    overrides: Sequence[str] = (),
+    pages: bool = True,
+    seconds: float | None = None,
+    check: bool = False,
+) -> list[Flow]:
+    """Run a graph until Ctrl-C, or for some time.
+
+    Args:
+        graph: the graph.
+        overrides: further ROS arguments (``-p name:=value``, ``-r old:=new``).
+        pages: whether nodes that open a page are run.
+        seconds: how long to run; None runs until interrupted.
+        check: count the messages of the graph's topics.
+
+    Returns:
+        What flowed, with ``check``; else nothing.
+    """
+    kinds = [kind for kind in graph.nodes if pages or kind not in graph.pages]
+    factories: list[Callable[[], Any]] = [node_class(kind) for kind in kinds]
+    checks: list[FlowCheck] = []
+
+    def make_check() -> FlowCheck:
+        checks.append(FlowCheck(graph.topics, set(graph.latched)))
+        return checks[0]
+
+    if check:
+        factories.insert(0, make_check)
+    stop = stop_on_signals()
+    timer = None
+    if seconds is not None:
+        timer = threading.Timer(seconds, stop.set)
+        timer.daemon = True
+        timer.start()
+    arguments = ["--ros-args", "--params-file", str(graph.parameters), *overrides]
+    try:
+        run_nodes(factories, arguments, stop)
+    finally:
+        if timer is not None:
+            timer.cancel()
+    return checks[0].flows() if checks else []

@@ -1,0 +1,74 @@
+"""Node ``joint_demo``: joints that sway, the feet on the ground.
+
+Publishes ``joint_states`` (sensor_msgs/JointState), ``odom`` (nav_msgs/Odometry) and
+the transform odom -> base_link. Parameters: ``model``, ``rate`` [Hz], ``motion`` (a
+file as in ``config/motions``; empty takes the model's own).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pinocchio as pin
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from humans_sim.control.sway import Sway
+from humans_sim.errors import ParameterError
+from humans_sim.models.description import BASE_LINK
+from humans_sim.nodes.conversions import joint_state, transform
+from humans_sim.nodes.model_node import ModelNode, run_process
+
+_ODOM = "odom"
+
+
+class JointDemo(ModelNode):
+    """Moves the joints of a model to and fro."""
+
+    def __init__(self, name: str = "joint_demo", **options: Any) -> None:
+        """Start publishing."""
+        super().__init__(name, **options)
+        rate = float(self.declare_parameter("rate", 50.0).value)
+        if not 0.0 < rate <= 1000.0:
+            raise ParameterError(f"rate must be in (0, 1000] Hz, not {rate}")
+        motion = str(self.declare_parameter("motion", "").value)
+        self._sway = (
+            Sway.from_file(self.model, Path(motion))
+            if motion
+            else Sway.of_model(self.model)
+        )
+        self._start: float | None = None
+        self._joint_states = self.create_publisher(JointState, "joint_states", 10)
+        self._odom = self.create_publisher(Odometry, "odom", 10)
+        self._tf = self.create_publisher(TFMessage, "/tf", 100)
+        self.create_timer(1.0 / rate, self._tick)
+
+    def _tick(self) -> None:
+        now = self.get_clock().now()
+        seconds = now.nanoseconds * 1e-9
+        if self._start is None or seconds < self._start:
+            self._start = seconds
+        joints, speeds = self._sway.at(seconds - self._start)
+        stamp = now.to_msg()
+        self._joint_states.publish(joint_state(self.model, stamp, joints, speeds))
+        base = pin.XYZQUATToSE3(self.model.standing(joints)[:7])
+        moved = transform(stamp, _ODOM, BASE_LINK, base)
+        odometry = Odometry()
+        odometry.header = moved.header
+        odometry.child_frame_id = BASE_LINK
+        position = odometry.pose.pose.position
+        position.x, position.y, position.z = (float(x) for x in base.translation)
+        odometry.pose.pose.orientation = moved.transform.rotation
+        self._odom.publish(odometry)
+        self._tf.publish(TFMessage(transforms=[moved]))
+
+
+def main() -> None:
+    """Run the node in its own process."""
+    run_process(JointDemo)
+
+
+if __name__ == "__main__":
+    main()

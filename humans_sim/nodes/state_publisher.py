@@ -1,0 +1,60 @@
+"""Node ``state_publisher``: the model's description and its links on TF.
+
+For machines without robot_state_publisher. Takes ``joint_states`` and ``odom``; gives
+``robot_description`` (transient local), ``/tf`` for moving links, ``/tf_static`` for
+fixed ones, and ``base_footprint`` below the base (REP-120). Parameters: ``model``,
+``publish_footprint``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pinocchio as pin
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from humans_sim.models.description import BASE_LINK
+from humans_sim.models.links import LinkTree
+from humans_sim.nodes.conversions import transform
+from humans_sim.nodes.model_node import run_process
+from humans_sim.nodes.state_listener import StateListener
+
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class StatePublisher(StateListener):
+    """Publishes where the links of a model are."""
+
+    def __init__(self, name: str = "state_publisher", **options: Any) -> None:
+        """Publish the description and the fixed links."""
+        super().__init__(name, **options)
+        self._footprint = bool(self.declare_parameter("publish_footprint", True).value)
+        self._links = LinkTree(self.model)
+        self._tf = self.create_publisher(TFMessage, "/tf", 100)
+        static = self.create_publisher(TFMessage, "/tf_static", _LATCHED)
+        description = self.create_publisher(String, "robot_description", _LATCHED)
+        description.publish(String(data=self.model.urdf()))
+        stamp = self.get_clock().now().to_msg()
+        fixed = [transform(stamp, *link) for link in self._links.fixed()]
+        static.publish(TFMessage(transforms=fixed))
+
+    def on_state(self, stamp: Any) -> None:
+        """Publish the moving links."""
+        q = self.configuration()
+        moved = [transform(stamp, *link) for link in self._links.moving(q)]
+        if self._footprint and self.model.soles:
+            base = pin.XYZQUATToSE3(q[:7])
+            footprint = base.actInv(self.model.base_footprint(q))
+            moved.append(transform(stamp, BASE_LINK, "base_footprint", footprint))
+        self._tf.publish(TFMessage(transforms=moved))
+
+
+def main() -> None:
+    """Run the node in its own process."""
+    run_process(StatePublisher)
+
+
+if __name__ == "__main__":
+    main()
