@@ -132,3 +132,20 @@ def _version(module: str, package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return str(getattr(imported, "__version__", "present"))
+
+
+def ros_setup() -> str:
+    """What the set-up should do about ROS 2: one word, or a line that says why not.
+
+    ``installed``: a distribution is sourced; ``wheels``: install its wheels.
+    """
+    if os.environ.get("ROS_DISTRO"):
+        return "installed"
+    if platform.system() == "Linux" and platform.machine() == "x86_64":
+        return "wheels"
+    return f"No ROS 2 here: {ros_hint()}."
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["ros_setup"]:
+        print(ros_setup())

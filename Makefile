@@ -1,0 +1,72 @@
+# humans_sim: `make demo` and `make test` do everything; `make help` lists the rest.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+HEADLESS ?=
+MSGS := $(shell find msgs -type f)
+SHELL := /bin/bash
+
+# The environment's root is the ament prefix; ROS 2 talks on this machine only.
+export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
+export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench lock meshes clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@echo "  HEADLESS=1 make demo: without a page, a few seconds, checked"
+
+setup: $(VENV)/.ready ## set everything up (done by the others when needed)
+
+$(VENV)/.library: requirements/library.lock setup.py setup.cfg pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "make: no Python found: install Python >= 3.11 or set PYTHON="; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is $$($(PYTHON) --version): Python >= 3.11 is needed, set PYTHON="; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments: install python3-venv"; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || { echo "make: no C++ compiler found: install g++ (it builds humans_msgs)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/library.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# ROS 2: an installed one is used as it is; else its wheels, where they exist.
+$(VENV)/.ready: $(VENV)/.library requirements/ros.lock $(MSGS)
+	@$(BIN)/python -m humans_sim.doctor ros_setup > $(VENV)/.ros || true; \
+	case "$$(cat $(VENV)/.ros)" in \
+	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (README)";; \
+	wheels) set -ex; \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/library.lock -r requirements/ros.lock; \
+	  $(BIN)/python -c 'import tf2_msgs' 2>/dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation ./msgs/compat/tf2_msgs; \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall ./msgs;; \
+	*) cat $(VENV)/.ros;; \
+	esac
+	@touch $@
+
+demo: setup ## the KHR-1 in the browser, its joints moving over ROS 2 topics
+ifeq ($(HEADLESS),1)
+	@$(BIN)/humans-sim up demo --headless --seconds 5 --check
+else
+	@if $(BIN)/python -c 'import rclpy' 2>/dev/null; then $(BIN)/humans-sim up demo; \
+	else cat $(VENV)/.ros; echo "Shown without ROS 2:"; $(BIN)/humans-sim view khr1 --move; fi
+endif
+
+lint: setup ## ruff and mypy
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/mypy
+
+test: lint ## all checks and tests
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+bench: setup ## measure against pinocchio in the same run
+	$(BIN)/python benchmarks/lagrangian_terms.py
+
+lock: setup ## resolve the locked versions anew (needs uv)
+	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/library.in -o requirements/library.lock
+	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/ros.in -o requirements/ros.lock
+
+meshes: setup ## write the unit meshes under urdf/meshes anew
+	$(BIN)/python -m humans_sim.models.shapes
+
+clean: ## remove the environment and what tools left behind
+	rm -rf $(VENV) build install log .mypy_cache .ruff_cache .pytest_cache
