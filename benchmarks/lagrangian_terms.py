@@ -1,0 +1,75 @@
+"""Cost of inertia + nl_effects beside pinocchio's own calls, in one run.
+
+Goals: the model within 1.5 times pinocchio, the HuMAnS view within 10 times. The
+configurations change from call to call, as they do in a simulation; rounds of the
+contenders alternate, and the median round counts.
+"""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pinocchio as pin
+
+import humans_sim as hs
+from humans_sim.models import NAMES
+
+CALLS = 500
+ROUNDS = 60
+
+
+def seconds(call: Callable[[int], object]) -> float:
+    """Time of one call, averaged over a round."""
+    start = time.perf_counter()
+    for i in range(CALLS):
+        call(i)
+    return (time.perf_counter() - start) / CALLS
+
+
+def compare(model: hs.Model) -> dict[str, float]:
+    """Median time of a call for each contender [us]."""
+    rng = np.random.default_rng(0)
+    qs = [model.random_configuration(rng) for _ in range(CALLS)]
+    vs = [rng.normal(size=model.nv) for _ in range(CALLS)]
+    views = [model.humans.from_pin(q, v) for q, v in zip(qs, vs, strict=True)]
+    view, data = model.humans, model.data()
+
+    def pinocchio(i: int) -> None:
+        pin.crba(model.pin, data, qs[i])
+        pin.nonLinearEffects(model.pin, data, qs[i], vs[i])
+
+    def ours(i: int) -> None:
+        model.inertia(qs[i])
+        model.nl_effects(qs[i], vs[i])
+
+    def humans(i: int) -> None:
+        view.inertia(views[i][0])
+        view.nl_effects(*views[i])
+
+    contenders = {"pinocchio": pinocchio, "model": ours, "HuMAnS view": humans}
+    rounds: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(ROUNDS):
+        for name, call in contenders.items():
+            rounds[name].append(seconds(call))
+    return {name: 1e6 * statistics.median(times) for name, times in rounds.items()}
+
+
+def main() -> None:
+    """Print a table."""
+    print(
+        f"inertia + nl_effects, {platform.machine()}, Python {platform.python_version()}"
+    )
+    print(f"{'model':8} {'contender':12} {'us':>8} {'ratio':>6}")
+    for name in NAMES:
+        times = compare(hs.load_model(name))
+        for contender, value in times.items():
+            ratio = value / times["pinocchio"]
+            print(f"{name:8} {contender:12} {value:8.2f} {ratio:6.2f}")
+
+
+if __name__ == "__main__":
+    main()
