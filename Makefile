@@ -66,7 +66,7 @@ lock: setup ## resolve the locked versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/ros.in -o requirements/ros.lock
 
 meshes: setup ## write the unit meshes under urdf/meshes anew
-	$(BIN)/python -m humans_sim.models.shapes
+	$(BIN)/python -m humans_sim.models.unit_meshes
 
 clean: ## remove the environment and what tools left behind
 	rm -rf $(VENV) build install log .mypy_cache .ruff_cache .pytest_cache

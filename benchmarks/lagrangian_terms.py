@@ -60,9 +60,7 @@ def compare(model: hs.Model) -> dict[str, float]:
 
 def main() -> None:
     """Print a table."""
-    print(
-        f"inertia + nl_effects, {platform.machine()}, Python {platform.python_version()}"
-    )
+    print(f"inertia + nl_effects on {platform.machine()}")
     print(f"{'model':8} {'contender':12} {'us':>8} {'ratio':>6}")
     for name in NAMES:
         times = compare(hs.load_model(name))

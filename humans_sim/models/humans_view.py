@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pinocchio as pin
 from numba import njit
 from scipy.spatial.transform import Rotation
 
@@ -139,11 +138,8 @@ class HumansView:
         """Nonlinear effects and gravity in HuMAnS coordinates (n,)."""
         q, v, bias, base = self._map(q_h, qdot_h)
         model = self._model
-        # One pass of inverse dynamics gives N + M Edot qdot. The bias has no joint
-        # part, so that the rotors add their nonlinear effects only.
-        force = pin.rnea(model.pin, model._data, q, v, bias)
-        if model.rotors is not None:
-            model.rotors.add_to_effects(q, v, force)
+        # One pass of inverse dynamics gives N + M Edot qdot.
+        force = model.inverse_dynamics(q, v, bias)
         return np.concatenate([force[6:][self._joint], base.T @ force[:6]])
 
     def contact(self, q_h: np.ndarray) -> np.ndarray:

@@ -78,6 +78,11 @@ class Model:
         model = parts.pin_model
         self._parts = parts
         self._rotors = parts.rotors
+        if parts.rotors is not None:
+            from humans_sim.models.rotors import add_effects, add_inertia
+
+            self._add_inertia, self._add_effects = add_inertia, add_effects
+            self._table = parts.rotors.table
         self.pin = model
         self.name = parts.name
         self.title = parts.title
@@ -233,13 +238,13 @@ class Model:
             return pin.crba(self.pin, self._data, self.check_configuration(q))
         try:
             matrix = pin.crba(self.pin, self._data, q)
-            if self._rotors.add_to_inertia(q, matrix):
+            if self._add_inertia(q, self._table, matrix):
                 return matrix
         except (TypeError, ValueError):
             pass  # said in full below
         q = self.check_configuration(q)
         matrix = pin.crba(self.pin, self._data, q)
-        self._check_reach(self._rotors.add_to_inertia(q, matrix))
+        self._check_reach(self._add_inertia(q, self._table, matrix))
         return matrix
 
     def nl_effects(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -249,13 +254,13 @@ class Model:
             return pin.nonLinearEffects(self.pin, self._data, q, v)
         try:
             vector = pin.nonLinearEffects(self.pin, self._data, q, v)
-            if self._rotors.add_to_effects(q, v, vector):
+            if self._add_effects(q, v, self._table, vector):
                 return vector
         except (TypeError, ValueError):
             pass  # said in full below
         q, v = self.check_configuration(q), self.check_velocity(v)
         vector = pin.nonLinearEffects(self.pin, self._data, q, v)
-        self._check_reach(self._rotors.add_to_effects(q, v, vector))
+        self._check_reach(self._add_effects(q, v, self._table, vector))
         return vector
 
     def _check_reach(self, within: bool) -> None:
@@ -269,17 +274,14 @@ class Model:
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray
     ) -> np.ndarray:
         """Generalised force of a motion without contact: M a + N v + G (nv,)."""
-        q, v, a = map(
-            np.asarray,
-            (self.check_configuration(q), self.check_velocity(v), a),
-        )
-        vector: np.ndarray = pin.rnea(self.pin, self._data, q, v, a)
+        q, v, a = self.check_configuration(q), self.check_velocity(v), np.asarray(a)
+        force = pin.rnea(self.pin, self._data, q, v, a)
         if self._rotors is not None:
-            self._rotors.add_to_effects(q, v, vector)
-            own = np.zeros((self.nv, self.nv))
-            self._rotors.add_to_inertia(q, own)
-            vector += own @ a
-        return vector
+            rotors = np.zeros((self.nv, self.nv))
+            self._check_reach(self._add_inertia(q, self._table, rotors))
+            self._add_effects(q, v, self._table, force)
+            force += rotors @ a
+        return force
 
     def contact(self, q: np.ndarray) -> np.ndarray:
         """Contact points in the world (ncontacts, 3) [m]."""

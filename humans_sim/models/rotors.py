@@ -29,34 +29,22 @@ from humans_sim.models.yaml_file import YamlValue
 
 _PAIR = ("pitch", "e", "gamma", "h", "b", "c", "d", "l")
 _SINGLE = ("pitch", "e", "gamma", "radius", "phi", "l")
+_COLUMNS = 14
 
 
 @dataclass(frozen=True)
 class Rotors:
-    """Rotor data, one row a motor.
+    """Rotor data, one row a linkage.
 
     Attributes:
-        table: velocity index of the motor's joint, that of the second joint of a pair
-            (else -1), rotor inertia [kg m^2], then the geometry of the linkage. One
+        table: kind of the linkage (0 constant ratio, 1 single screw, 2 screw pair),
+            velocity indices of its joints, rotor inertias [kg m^2], geometry. One
             array, because each argument of a compiled function costs time.
         source: the section of the model file, as plain data.
     """
 
     table: np.ndarray
     source: dict[str, Any]
-
-    def add_to_inertia(self, q: np.ndarray, matrix: np.ndarray) -> bool:
-        """Add the rotors to the inertia matrix, in place.
-
-        Returns:
-            Whether q is finite with a unit quaternion and within the linkages' reach:
-            checked on the way, at no cost.
-        """
-        return _add_inertia(q, self.table, matrix)
-
-    def add_to_effects(self, q: np.ndarray, v: np.ndarray, vector: np.ndarray) -> bool:
-        """Add the rotors' nonlinear effects, in place; returns as above for q and v."""
-        return _add_effects(q, v, self.table, vector)
 
 
 def read_rotors(
@@ -80,86 +68,81 @@ def read_rotors(
         {k: v.number(pi) for k, v in fields[name].fields(_SINGLE).items()}
         for name in ("knee", "hip")
     )
-    table = np.zeros((len(order), 13))
-    joint, numbers = table[:, :2], table[:, 3:]
-    joint[:] = -1
-    table[:, 2] = inertia
+    motor = {name: i for i, name in enumerate(order)}
+    rows: list[list[float]] = []
 
-    def pair(motor: int, name: str, part: dict[str, float], s: int, sigma: int) -> None:
-        joint[motor] = velocity_index[f"{name}_roll"], velocity_index[f"{name}_pitch"]
-        numbers[motor] = (
-            *(part[k] for k in ("pitch", "e")),
-            np.radians(part["gamma"]),
-            *(part[k] for k in ("h", "b", "c", "d", "l")),
-            s,
-            sigma,
-        )
+    def pair(name: str, part: dict[str, float], sigma: int, plus: str) -> None:
+        """Screws across a cardan; the one with s = +1 sits on the motor ``plus``."""
+        roll, pitch = f"{name}_roll", f"{name}_pitch"
+        minus = pitch if plus == roll else roll
+        geometry = [np.radians(part["gamma"])]
+        geometry += [part[k] for k in ("pitch", "e", "h", "b", "c", "d", "l")]
+        inertias = [inertia[motor[plus]], inertia[motor[minus]]]
+        indices = [velocity_index[roll], velocity_index[pitch]]
+        rows.append([2, *indices, *inertias, *geometry, sigma])
 
-    def single(motor: int, name: str, part: dict[str, float], kappa: int) -> None:
-        joint[motor, 0] = velocity_index[name]
+    def single(name: str, part: dict[str, float], kappa: int) -> None:
         offset = np.radians(kappa * (part["gamma"] - part["phi"]))
         offset += np.pi / 2 if kappa < 0 else 0.0
-        values = part["pitch"], part["e"], offset, part["radius"], part["l"], kappa
-        numbers[motor, : len(values)] = values
+        geometry = [offset, part["pitch"], part["e"], part["radius"], part["l"]]
+        index = velocity_index[name]
+        rows.append([1, index, index, inertia[motor[name]], 0, *geometry, kappa])
 
-    for motor, name in enumerate(order):
-        if name in fields["ratios"].mapping():
-            joint[motor, 0] = velocity_index[name]
-            numbers[motor, 0] = fields["ratios"].mapping()[name].number()
-    # Outer screw s = +1, inner s = -1; right leg outer first, left leg inner first.
-    pair(0, "r_ankle", ankle, 1, 1)
-    pair(1, "r_ankle", ankle, -1, 1)
-    single(2, "r_knee", knee, 1)
-    single(3, "r_hip_pitch", hip, -1)
-    pair(4, "l_ankle", ankle, -1, 1)
-    pair(5, "l_ankle", ankle, 1, 1)
-    single(6, "l_knee", knee, 1)
-    single(7, "l_hip_pitch", hip, -1)
-    pair(13, "trunk", trunk, -1, -1)
-    pair(14, "trunk", trunk, 1, -1)
+    for name, value in fields["ratios"].mapping().items():
+        if name not in motor:
+            raise value.error(f"no joint is called '{name}'")
+        index = velocity_index[name]
+        rows.append([0, index, index, inertia[motor[name]], 0, value.number()])
+    # The outer screw of an ankle has s = +1, and so has the left one of the trunk.
+    pair("r_ankle", ankle, 1, "r_ankle_roll")
+    pair("l_ankle", ankle, 1, "l_ankle_pitch")
+    pair("trunk", trunk, -1, "trunk_pitch")
+    for side in ("r", "l"):
+        single(f"{side}_knee", knee, 1)
+        single(f"{side}_hip_pitch", hip, -1)
+    table = np.zeros((len(rows), _COLUMNS))
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = row
     table.setflags(write=False)
     return Rotors(table, section.plain())
 
 
 @njit(cache=True, error_model="numpy")
-def _pair_terms(F, S, k):  # noqa: N803
-    """Gradient and Hessian of the rotor angle of a screw pair, (5,)."""
-    p, e, gamma, h, b = k[0], k[1], k[2], k[3], k[4]
-    c, d, l, s, sigma = k[5], k[6], k[7], k[8], k[9]  # noqa: E741
-    u = sigma * (b * np.cos(F) - s * d * np.sin(F))
-    u1 = sigma * (-b * np.sin(F) - s * d * np.cos(F))
-    w = d * np.cos(F) + s * b * np.sin(F) - h
-    w1 = s * sigma * u
-    w2 = s * sigma * u1
-    ca, sa = np.cos(S + gamma), np.sin(S + gamma)
+def _pair_terms(k, s, cf, sf, ca, sa):
+    """Gradient and Hessian of the rotor angle of one screw of a pair."""
+    p, e, h, b, c, d, l, sigma = k[1], k[2], k[3], k[4], k[5], k[6], k[7], k[8]  # noqa: E741
+    u = sigma * (b * cf - s * d * sf)
+    u1 = sigma * (-b * sf - s * d * cf)
+    w = d * cf + s * b * sf - h
+    w1, w2 = s * sigma * u, s * sigma * u1
     big = e - u * sa - c * ca
     big_f, big_s = -u1 * sa, -u * ca + c * sa
-    big_ff, big_fs, big_ss = u * sa, -u1 * ca, u * sa + c * ca
-    root = np.sqrt(l * l - big * big - w * w)
-    g_f = -(big * big_f + w * w1)
-    g_s = -big * big_s
-    g_ff = -(big_f * big_f + big * big_ff + w1 * w1 + w * w2)
-    g_fs = -(big_f * big_s + big * big_fs)
-    g_ss = -(big_s * big_s + big * big_ss)
-    x_f = -u1 * ca + g_f / root
-    x_s = u * sa + c * ca + g_s / root
-    x_ff = u * ca + g_ff / root - g_f * g_f / root**3
-    x_fs = u1 * sa + g_fs / root - g_f * g_s / root**3
-    x_ss = u * ca - c * sa + g_ss / root - g_s * g_s / root**3
-    return -x_f / p, -x_s / p, -x_ff / p, -x_fs / p, -x_ss / p
+    inverse = 1.0 / np.sqrt(l * l - big * big - w * w)
+    g_f = -(big * big_f + w * w1) * inverse
+    g_s = -big * big_s * inverse
+    g_ff = -(big_f * big_f + big * u * sa + w1 * w1 + w * w2)
+    g_fs = -(big_f * big_s - big * u1 * ca)
+    g_ss = -(big_s * big_s + big * (u * sa + c * ca))
+    x_f = -u1 * ca + g_f
+    x_s = u * sa + c * ca + g_s
+    x_ff = u * ca + (g_ff - g_f * g_f) * inverse
+    x_fs = u1 * sa + (g_fs - g_f * g_s) * inverse
+    x_ss = u * ca - c * sa + (g_ss - g_s * g_s) * inverse
+    scale = -1.0 / p
+    return scale * x_f, scale * x_s, scale * x_ff, scale * x_fs, scale * x_ss
 
 
 @njit(cache=True, error_model="numpy")
 def _single_terms(angle, k):
     """First and second derivative of the rotor angle of a single screw."""
-    p, e, offset, radius, l, kappa = k[0], k[1], k[2], k[3], k[4], k[5]  # noqa: E741
-    cs, sn = np.cos(angle + offset), np.sin(angle + offset)
+    p, e, radius, l, kappa = k[1], k[2], k[3], k[4], k[5]  # noqa: E741
+    cs, sn = np.cos(angle + k[0]), np.sin(angle + k[0])
     big = e - radius * sn
-    root = np.sqrt(l * l - big * big)
-    g = big * radius * cs
+    inverse = 1.0 / np.sqrt(l * l - big * big)
+    g = big * radius * cs * inverse
     g1 = -radius * radius * cs * cs - big * radius * sn
-    x1 = -kappa * radius * sn + g / root
-    x2 = -kappa * radius * cs + g1 / root - g * g / root**3
+    x1 = -kappa * radius * sn + g
+    x2 = -kappa * radius * cs + (g1 - g * g) * inverse
     return -x1 / p, -x2 / p
 
 
@@ -174,42 +157,61 @@ def _sound(q):
 
 
 @njit(cache=True, error_model="numpy")
-def _add_inertia(q, table, matrix):
+def add_inertia(q, table, matrix):
+    """Add the rotors to the inertia matrix, in place.
+
+    Returns whether q is finite with a unit quaternion and within the linkages' reach:
+    checked on the way, at no cost.
+    """
     reach = 0.0
     for m in range(table.shape[0]):
-        i, j, inertia, k = int(table[m, 0]), int(table[m, 1]), table[m, 2], table[m, 3:]
-        if j >= 0:
-            a, b, _, _, _ = _pair_terms(q[i + 1], q[j + 1], k)
-            matrix[i, i] += inertia * a * a
-            matrix[i, j] += inertia * a * b
-            matrix[j, i] += inertia * a * b
-            matrix[j, j] += inertia * b * b
-            reach += a + b
-        elif k[3] != 0.0:
+        row = table[m]
+        kind, i, j, k = int(row[0]), int(row[1]), int(row[2]), row[5:]
+        if kind == 2:
+            cf, sf = np.cos(q[i + 1]), np.sin(q[i + 1])
+            ca, sa = np.cos(q[j + 1] + k[0]), np.sin(q[j + 1] + k[0])
+            ii, ij, jj = 0.0, 0.0, 0.0
+            for screw in range(2):
+                s = 1.0 - 2.0 * screw
+                a, b, _, _, _ = _pair_terms(k, s, cf, sf, ca, sa)
+                ii += row[3 + screw] * a * a
+                ij += row[3 + screw] * a * b
+                jj += row[3 + screw] * b * b
+            matrix[i, i] += ii
+            matrix[i, j] += ij
+            matrix[j, i] += ij
+            matrix[j, j] += jj
+            reach += ii + jj
+        elif kind == 1:
             a, _ = _single_terms(q[i + 1], k)
-            matrix[i, i] += inertia * a * a
+            matrix[i, i] += row[3] * a * a
             reach += a
         else:
-            matrix[i, i] += inertia * k[0] * k[0]
+            matrix[i, i] += row[3] * k[0] * k[0]
     return np.isfinite(reach) and _sound(q)
 
 
 @njit(cache=True, error_model="numpy")
-def _add_effects(q, v, table, vector):
+def add_effects(q, v, table, vector):
+    """Add the rotors' nonlinear effects, in place; returns as above for q and v."""
     reach = 0.0
     for m in range(table.shape[0]):
-        i, j, inertia, k = int(table[m, 0]), int(table[m, 1]), table[m, 2], table[m, 3:]
-        if j >= 0:
-            a, b, aa, ab, bb = _pair_terms(q[i + 1], q[j + 1], k)
-            rate = aa * v[i] * v[i] + 2 * ab * v[i] * v[j] + bb * v[j] * v[j]
-            vector[i] += inertia * a * rate
-            vector[j] += inertia * b * rate
-            reach += a + b
-        elif k[3] != 0.0:
+        row = table[m]
+        kind, i, j, k = int(row[0]), int(row[1]), int(row[2]), row[5:]
+        if kind == 2:
+            cf, sf = np.cos(q[i + 1]), np.sin(q[i + 1])
+            ca, sa = np.cos(q[j + 1] + k[0]), np.sin(q[j + 1] + k[0])
+            for screw in range(2):
+                s = 1.0 - 2.0 * screw
+                a, b, aa, ab, bb = _pair_terms(k, s, cf, sf, ca, sa)
+                rate = aa * v[i] * v[i] + 2 * ab * v[i] * v[j] + bb * v[j] * v[j]
+                vector[i] += row[3 + screw] * a * rate
+                vector[j] += row[3 + screw] * b * rate
+                reach += a + b
+        elif kind == 1:
             a, aa = _single_terms(q[i + 1], k)
-            vector[i] += inertia * a * aa * v[i] * v[i]
+            vector[i] += row[3] * a * aa * v[i] * v[i]
             reach += a
-    total = 0.0
     for i in range(v.size):
-        total += v[i]
-    return np.isfinite(reach + total) and _sound(q)
+        reach += v[i]
+    return np.isfinite(reach) and _sound(q)
