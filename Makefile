@@ -19,7 +19,7 @@ help: ## list the targets
 
 setup: $(VENV)/.ready ## set everything up (done by the others when needed)
 
-$(VENV)/.library: requirements/library.lock setup.py setup.cfg pyproject.toml
+$(VENV)/.base: requirements/library.lock setup.py setup.cfg pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no Python found: install Python >= 3.11 or set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is $$($(PYTHON) --version): Python >= 3.11 is needed, set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments: install python3-venv"; exit 1; }
@@ -30,7 +30,7 @@ $(VENV)/.library: requirements/library.lock setup.py setup.cfg pyproject.toml
 	@touch $@
 
 # ROS 2: an installed one is used as it is; else its wheels, where they exist.
-$(VENV)/.ready: $(VENV)/.library requirements/ros.lock $(MSGS)
+$(VENV)/.ready: $(VENV)/.base requirements/ros.lock $(MSGS)
 	@$(BIN)/python -m humans_sim.doctor ros_setup > $(VENV)/.ros || true; \
 	case "$$(cat $(VENV)/.ros)" in \
 	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (README)";; \
