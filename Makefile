@@ -10,8 +10,14 @@ SHELL := /bin/bash
 export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
+# rclpy has no arm64 wheels: on Debian, as root, the x86_64 ones run in an emulated root.
+# EMULATE=0 leaves that out.
+EMULATE ?= $(shell [ "$$(uname -m)" = aarch64 ] && [ "$$(id -u)" = 0 ] && [ -z "$$ROS_DISTRO" ] && command -v apt-get >/dev/null && echo 1 || echo 0)
+EMULATED_ROOT := .x86_64
+EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench lock meshes clean
+.PHONY: help setup demo test test-ros lint bench lock meshes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -42,10 +48,19 @@ $(VENV)/.ready: $(VENV)/.base requirements/ros.lock $(MSGS)
 	esac
 	@touch $@
 
-demo: setup ## the KHR-1 in the browser, its joints moving over ROS 2 topics
-ifeq ($(HEADLESS),1)
+$(EMULATED_ROOT):
+	@echo "No ROS 2 here and no rclpy wheel for $$(uname -m): preparing an emulated x86_64 one"
+	@echo "in $(EMULATED_ROOT), once (EMULATE=0 leaves it out; docs/install.md)."
+	.ci/x86_64_root $@
+
+ifeq ($(EMULATE),1)
+demo: $(EMULATED_ROOT) ## the KHR-1 in the browser, its joints moving over ROS 2 topics
+	@$(EMULATED) demo HEADLESS=$(HEADLESS)
+else ifeq ($(HEADLESS),1)
+demo: setup
 	@$(BIN)/humans-sim up demo --headless --seconds 5 --check
 else
+demo: setup
 	@if $(BIN)/python -c 'import rclpy' 2>/dev/null; then $(BIN)/humans-sim up demo; \
 	else cat $(VENV)/.ros; echo "Shown without ROS 2:"; $(BIN)/humans-sim view khr1 --move; fi
 endif
@@ -56,7 +71,14 @@ lint: setup ## ruff and mypy
 	$(BIN)/mypy
 
 test: lint ## all checks and tests
+ifeq ($(EMULATE),1)
+	$(MAKE) --no-print-directory $(EMULATED_ROOT)
+	$(EMULATED) test-ros
+endif
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+test-ros: setup ## the tests of the ROS 2 graph alone
+	$(BIN)/python -m pytest -m ros $(PYTEST_ARGS) test/integration
 
 bench: setup ## measure against pinocchio in the same run
 	$(BIN)/python benchmarks/lagrangian_terms.py
@@ -69,4 +91,4 @@ meshes: setup ## write the unit meshes under urdf/meshes anew
 	$(BIN)/python -m humans_sim.models.unit_meshes
 
 clean: ## remove the environment and what tools left behind
-	rm -rf $(VENV) build install log .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv.x86_64 $(EMULATED_ROOT) build install log .mypy_cache .ruff_cache .pytest_cache

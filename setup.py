@@ -48,6 +48,7 @@ setup(
         "viser",
         "xacro",
     ],
+    extras_require={"test": ["hypothesis", "pytest"]},
     entry_points={
         "console_scripts": [
             "humans-sim = humans_sim.cli:main",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,16 +53,6 @@ def run_graph(
 
     if check:
         factories.insert(0, make_check)
-    stop = stop_on_signals()
-    timer = None
-    if seconds is not None:
-        timer = threading.Timer(seconds, stop.set)
-        timer.daemon = True
-        timer.start()
     arguments = ["--ros-args", "--params-file", str(graph.parameters), *overrides]
-    try:
-        run_nodes(factories, arguments, stop)
-    finally:
-        if timer is not None:
-            timer.cancel()
+    run_nodes(factories, arguments, stop_on_signals(), seconds)
     return checks[0].flows() if checks else []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,8 +33,12 @@ class ModelNode(Node):
         """Free what the node holds beside its topics."""
 
 
-def spin_all(nodes: Sequence[ModelNode], stop: threading.Event) -> None:
-    """Spin nodes until ``stop`` is set: one single-threaded executor and thread each.
+def spin_all(
+    nodes: Sequence[ModelNode], stop: threading.Event, seconds: float | None = None
+) -> None:
+    """Spin nodes until ``stop`` is set or ``seconds`` are over.
+
+    Each node has a single-threaded executor and a thread of its own.
 
     (rclpy's multi-threaded executor loses most of its rate to any subscription.)
 
@@ -62,8 +68,11 @@ def spin_all(nodes: Sequence[ModelNode], stop: threading.Event) -> None:
         threads.append(threading.Thread(target=spin, args=(node, executor)))
     for thread in threads:
         thread.start()
-    while not stop.wait(0.2):
+    # Short waits, so that signals are handled in between.
+    end = math.inf if seconds is None else time.monotonic() + seconds
+    while not stop.wait(0.1) and time.monotonic() < end:
         pass
+    stop.set()
     for thread in threads:
         thread.join()
     for node, executor in zip(nodes, executors, strict=True):
@@ -86,6 +95,7 @@ def run_nodes(
     factories: Sequence[Callable[[], ModelNode]],
     arguments: Sequence[str],
     stop: threading.Event,
+    seconds: float | None = None,
 ) -> None:
     """Start rclpy, make the nodes, spin them, and leave everything closed.
 
@@ -93,6 +103,7 @@ def run_nodes(
         factories: make one node each.
         arguments: command line with ``--ros-args``.
         stop: set it to end.
+        seconds: how long to spin; None spins until ``stop``.
     """
     rclpy.init(
         args=["humans_sim", *arguments], signal_handler_options=SignalHandlerOptions.NO
@@ -101,7 +112,7 @@ def run_nodes(
     try:
         for factory in factories:
             nodes.append(factory())
-        spin_all(nodes, stop)
+        spin_all(nodes, stop, seconds)
     finally:
         for node in nodes:
             node.close()
