@@ -17,7 +17,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ros lint bench lock meshes clean
+.PHONY: help setup demo test test-ros lint bench lock urdf clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -87,8 +87,9 @@ lock: setup ## resolve the locked versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/library.in -o requirements/library.lock
 	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/ros.in -o requirements/ros.lock
 
-meshes: setup ## write the unit meshes under urdf/meshes anew
+urdf: setup ## write the files under urdf/ anew
 	$(BIN)/python -m humans_sim.models.unit_meshes
+	$(BIN)/python -m humans_sim.models.export
 
 clean: ## remove the environment and what tools left behind
 	rm -rf $(VENV) .venv.x86_64 $(EMULATED_ROOT) build install log .mypy_cache .ruff_cache .pytest_cache

@@ -7,8 +7,6 @@ tags, contact points, soles, frames, limits, the HuMAnS layout and drive rotors.
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import pinocchio as pin
 import yaml
 
 from humans_sim.errors import ModelFileError
+from humans_sim.files import write_atomically
 from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
 from humans_sim.models.model import Model, ModelParts
 from humans_sim.models.yaml_file import YamlValue, parse_yaml, read_yaml
@@ -280,18 +279,6 @@ def save_model(model: Model, path: Path) -> Path:
     if parts.rotors is not None:
         side["rotors"] = parts.rotors.source
     text = yaml.safe_dump(side, sort_keys=False, default_flow_style=None, width=88)
-    _write_atomically(path.with_suffix(".yaml"), text)
-    _write_atomically(path, model.urdf())
+    write_atomically(path.with_suffix(".yaml"), text)
+    write_atomically(path, model.urdf())
     return path
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
