@@ -40,7 +40,7 @@ $(VENV)/.ready: $(VENV)/.base requirements/ros.lock $(MSGS)
 	@$(BIN)/python -m humans_sim.doctor ros_setup > $(VENV)/.ros || true; \
 	case "$$(cat $(VENV)/.ros)" in \
 	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (README)";; \
-	wheels) set -ex; \
+	wheels) set -ex; export PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"; \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/library.lock -r requirements/ros.lock; \
 	  $(BIN)/python -c 'import tf2_msgs' 2>/dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation ./msgs/compat/tf2_msgs; \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall ./msgs;; \
