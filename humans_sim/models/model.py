@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -77,12 +77,6 @@ class Model:
         """Use :func:`humans_sim.load_model`."""
         model = parts.pin_model
         self._parts = parts
-        self._rotors = parts.rotors
-        if parts.rotors is not None:
-            from humans_sim.models.rotors import add_effects, add_inertia
-
-            self._add_inertia, self._add_effects = add_inertia, add_effects
-            self._table = parts.rotors.table
         self.pin = model
         self.name = parts.name
         self.title = parts.title
@@ -101,7 +95,7 @@ class Model:
         by_name = {tag.name: tag for tag in parts.tags}
         self._tags = self._points(parts.tags)
         self._contacts = self._points(tuple(by_name[n] for n in parts.contacts))
-        self._local = threading.local()
+        self._buffers = _Buffers(model)
 
     def _points(self, tags: tuple[Tag, ...]) -> PointSet:
         joints, local = [], []
@@ -118,14 +112,6 @@ class Model:
     def data(self) -> pin.Data:
         """A new data object, for use in one thread."""
         return self.pin.createData()
-
-    @property
-    def _data(self) -> pin.Data:
-        try:
-            data: pin.Data = self._local.data
-        except AttributeError:
-            data = self._local.data = self.pin.createData()
-        return data
 
     def check_configuration(self, q: np.ndarray) -> np.ndarray:
         """The configuration as an array, or a :class:`ConfigurationError`."""
@@ -196,20 +182,20 @@ class Model:
 
     def tags(self, q: np.ndarray) -> np.ndarray:
         """Tags in the world (ntags + 1, 3) [m]; the last row is the centre of mass."""
-        data = self._data
+        data = self._buffers.data
         com = pin.centerOfMass(self.pin, data, self.check_configuration(q))
         return np.vstack([self._tags.positions(data), com])
 
     def tags_jacobian(self, q: np.ndarray) -> np.ndarray:
         """Jacobians of the tags in the world (ntags, 3, nv)."""
-        data = self._data
+        data = self._buffers.data
         pin.computeJointJacobians(self.pin, data, self.check_configuration(q))
         return self._tags.jacobians(data)
 
     def com(self, q: np.ndarray) -> np.ndarray:
         """Centre of mass of the whole body in the world (3,) [m]."""
         q = self.check_configuration(q)
-        return np.array(pin.centerOfMass(self.pin, self._data, q))
+        return np.array(pin.centerOfMass(self.pin, self._buffers.data, q))
 
     def segment_coms(self, q: np.ndarray) -> np.ndarray:
         """Centres of mass of the segments, then of the body (nsegments + 1, 3) [m].
@@ -217,7 +203,7 @@ class Model:
         Segments are in the order of the HuMAnS numbering (:attr:`segment_names`). A
         segment without mass is given by its frame's origin.
         """
-        data = self._data
+        data = self._buffers.data
         com = pin.centerOfMass(self.pin, data, self.check_configuration(q))
         rows = []
         for name in self.segment_names:
@@ -234,34 +220,67 @@ class Model:
 
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """Inertia matrix M(q) (nv, nv), drive rotors included."""
-        if self._rotors is None:
-            return pin.crba(self.pin, self._data, self.check_configuration(q))
+        add, table = self._inertia_kernel
         try:
-            matrix = pin.crba(self.pin, self._data, q)
-            if self._add_inertia(q, self._table, matrix):
+            matrix = pin.crba(self.pin, self._buffers.data, q)
+            if add(q, table, matrix):
                 return matrix
         except (TypeError, ValueError):
             pass  # said in full below
         q = self.check_configuration(q)
-        matrix = pin.crba(self.pin, self._data, q)
-        self._check_reach(self._add_inertia(q, self._table, matrix))
+        matrix = pin.crba(self.pin, self._buffers.data, q)
+        self._check_reach(add(q, table, matrix))
         return matrix
 
     def nl_effects(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         r"""Nonlinear effects and gravity :math:`N(q, v) v + G(q)` (nv,)."""
-        if self._rotors is None:
-            q, v = self.check_configuration(q), self.check_velocity(v)
-            return pin.nonLinearEffects(self.pin, self._data, q, v)
+        add, table = self._effects_kernel
         try:
-            vector = pin.nonLinearEffects(self.pin, self._data, q, v)
-            if self._add_effects(q, v, self._table, vector):
+            vector = pin.nonLinearEffects(self.pin, self._buffers.data, q, v)
+            if add(q, v, table, vector):
                 return vector
         except (TypeError, ValueError):
             pass  # said in full below
         q, v = self.check_configuration(q), self.check_velocity(v)
-        vector = pin.nonLinearEffects(self.pin, self._data, q, v)
-        self._check_reach(self._add_effects(q, v, self._table, vector))
+        vector = pin.nonLinearEffects(self.pin, self._buffers.data, q, v)
+        self._check_reach(add(q, v, table, vector))
         return vector
+
+    def inverse_dynamics(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray
+    ) -> np.ndarray:
+        """Generalised force of a motion without contact: M a + N v + G (nv,)."""
+        q, v, a = self.check_configuration(q), self.check_velocity(v), np.asarray(a)
+        force = pin.rnea(self.pin, self._buffers.data, q, v, a)
+        if self.rotors is not None:
+            add, table = self._effects_kernel
+            self._check_reach(add(q, v, table, force))
+            rotors = np.zeros((self.nv, self.nv))
+            add, table = self._inertia_kernel
+            add(q, table, rotors)
+            force += rotors @ a
+        return force
+
+    # The kernels add the rotors, of which most models have none, and check q and v on
+    # the way: compiled, that is cheaper than a check in Python. They are imported when
+    # first used, because numba takes its time.
+
+    @cached_property
+    def _inertia_kernel(self) -> tuple[Callable[..., bool], np.ndarray]:
+        from humans_sim.models import rotors
+
+        return rotors.add_inertia, self._rotor_table()
+
+    @cached_property
+    def _effects_kernel(self) -> tuple[Callable[..., bool], np.ndarray]:
+        from humans_sim.models import rotors
+
+        return rotors.add_effects, self._rotor_table()
+
+    def _rotor_table(self) -> np.ndarray:
+        from humans_sim.models import rotors
+
+        return rotors.NO_ROTORS if self.rotors is None else self.rotors.table
 
     def _check_reach(self, within: bool) -> None:
         if not within:
@@ -270,28 +289,15 @@ class Model:
                 "within the joint limits or load the model with rotors=False"
             )
 
-    def inverse_dynamics(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray
-    ) -> np.ndarray:
-        """Generalised force of a motion without contact: M a + N v + G (nv,)."""
-        q, v, a = self.check_configuration(q), self.check_velocity(v), np.asarray(a)
-        force = pin.rnea(self.pin, self._data, q, v, a)
-        if self._rotors is not None:
-            rotors = np.zeros((self.nv, self.nv))
-            self._check_reach(self._add_inertia(q, self._table, rotors))
-            self._add_effects(q, v, self._table, force)
-            force += rotors @ a
-        return force
-
     def contact(self, q: np.ndarray) -> np.ndarray:
         """Contact points in the world (ncontacts, 3) [m]."""
-        data = self._data
+        data = self._buffers.data
         pin.forwardKinematics(self.pin, data, self.check_configuration(q))
         return self._contacts.positions(data)
 
     def contact_jacobian(self, q: np.ndarray) -> np.ndarray:
         """Jacobians of the contact points in the world (ncontacts, 3, nv)."""
-        data = self._data
+        data = self._buffers.data
         pin.computeJointJacobians(self.pin, data, self.check_configuration(q))
         return self._contacts.jacobians(data)
 
@@ -303,7 +309,7 @@ class Model:
         The terms s(q, v) of the manual's (1.2) and (1.4), (ncontacts, 3) [m/s^2]. With
         ``a`` (nv,) given, the whole acceleration J a + s.
         """
-        data = self._data
+        data = self._buffers.data
         q, v = self.check_configuration(q), self.check_velocity(v)
         a = np.zeros(self.nv) if a is None else a
         pin.forwardKinematics(self.pin, data, q, v, a)
@@ -313,7 +319,7 @@ class Model:
         """Pose of a link or a frame (``l_sole``, ``gaze``...) in the world."""
         if not self.pin.existFrame(name):
             raise ParameterError(f"{self.name} has no frame called '{name}'")
-        data = self._data
+        data = self._buffers.data
         pin.forwardKinematics(self.pin, data, self.check_configuration(q))
         return pin.updateFramePlacement(
             self.pin, data, self.pin.getFrameId(name)
@@ -341,7 +347,7 @@ class Model:
     def potential_energy(self, q: np.ndarray) -> float:
         """Energy of gravity, zero with the centre of mass on the ground plane [J]."""
         q = self.check_configuration(q)
-        return float(pin.computePotentialEnergy(self.pin, self._data, q))
+        return float(pin.computePotentialEnergy(self.pin, self._buffers.data, q))
 
     @cached_property
     def humans(self) -> HumansView:
@@ -353,7 +359,7 @@ class Model:
     @property
     def rotors(self) -> Rotors | None:
         """Drive rotors that add to the dynamics, or None."""
-        return self._rotors
+        return self._parts.rotors
 
     @property
     def parts(self) -> ModelParts:
@@ -435,6 +441,13 @@ class Model:
             "rotors": parts.rotors is not None,
         }
         return load_named(parts.name, **{**arguments, **changes})  # type: ignore[arg-type]
+
+
+class _Buffers(threading.local):
+    """Pinocchio's buffers, made anew in each thread that uses the model."""
+
+    def __init__(self, model: pin.Model) -> None:
+        self.data = model.createData()
 
 
 def _frozen(values: np.ndarray) -> np.ndarray:

@@ -31,6 +31,10 @@ _PAIR = ("pitch", "e", "gamma", "h", "b", "c", "d", "l")
 _SINGLE = ("pitch", "e", "gamma", "radius", "phi", "l")
 _COLUMNS = 14
 
+NO_ROTORS = np.zeros((0, _COLUMNS))
+"""Table of a model without rotors."""
+NO_ROTORS.setflags(write=False)
+
 
 @dataclass(frozen=True)
 class Rotors:
