@@ -55,6 +55,25 @@ def test_demo_graph_flows(start: Callable[..., Any]) -> None:
     assert "All topics flowed." in output
 
 
+def test_graph_with_another_model(
+    node: Any, wait_for: Callable[..., None], start: Callable[..., Any], bip: hs.Model
+) -> None:
+    """``up demo --model`` and ``--ros`` go over the parameter file."""
+    from sensor_msgs.msg import JointState
+
+    received: list[JointState] = []
+    node.create_subscription(JointState, "bip_states", received.append, 10)
+    process = start(
+        *("-m", "humans_sim.cli", "up", "demo", "--headless", "--model", "bip"),
+        *("--ros", "r joint_states:=bip_states"),
+    )
+    wait_for(lambda: bool(received), "joint states of Bip")
+    assert tuple(received[0].name) == bip.joint_names
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+
+
 @pytest.mark.parametrize("kind", NODES)
 def test_parameters_remapping_and_sim_time(
     kind: str,
