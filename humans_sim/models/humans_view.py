@@ -37,6 +37,7 @@ class HumansView:
         self._model = model
         self._layout = layout
         self.size = model.nv
+        self._shape = (model.nv,)
         position = {name: i for i, name in enumerate(model.joint_names)}
         self._joint = np.array([position[name] for name in layout.joints], dtype=int)
         self._order = np.array(["xyz".index(axis) for axis in layout.base_rotation])
@@ -49,16 +50,13 @@ class HumansView:
         base = ("base_x", "base_y", "base_z", "base_rx", "base_ry", "base_rz")
         return (*self._layout.joints, *base)
 
-    def _check(self, vector: np.ndarray, name: str) -> np.ndarray:
+    def _sized(self, vector: np.ndarray, name: str) -> np.ndarray:
         vector = np.asarray(vector, dtype=float)
-        if vector.shape != (self.size,):
+        if vector.shape != self._shape:
             raise ConfigurationError(
                 f"{name} of {self._model.name} has {self.size} HuMAnS coordinates "
                 f"(joints, then base), not shape {vector.shape}"
             )
-        if not vector.dot(vector) < np.inf:
-            bad = np.flatnonzero(~np.isfinite(vector))
-            raise ConfigurationError(f"{name}{bad.tolist()} is not a finite number")
         return vector
 
     def to_pin(
@@ -103,14 +101,21 @@ class HumansView:
         self, q_h: np.ndarray, qdot_h: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Pinocchio q, v, the bias Edot qdot_h, and the base block of E (6, 6)."""
-        q_h, qdot_h = self._check(q_h, "q"), self._check(qdot_h, "qdot")
+        q_h, qdot_h = self._sized(q_h, "q"), self._sized(qdot_h, "qdot")
         n = self.size
         q, v, bias = np.empty(n + 1), np.empty(n), np.zeros(n)
         base = np.zeros((6, 6))
-        _base_map(
+        finite = _base_map(
             q_h, qdot_h, self._joint, self._order, self._axes, self._height,
             q, v, bias, base,
         )  # fmt: skip
+        if not finite:
+            for name, vector in (("q", q_h), ("qdot", qdot_h)):
+                bad = np.flatnonzero(~np.isfinite(vector))
+                if bad.size:
+                    raise ConfigurationError(
+                        f"{name}[{bad[0]}] = {vector[bad[0]]} is not a finite number"
+                    )
         return q, v, bias, base
 
     def tags(self, q_h: np.ndarray) -> np.ndarray:
@@ -140,7 +145,9 @@ class HumansView:
         model = self._model
         # One pass of inverse dynamics gives N + M Edot qdot.
         force = model.inverse_dynamics(q, v, bias)
-        return np.concatenate([force[6:][self._joint], base.T @ force[:6]])
+        out = np.empty(self.size)
+        _transpose_times(force, self._joint, base, out)
+        return out
 
     def contact(self, q_h: np.ndarray) -> np.ndarray:
         """Contact points, all x, all y (heights), all z (3 ncontacts,) [m]."""
@@ -215,8 +222,14 @@ def _quaternion(r):
 
 @njit(cache=True)
 def _base_map(q_h, qdot_h, joint, order, axes, height, q, v, bias, base):
-    """Fill q, v, the bias and the base block of E; rotations act on ROS axes."""
+    """Fill q, v, the bias and the base block of E; returns whether all is finite.
+
+    Rotations act on ROS axes.
+    """
     n = joint.size
+    total = 0.0
+    for i in range(n + 6):
+        total += q_h[i] + qdot_h[i]
     for i in range(n):
         q[7 + joint[i]] = q_h[i]
         v[6 + joint[i]] = qdot_h[i]
@@ -244,6 +257,19 @@ def _base_map(q_h, qdot_h, joint, order, axes, height, q, v, bias, base):
     bias[:3] = -_cross(omega, v[:3])
     bias[3:6] = -rate[0] * (rate[2] * _cross(c3, c1) + rate[1] * _cross(c2, c1))
     bias[3:6] -= rate[1] * rate[2] * _cross(c3, c2)
+    return np.isfinite(total)
+
+
+@njit(cache=True)
+def _transpose_times(force, joint, base, out):
+    """E^T times a generalised force."""
+    n = joint.size
+    for i in range(n):
+        out[i] = force[6 + joint[i]]
+    for b in range(6):
+        out[n + b] = 0.0
+        for a in range(6):
+            out[n + b] += base[a, b] * force[a]
 
 
 @njit(cache=True)

@@ -255,10 +255,11 @@ class Model:
         if self.rotors is not None:
             add, table = self._effects_kernel
             self._check_reach(add(q, v, table, force))
-            rotors = np.zeros((self.nv, self.nv))
-            add, table = self._inertia_kernel
-            add(q, table, rotors)
-            force += rotors @ a
+            if np.count_nonzero(a[6:]):
+                rotors = np.zeros((self.nv, self.nv))
+                add, table = self._inertia_kernel
+                add(q, table, rotors)
+                force += rotors @ a
         return force
 
     # The kernels add the rotors, of which most models have none, and check q and v on
