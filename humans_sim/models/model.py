@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -77,6 +77,7 @@ class Model:
         """Use :func:`humans_sim.load_model`."""
         model = parts.pin_model
         self._parts = parts
+        self.rotors = parts.rotors
         self.pin = model
         self.name = parts.name
         self.title = parts.title
@@ -116,12 +117,9 @@ class Model:
     def check_configuration(self, q: np.ndarray) -> np.ndarray:
         """The configuration as an array, or a :class:`ConfigurationError`."""
         q = self._sized(q, self._q_shape, "q")
-        # Plain floats: on a few dozen numbers this is three times as fast as numpy.
-        values = q.tolist()
-        if not math.isfinite(sum(values)):
-            raise ConfigurationError(f"q{_where(q)} is not a finite number")
-        x, y, z, w = values[3:7]
-        if abs(x * x + y * y + z * z + w * w - 1.0) > QUATERNION_TOLERANCE:
+        if not _is_sound(q):
+            if not np.isfinite(q).all():
+                raise ConfigurationError(f"q{_where(q)} is not a finite number")
             raise ConfigurationError(
                 "the base quaternion q[3:7] is not of unit length: normalise it"
             )
@@ -220,30 +218,37 @@ class Model:
 
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """Inertia matrix M(q) (nv, nv), drive rotors included."""
-        add, table = self._inertia_kernel
+        # Pinocchio first, checks after: what it cannot take is said in full below.
         try:
             matrix = pin.crba(self.pin, self._buffers.data, q)
-            if add(q, table, matrix):
+            if self.rotors is None:
+                if _is_sound(q):
+                    return matrix
+            elif self.rotors.add_inertia(q, self.rotors.table, matrix):
                 return matrix
-        except (TypeError, ValueError):
-            pass  # said in full below
+        except (AttributeError, TypeError, ValueError):
+            pass
         q = self.check_configuration(q)
         matrix = pin.crba(self.pin, self._buffers.data, q)
-        self._check_reach(add(q, table, matrix))
+        if self.rotors is not None:
+            self._check_reach(self.rotors.add_inertia(q, self.rotors.table, matrix))
         return matrix
 
     def nl_effects(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         r"""Nonlinear effects and gravity :math:`N(q, v) v + G(q)` (nv,)."""
-        add, table = self._effects_kernel
         try:
             vector = pin.nonLinearEffects(self.pin, self._buffers.data, q, v)
-            if add(q, v, table, vector):
+            if self.rotors is None:
+                if _is_sound(q) and math.isfinite(sum(v.tolist())):
+                    return vector
+            elif self.rotors.add_effects(q, v, self.rotors.table, vector):
                 return vector
-        except (TypeError, ValueError):
-            pass  # said in full below
+        except (AttributeError, TypeError, ValueError):
+            pass
         q, v = self.check_configuration(q), self.check_velocity(v)
         vector = pin.nonLinearEffects(self.pin, self._buffers.data, q, v)
-        self._check_reach(add(q, v, table, vector))
+        if self.rotors is not None:
+            self._check_reach(self.rotors.add_effects(q, v, self.rotors.table, vector))
         return vector
 
     def inverse_dynamics(
@@ -252,36 +257,14 @@ class Model:
         """Generalised force of a motion without contact: M a + N v + G (nv,)."""
         q, v, a = self.check_configuration(q), self.check_velocity(v), np.asarray(a)
         force = pin.rnea(self.pin, self._buffers.data, q, v, a)
-        if self.rotors is not None:
-            add, table = self._effects_kernel
-            self._check_reach(add(q, v, table, force))
+        rotors = self.rotors
+        if rotors is not None:
+            self._check_reach(rotors.add_effects(q, v, rotors.table, force))
             if np.count_nonzero(a[6:]):
-                rotors = np.zeros((self.nv, self.nv))
-                add, table = self._inertia_kernel
-                add(q, table, rotors)
-                force += rotors @ a
+                own = np.zeros((self.nv, self.nv))
+                rotors.add_inertia(q, rotors.table, own)
+                force += own @ a
         return force
-
-    # The kernels add the rotors, of which most models have none, and check q and v on
-    # the way: compiled, that is cheaper than a check in Python. They are imported when
-    # first used, because numba takes its time.
-
-    @cached_property
-    def _inertia_kernel(self) -> tuple[Callable[..., bool], np.ndarray]:
-        from humans_sim.models import rotors
-
-        return rotors.add_inertia, self._rotor_table()
-
-    @cached_property
-    def _effects_kernel(self) -> tuple[Callable[..., bool], np.ndarray]:
-        from humans_sim.models import rotors
-
-        return rotors.add_effects, self._rotor_table()
-
-    def _rotor_table(self) -> np.ndarray:
-        from humans_sim.models import rotors
-
-        return rotors.NO_ROTORS if self.rotors is None else self.rotors.table
 
     def _check_reach(self, within: bool) -> None:
         if not within:
@@ -356,11 +339,6 @@ class Model:
         from humans_sim.models.humans_view import HumansView
 
         return HumansView(self, self._parts.humans)
-
-    @property
-    def rotors(self) -> Rotors | None:
-        """Drive rotors that add to the dynamics, or None."""
-        return self._parts.rotors
 
     @property
     def parts(self) -> ModelParts:
@@ -459,4 +437,15 @@ def _frozen(values: np.ndarray) -> np.ndarray:
 
 def _where(vector: np.ndarray) -> str:
     bad = np.flatnonzero(~np.isfinite(vector))
-    return f"[{bad[0]}] = {vector[bad[0]]}" if bad.size else " (its square)"
+    return f"[{bad[0]}] = {vector[bad[0]]}" if bad.size else " (its sum)"
+
+
+def _is_sound(q: np.ndarray) -> bool:
+    """Whether a configuration is finite and its base quaternion of unit length.
+
+    In plain floats: on a few dozen numbers that is faster than numpy.
+    """
+    values = q.tolist()
+    x, y, z, w = values[3:7]
+    square = x * x + y * y + z * z + w * w
+    return math.isfinite(sum(values)) and abs(square - 1.0) < QUATERNION_TOLERANCE

@@ -17,7 +17,7 @@ hip) gives :math:`x = \kappa R \cos\psi + \sqrt{l^2 - (e - R \sin\psi)^2}`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +31,6 @@ _PAIR = ("pitch", "e", "gamma", "h", "b", "c", "d", "l")
 _SINGLE = ("pitch", "e", "gamma", "radius", "phi", "l")
 _COLUMNS = 14
 
-NO_ROTORS = np.zeros((0, _COLUMNS))
-"""Table of a model without rotors."""
-NO_ROTORS.setflags(write=False)
-
 
 @dataclass(frozen=True)
 class Rotors:
@@ -45,10 +41,14 @@ class Rotors:
             velocity indices of its joints, rotor inertias [kg m^2], geometry. One
             array, because each argument of a compiled function costs time.
         source: the section of the model file, as plain data.
+        add_inertia: compiled function, adds the rotors to an inertia matrix.
+        add_effects: compiled function, adds their nonlinear effects to a vector.
     """
 
     table: np.ndarray
     source: dict[str, Any]
+    add_inertia: Callable[[np.ndarray, np.ndarray, np.ndarray], bool]
+    add_effects: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], bool]
 
 
 def read_rotors(
@@ -108,7 +108,7 @@ def read_rotors(
     for i, row in enumerate(rows):
         table[i, : len(row)] = row
     table.setflags(write=False)
-    return Rotors(table, section.plain())
+    return Rotors(table, section.plain(), _add_inertia, _add_effects)
 
 
 @njit(cache=True, error_model="numpy")
@@ -161,7 +161,7 @@ def _sound(q):
 
 
 @njit(cache=True, error_model="numpy")
-def add_inertia(q, table, matrix):
+def _add_inertia(q, table, matrix):
     """Add the rotors to the inertia matrix, in place.
 
     Returns whether q is finite with a unit quaternion and within the linkages' reach:
@@ -196,7 +196,7 @@ def add_inertia(q, table, matrix):
 
 
 @njit(cache=True, error_model="numpy")
-def add_effects(q, v, table, vector):
+def _add_effects(q, v, table, vector):
     """Add the rotors' nonlinear effects, in place; returns as above for q and v."""
     reach = 0.0
     for m in range(table.shape[0]):
