@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
@@ -109,27 +108,25 @@ class Scene:
                 frame.position = pose.translation
                 frame.wxyz = _wxyz(pin.Quaternion(pose.rotation))
 
-    def add_sliders(
-        self, on_change: Callable[[np.ndarray], None] | None = None
-    ) -> None:
-        """Add a slider for each joint, in degrees, and a button back to zero."""
+    def add_sliders(self) -> None:
+        """Add a slider for each joint, in degrees, and a button back to zero.
+
+        The model stands on its lowest contact point, whatever the joints do.
+        """
         model = self._model
         gui = self.server.gui
         sliders: list[viser.GuiSliderHandle[float]] = []
 
         def update() -> None:
-            q = model.neutral()
-            q[7:] = np.radians([slider.value for slider in sliders])
-            self.show(q)
-            if on_change is not None:
-                on_change(q)
+            angles = np.radians([slider.value for slider in sliders])
+            self.show(model.standing(angles))
 
         zero = gui.add_button("Zero position")
         with gui.add_folder("Joints [deg]"):
             limits = zip(model.lower_limits, model.upper_limits, strict=True)
             for name, (lower, upper) in zip(model.joint_names, limits, strict=True):
-                low, high = (float(np.degrees(np.clip(x, -np.pi, np.pi))) for x in
-                             (lower, upper))  # fmt: skip
+                bounds = np.degrees(np.clip([lower, upper], -np.pi, np.pi))
+                low, high = bounds.tolist()
                 slider = gui.add_slider(
                     name,
                     round(low, 1),
