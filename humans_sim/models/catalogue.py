@@ -10,7 +10,8 @@ import numpy as np
 
 from humans_sim.errors import ParameterError, UnknownModelError
 from humans_sim.models.builder import build
-from humans_sim.models.model import Model, ModelParts
+from humans_sim.models.model import Model
+from humans_sim.models.parts import ModelParts
 from humans_sim.models.tree_file import TreeFile
 from humans_sim.models.urdf_writer import write_urdf
 from humans_sim.resources import resource

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,54 +13,12 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
-from humans_sim.models.description import (
-    QUATERNION_TOLERANCE,
-    HumansLayout,
-    Sole,
-    Tag,
-)
+from humans_sim.models.description import QUATERNION_TOLERANCE, Tag
+from humans_sim.models.parts import ModelParts
 from humans_sim.models.points import PointSet
 
 if TYPE_CHECKING:
     from humans_sim.models.humans_view import HumansView
-    from humans_sim.models.rotors import Rotors
-
-
-@dataclass(frozen=True)
-class ModelParts:
-    """What a :class:`Model` is put together from.
-
-    Attributes:
-        name: short name, e.g. ``khr1``.
-        title: one line for people.
-        pin_model: the pinocchio model, with a free-flyer base.
-        tags: tags, positions in their link's frame.
-        contacts: names of the tags that are contact points.
-        soles: soles by name.
-        humans: layout of the HuMAnS vector.
-        urdf: text of the model's URDF.
-        rotors: drive rotors that add to the dynamics, or None.
-        parameters: values the model was made with (``height``, ``mass``).
-        lengths: named lengths the model was made with [m].
-        given_lengths: lengths set one by one [m].
-        given_tags: tag positions set one by one, HuMAnS axes [m].
-        source: the model file.
-    """
-
-    name: str
-    title: str
-    pin_model: pin.Model
-    tags: tuple[Tag, ...]
-    contacts: tuple[str, ...]
-    soles: tuple[Sole, ...]
-    humans: HumansLayout
-    urdf: str
-    rotors: Rotors | None
-    parameters: Mapping[str, float]
-    lengths: Mapping[str, float]
-    given_lengths: Mapping[str, float]
-    given_tags: Mapping[str, np.ndarray]
-    source: Path
 
 
 class Model:

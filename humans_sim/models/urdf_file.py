@@ -18,7 +18,8 @@ import yaml
 from humans_sim.errors import ModelFileError
 from humans_sim.files import write_atomically
 from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
-from humans_sim.models.model import Model, ModelParts
+from humans_sim.models.model import Model
+from humans_sim.models.parts import ModelParts
 from humans_sim.models.yaml_file import YamlValue, parse_yaml, read_yaml
 
 _SECTIONS = (
