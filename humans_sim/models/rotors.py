@@ -30,6 +30,10 @@ from humans_sim.models.yaml_file import YamlValue
 _PAIR = ("pitch", "e", "gamma", "h", "b", "c", "d", "l")
 _SINGLE = ("pitch", "e", "gamma", "radius", "phi", "l")
 _COLUMNS = 14
+_DRIVEN = (
+    *(f"{s}_{j}" for s in "rl" for j in ("ankle_roll", "ankle_pitch", "knee")),
+    *("r_hip_pitch", "l_hip_pitch", "trunk_roll", "trunk_pitch"),
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,9 @@ def read_rotors(
         velocity_index: index of each joint in the velocity vector.
     """
     fields = section.fields(("inertia", "ratios", "ankle", "knee", "hip", "trunk"))
+    for name in _DRIVEN:
+        if name not in order:
+            raise section.error(f"these drives need a joint called '{name}'")
     inertia = fields["inertia"].vector(len(order))
     pi = {"pi": float(np.pi)}
     ankle, trunk = (

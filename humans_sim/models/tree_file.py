@@ -19,7 +19,6 @@ from humans_sim.models.axes import matrix_to_ros, signed_axis, to_ros
 from humans_sim.models.description import (
     BASE_LINK,
     Frame,
-    HumansLayout,
     Inertial,
     Joint,
     Link,
@@ -28,19 +27,28 @@ from humans_sim.models.description import (
     Sole,
     Tag,
 )
+from humans_sim.models.layout import known_names, read_layout
 from humans_sim.models.shapes import SLENDER, read_shape
 from humans_sim.models.yaml_file import YamlValue, read_yaml
 
 _AXES = ("x", "y", "z", "-x", "-y", "-z")
 _MIRROR = np.array([1.0, 1.0, -1.0])
-_REQUIRED = ("name", "title", "tags", "contacts", "soles", "frames", "humans")
+_REQUIRED = (
+    "name",
+    "title",
+    "tags",
+    "contacts",
+    "soles",
+    "frames",
+    "humans",
+    "materials",
+    "joint_defaults",
+    "joints",
+)
 _OPTIONAL = (
     "parameters",
     "lengths",
     "derived",
-    "materials",
-    "joint_defaults",
-    "joints",
     "bodies",
     "denavit_hartenberg",
     "rotors",
@@ -118,7 +126,8 @@ class TreeFile:
         links, joints = self._links_and_joints(bodies)
         tags = self._tags(rotation, tag_positions or {})
         tag_names = {tag.name for tag in tags}
-        contacts = tuple(self._known(self.sections["contacts"], tag_names, "tag"))
+        contacts = known_names(self.sections["contacts"], tag_names, "tag")
+        frames = self._frames(rotation)
         materials = {
             key: tuple(float(c) for c in value.vector(3))
             for key, value in self.sections["materials"].mapping().items()
@@ -137,21 +146,18 @@ class TreeFile:
             title=self.sections["title"].text(),
             links=links,
             joints=joints,
-            frames=self._frames(rotation),
+            frames=frames,
             tags=tags,
             contacts=contacts,
-            soles=self._soles(set(contacts)),
-            humans=self._humans({j.name for j in joints}, set(rotation)),
+            soles=self._soles(set(contacts), {frame.name for frame in frames}),
+            humans=read_layout(
+                self.sections["humans"],
+                {joint.name for joint in joints},
+                set(rotation),
+                self.names,
+            ),
             materials=materials,  # type: ignore[arg-type]
         )
-
-    def _known(self, value: YamlValue, known: set[str], what: str) -> list[str]:
-        words = []
-        for item in value:
-            if item.text() not in known:
-                raise item.error(f"no {what} is called '{item.text()}'")
-            words.append(item.text())
-        return words
 
     def _tree_bodies(self) -> list[_Body]:
         if "bodies" not in self.sections:
@@ -163,7 +169,10 @@ class TreeFile:
                 ("parent", "sides", "at", "rotations", "visuals")
                 + ("mass", "com", "gyration", "left_gyration", "box"),
             )
-            prefixes = ("r_", "l_") if "sides" in fields else ("",)
+            sided = "sides" in fields and (
+                fields["sides"].choice(("true", "false")) == "true"
+            )
+            prefixes = ("r_", "l_") if sided else ("",)
             for prefix in prefixes:
                 bodies.append(self._tree_body(fields, prefix, {b.name for b in bodies}))
         return bodies
@@ -212,6 +221,8 @@ class TreeFile:
         mass = fields["mass"].number(names)
         if mass < 0:
             raise fields["mass"].error(f"the mass {mass:g} is negative")
+        if "com" not in fields:
+            raise fields["mass"].error("a mass needs the key 'com'")
         com = mirror * fields["com"].vector(3, names)
         if "gyration" in fields:
             left = prefix == "l_" and "left_gyration" in fields
@@ -233,12 +244,18 @@ class TreeFile:
             if frame.body is None:
                 continue
             fields = frame.row.mapping()
+            wanted: tuple[str, ...] = ("mass", "com", "inertia")
+            if frame.body != BASE_LINK:
+                wanted += ("joint", "sense")
+            for key in wanted:
+                if key not in fields:
+                    raise frame.row.error(f"a body needs the key '{key}'")
             rotations: tuple[tuple[str, np.ndarray], ...] = ()
             parent, origin = "", np.zeros(3)
             if frame.body != BASE_LINK:
-                above = frames[frame.ref]
-                if above.body is None or "joint" not in fields:
-                    raise frame.row.error("a body needs a joint and a parent body")
+                above = frames.get(frame.ref)
+                if above is None or above.body is None:
+                    raise frame.row.error("a body needs a parent frame with a body")
                 parent, origin = above.body, frame.position - above.position
                 axis = fields["sense"].number() * frame.rotation[:, 2]
                 rotations = ((fields["joint"].text(), axis),)
@@ -325,29 +342,13 @@ class TreeFile:
         local = fields["at"].vector(3, self.names_for(body))
         return fields["name"].text(), body, to_ros(rotation[body] @ local)
 
-    def _soles(self, contacts: set[str]) -> tuple[Sole, ...]:
-        return tuple(
-            Sole(name, tuple(self._known(value, contacts, "contact")))
-            for name, value in self.sections["soles"].mapping().items()
-        )
-
-    def _humans(self, joints: set[str], bodies: set[str]) -> HumansLayout:
-        fields = self.sections["humans"].fields(
-            ("joints", "base_rotation", "base_height", "segments")
-        )
-        order = tuple(self._known(fields["joints"], joints, "joint"))
-        if len(set(order)) != len(joints):
-            missing = ", ".join(sorted(joints - set(order)))
-            raise fields["joints"].error(f"joints missing from the list: {missing}")
-        rotation = fields["base_rotation"].text()
-        if sorted(rotation) != ["x", "y", "z"]:
-            raise fields["base_rotation"].error("an order such as 'zyx' is wanted")
-        return HumansLayout(
-            order,
-            rotation,
-            fields["base_height"].number(self.names),
-            tuple(self._known(fields["segments"], bodies, "body")),
-        )
+    def _soles(self, contacts: set[str], frames: set[str]) -> tuple[Sole, ...]:
+        soles = []
+        for name, value in self.sections["soles"].mapping().items():
+            if name not in frames:
+                raise value.error(f"no frame is called '{name}': add it to 'frames'")
+            soles.append(Sole(name, known_names(value, contacts, "contact")))
+        return tuple(soles)
 
 
 class _JointLimits:

@@ -18,6 +18,7 @@ import yaml
 from humans_sim.errors import ModelFileError
 from humans_sim.files import write_atomically
 from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
+from humans_sim.models.layout import known_names, read_layout
 from humans_sim.models.model import Model
 from humans_sim.models.parts import ModelParts
 from humans_sim.models.yaml_file import YamlValue, parse_yaml, read_yaml
@@ -48,7 +49,10 @@ def load_urdf(path: Path, rotors: bool = True) -> Model:
     _add_frames(pin_model, sections)
     _set_limits(pin_model, sections)
     tags = _tags(pin_model, sections)
-    contacts = _names(sections.get("contacts"), {tag.name for tag in tags}, "tag")
+    contacts: tuple[str, ...] = ()
+    if "contacts" in sections:
+        tag_names = {tag.name for tag in tags}
+        contacts = known_names(sections["contacts"], tag_names, "tag")
     soles = []
     for sole, value in (
         sections["soles"].mapping().items() if "soles" in sections else ()
@@ -57,7 +61,7 @@ def load_urdf(path: Path, rotors: bool = True) -> Model:
             raise value.error(
                 f"the URDF has no link '{sole}': give it a place under 'frames'"
             )
-        soles.append(Sole(sole, _names(value, set(contacts), "contact")))
+        soles.append(Sole(sole, known_names(value, set(contacts), "contact")))
     layout = _layout(pin_model, sections, tags, contacts)
     drive = None
     if rotors and "rotors" in sections:
@@ -211,15 +215,6 @@ def _tags(model: pin.Model, sections: dict[str, YamlValue]) -> tuple[Tag, ...]:
     return tuple(tags.values())
 
 
-def _names(value: YamlValue | None, known: set[str], what: str) -> tuple[str, ...]:
-    names = []
-    for item in value or ():
-        if item.text() not in known:
-            raise item.error(f"no {what} is called '{item.text()}'")
-        names.append(item.text())
-    return tuple(names)
-
-
 def _layout(
     model: pin.Model,
     sections: dict[str, YamlValue],
@@ -229,15 +224,7 @@ def _layout(
     joints = tuple(model.names[2:])
     segments = tuple(f.name for f in model.frames if f.type == pin.FrameType.BODY)
     if "humans" in sections:
-        fields = sections["humans"].fields(
-            ("joints", "base_rotation", "base_height", "segments")
-        )
-        return HumansLayout(
-            _names(fields["joints"], set(joints), "joint"),
-            fields["base_rotation"].text(),
-            fields["base_height"].number(),
-            _names(fields["segments"], set(segments), "link"),
-        )
+        return read_layout(sections["humans"], set(joints), set(segments), {})
     return HumansLayout(
         joints, "zyx", _standing_height(model, tags, contacts), segments
     )

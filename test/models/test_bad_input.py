@@ -148,6 +148,13 @@ def broken(tmp_path: Path, old: str, new: str, name: str = "khr1") -> Path:
         ("contacts:\n  - r_foot_heel_right", "contacts:\n  - heel", "no tag is called"),
         ("base_rotation: zyx", "base_rotation: zzx", "an order such as"),
         ("    - r_knee\n", "", "joints missing from the list: r_knee"),
+        ("    - r_knee\n", "    - r_hip_roll\n", "'r_hip_roll' stands twice"),
+        ("    com: [0, 0.5*trunk_height, 0]\n", "", "a mass needs the key 'com'"),
+        ("sides: true", "sides: maybe", "'maybe' is not one of"),
+        ("sides: true", "sides: false", "no frame|no body|has no entry"),
+        ("joint_defaults:", "defaults:", "unknown key"),
+        ("\nmaterials:", "\nderived2:", "unknown key"),
+        ("- {name: l_sole, body", "- {name: left, body", "no frame is called 'l_sole'"),
     ],
 )
 def test_malformed_model_file(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -173,11 +180,28 @@ def test_the_line_is_right(tmp_path: Path) -> None:
     assert caught.value.key == "lengths.toe"
 
 
-def test_malformed_denavit_hartenberg(tmp_path: Path) -> None:
-    """A row that hangs on nothing is found."""
-    path = broken(tmp_path, "frame: 7, ref: 6", "frame: 7, ref: 60", "bip")
-    with pytest.raises(hs.ModelFileError, match="frame 60 is not defined above"):
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("frame: 7, ref: 6", "frame: 7, ref: 60", "frame 60 is not defined above"),
+        ("frame: 8, ref: 7", "frame: 7, ref: 7", "frame 7 stands twice"),
+        ("ref: 7, r: 0,", "ref: 0, r: 0,", "a parent frame with a body"),
+        (", sense: -1", "", "a body needs the key 'sense'"),
+        (", mass: 3.2", "", "a body needs the key 'mass'"),
+        ("inertia: [0.06,", "inertia: [", "6 numbers are wanted"),
+    ],
+)
+def test_malformed_denavit_hartenberg(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    """A row that hangs on nothing, or lacks something, is found."""
+    path = broken(tmp_path, old, new, "bip")
+    with pytest.raises(hs.ModelFileError, match=message) as caught:
         TreeFile(path).describe()
+    assert caught.value.line is not None
+
+
+LAYOUT = "humans: {joints: [%s], base_rotation: %s, base_height: 1, segments: [leg]}"
 
 
 @pytest.mark.parametrize(
@@ -211,6 +235,13 @@ def test_malformed_urdf(tmp_path: Path, old: str, new: str, message: str) -> Non
         ("soles: {r_sole: []}", "no link 'r_sole'"),
         ("limits: {knee: [0, 1]}", "no moving joint 'knee'"),
         ("tag: []", "unknown key"),
+        (LAYOUT % ("", "zyx"), "joints missing from the list: hip"),
+        (LAYOUT % ("hip", "zz"), "an order such as"),
+        (LAYOUT % ("hip, hip", "zyx"), "stands twice"),
+        (
+            "rotors: {inertia: [1], ratios: {}, ankle: 0, knee: 0, hip: 0, trunk: 0}",
+            "these drives need a joint called 'r_ankle_roll'",
+        ),
         ("tags: {", "not YAML"),
         ("", "empty"),
     ],

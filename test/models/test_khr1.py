@@ -62,3 +62,37 @@ def test_box_inertia(khr1: hs.Model) -> None:
     # ROS axes: x forward (a), y left (c), z up (b)
     expected = mass / 12 * np.array([b * b + c * c, a * a + b * b, a * a + c * c])
     np.testing.assert_allclose(np.diag(trunk.inertia), expected, rtol=1e-12)
+
+
+# Manual, table 4.2 (mass, per cent) and 4.3 (centre of mass, share of the solid's size).
+TABLES = {
+    "base_link": (40.38, (0, 0.5, 0), ("trunk_depth", "trunk_height", "trunk_width")),
+    "r_hip": (0.77, (0, -0.5, 0), ("", "hip_link", "")),
+    "r_thigh": (7.69, (0, -0.5, 0), ("", "thigh", "")),
+    "r_shank": (3.85, (0, -0.6, 0), ("", "shank", "")),
+    "r_ankle": (0.77, (0, -0.5, 0), ("", "ankle_link", "")),
+    "r_foot": (5.38, (0, 0, 0.25), ("", "", "foot_width")),
+    "r_shoulder": (0.77, (0, 0, -0.5), ("", "", "shoulder_link")),
+    "r_arm": (3.85, (0, -0.4, 0), ("", "upper_arm", "")),
+    "r_hand": (5.00, (0, -0.5, 0), ("", "forearm", "")),
+    "head": (3.46, (0.4, 0.6, 0), ("head_size", "head_height", "")),
+}
+
+
+def test_tables_of_the_manual(khr1: hs.Model) -> None:
+    """Each solid has its mass and centre of mass; left ones mirror the right ones."""
+    lengths = {**khr1.lengths, "": 0.0}
+    lengths["foot_width"] = lengths["foot_inner"] + lengths["foot_outer"]
+    total = 0.0
+    for name, (percent, ratio, sizes) in TABLES.items():
+        x, y, z = (r * lengths[s] for r, s in zip(ratio, sizes, strict=True))
+        pairs = [(name, z)]
+        if name.startswith("r_"):
+            pairs.append(("l_" + name[2:], -z))
+        for link, lateral in pairs:
+            frame = khr1.pin.frames[khr1.pin.getFrameId(link)]
+            inertia = khr1.pin.inertias[frame.parentJoint]
+            assert inertia.mass == pytest.approx(1.3 * percent / 100, rel=1e-12)
+            np.testing.assert_allclose(inertia.lever, [x, -lateral, y], atol=1e-15)
+            total += percent
+    assert total == pytest.approx(100.0)
