@@ -64,7 +64,7 @@ def test_box_inertia(khr1: hs.Model) -> None:
     np.testing.assert_allclose(np.diag(trunk.inertia), expected, rtol=1e-12)
 
 
-# Manual, table 4.2 (mass, per cent) and 4.3 (centre of mass, share of the solid's size).
+# Manual, tables 4.2 (mass, per cent) and 4.3 (centre of mass, share of the size).
 TABLES = {
     "base_link": (40.38, (0, 0.5, 0), ("trunk_depth", "trunk_height", "trunk_width")),
     "r_hip": (0.77, (0, -0.5, 0), ("", "hip_link", "")),
