@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file; on any failure the old file stays and nothing else is left."""
+@contextmanager
+def atomic_stream(path: Path) -> Iterator[BinaryIO]:
+    """A binary stream that becomes the file at ``path`` when all went well.
+
+    On any failure the old file stays and nothing else is left.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with temporary.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+        with temporary.open("xb") as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file; on any failure the old file stays and nothing else is left."""
+    with atomic_stream(path) as stream:
+        stream.write(text.encode("utf-8"))

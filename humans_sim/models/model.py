@@ -52,7 +52,7 @@ class Model:
         self.velocity_limits = _frozen(model.upperVelocityLimit[6:])
         by_name = {tag.name: tag for tag in parts.tags}
         self._tags = self._points(parts.tags)
-        self._contacts = self._points(tuple(by_name[n] for n in parts.contacts))
+        self.contact_points = self._points(tuple(by_name[n] for n in parts.contacts))
         self._buffers = _Buffers(model)
 
     def _points(self, tags: tuple[Tag, ...]) -> PointSet:
@@ -70,6 +70,11 @@ class Model:
     def data(self) -> pin.Data:
         """A new data object, for use in one thread."""
         return self.pin.createData()
+
+    @property
+    def buffers(self) -> pin.Data:
+        """This thread's data object, which every method of the model uses."""
+        return self._buffers.data
 
     def check_configuration(self, q: np.ndarray) -> np.ndarray:
         """The configuration as an array, or a :class:`ConfigurationError`."""
@@ -188,7 +193,7 @@ class Model:
         q = self.check_configuration(q)
         matrix = pin.crba(self.pin, self._buffers.data, q)
         if self.rotors is not None:
-            self._check_reach(self.rotors.add_inertia(q, self.rotors.table, matrix))
+            self.check_reach(self.rotors.add_inertia(q, self.rotors.table, matrix))
         return matrix
 
     def nl_effects(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -205,7 +210,7 @@ class Model:
         q, v = self.check_configuration(q), self.check_velocity(v)
         vector = pin.nonLinearEffects(self.pin, self._buffers.data, q, v)
         if self.rotors is not None:
-            self._check_reach(self.rotors.add_effects(q, v, self.rotors.table, vector))
+            self.check_reach(self.rotors.add_effects(q, v, self.rotors.table, vector))
         return vector
 
     def inverse_dynamics(
@@ -216,14 +221,15 @@ class Model:
         force = pin.rnea(self.pin, self._buffers.data, q, v, a)
         rotors = self.rotors
         if rotors is not None:
-            self._check_reach(rotors.add_effects(q, v, rotors.table, force))
+            self.check_reach(rotors.add_effects(q, v, rotors.table, force))
             if np.count_nonzero(a[6:]):
                 own = np.zeros((self.nv, self.nv))
                 rotors.add_inertia(q, rotors.table, own)
                 force += own @ a
         return force
 
-    def _check_reach(self, within: bool) -> None:
+    def check_reach(self, within: bool) -> None:
+        """Refuse a posture beyond the reach of the drives."""
         if not within:
             raise ConfigurationError(
                 f"a joint of {self.name} is beyond the reach of its screw drive; stay "
@@ -234,13 +240,13 @@ class Model:
         """Contact points in the world (ncontacts, 3) [m]."""
         data = self._buffers.data
         pin.forwardKinematics(self.pin, data, self.check_configuration(q))
-        return self._contacts.positions(data)
+        return self.contact_points.positions(data)
 
     def contact_jacobian(self, q: np.ndarray) -> np.ndarray:
         """Jacobians of the contact points in the world (ncontacts, 3, nv)."""
         data = self._buffers.data
         pin.computeJointJacobians(self.pin, data, self.check_configuration(q))
-        return self._contacts.jacobians(data)
+        return self.contact_points.jacobians(data)
 
     def contact_hessian(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray | None = None
@@ -254,7 +260,7 @@ class Model:
         q, v = self.check_configuration(q), self.check_velocity(v)
         a = np.zeros(self.nv) if a is None else a
         pin.forwardKinematics(self.pin, data, q, v, a)
-        return self._contacts.accelerations(data)
+        return self.contact_points.accelerations(data)
 
     def frame_pose(self, q: np.ndarray, name: str) -> pin.SE3:
         """Pose of a link or a frame (``l_sole``, ``gaze``...) in the world."""

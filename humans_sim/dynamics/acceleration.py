@@ -1,0 +1,245 @@
+r"""Acceleration of a system whose contacts keep their modes.
+
+Between two events each closed contact either sticks (no acceleration along its normal
+and its tangents) or slides (none along its normal, and a friction force of known
+direction). Then the acceleration follows from linear equations:
+
+.. math:: M a + N = \tau + \sum_i J_i^T f_i, \qquad J_c a + s = 0.
+
+Several points of one rigid foot are redundant: a is unique, the forces are not. The
+rows are solved by proximal iterations that start at reference forces, so of all
+solutions the one nearest to the reference is found, near being measured by what each
+contact can bear (``capacity``). No rank is ever decided.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+OPEN, STICK, SLIDE = 0, 1, 2
+"""Modes of a contact; the numbers are those of the ROS message ContactPoint."""
+
+_PROXIMAL = 1e-9
+_ITERATIONS = 25
+_RESIDUAL = 1e-14
+
+
+@njit(cache=True)
+def cholesky(matrix, factor):
+    """Lower Cholesky factor; False where the matrix is not positive definite."""
+    n = matrix.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i == j:
+                if not total > 0.0:
+                    return False
+                factor[i, i] = np.sqrt(total)
+            else:
+                factor[i, j] = total / factor[j, j]
+    return True
+
+
+@njit(cache=True)
+def forward_rows(factor, rows):
+    """Solve factor x = rows in place; rows (n, m)."""
+    n, m = rows.shape
+    for i in range(n):
+        for k in range(i):
+            c = factor[i, k]
+            if c != 0.0:
+                for j in range(m):
+                    rows[i, j] -= c * rows[k, j]
+        c = 1.0 / factor[i, i]
+        for j in range(m):
+            rows[i, j] *= c
+
+
+@njit(cache=True)
+def backward(factor, vector):
+    """Solve factor.T x = vector in place."""
+    n = vector.shape[0]
+    for i in range(n - 1, -1, -1):
+        total = vector[i]
+        for k in range(i + 1, n):
+            total -= factor[k, i] * vector[k]
+        vector[i] = total / factor[i, i]
+
+
+@njit(cache=True)
+def lu_factor(matrix, order):
+    """LU factors in place, rows swapped; False where it is singular."""
+    n = matrix.shape[0]
+    for k in range(n):
+        best, row = abs(matrix[k, k]), k
+        for i in range(k + 1, n):
+            if abs(matrix[i, k]) > best:
+                best, row = abs(matrix[i, k]), i
+        if not best > 0.0:
+            return False
+        order[k] = row
+        if row != k:
+            for j in range(n):
+                matrix[k, j], matrix[row, j] = matrix[row, j], matrix[k, j]
+        for i in range(k + 1, n):
+            if matrix[i, k] == 0.0:
+                continue
+            matrix[i, k] /= matrix[k, k]
+            c = matrix[i, k]
+            for j in range(k + 1, n):
+                matrix[i, j] -= c * matrix[k, j]
+    return True
+
+
+@njit(cache=True)
+def lu_solve(matrix, order, vector):
+    """Solve with the factors of :func:`lu_factor`, in place."""
+    n = vector.shape[0]
+    for k in range(n):
+        row = order[k]
+        if row != k:
+            vector[k], vector[row] = vector[row], vector[k]
+    for k in range(n):
+        total = vector[k]
+        for i in range(k):
+            total -= matrix[k, i] * vector[i]
+        vector[k] = total
+    for k in range(n - 1, -1, -1):
+        total = vector[k]
+        for i in range(k + 1, n):
+            total -= matrix[k, i] * vector[i]
+        vector[k] = total / matrix[k, k]
+
+
+@njit(cache=True)
+def proximal_solve(matrix, right, weight, start):
+    """Solve matrix x = right near ``start``, the matrix singular or not.
+
+    Returns x and the largest residual.
+    """
+    n = right.shape[0]
+    scale = 0.0
+    for k in range(n):
+        scale += abs(matrix[k, k])
+    rho = _PROXIMAL * scale / n
+    if rho == 0.0:
+        rho = 1.0
+    factors = matrix.copy()
+    for k in range(n):
+        factors[k, k] += rho * weight[k]
+    order = np.empty(n, np.int64)
+    x = start.copy()
+    if not lu_factor(factors, order):
+        return x, np.inf
+    size = 1e-300
+    for k in range(n):
+        size = max(size, abs(right[k]))
+    residual = np.inf
+    step = np.empty(n)
+    for _ in range(_ITERATIONS):
+        worst = 0.0
+        for k in range(n):
+            total = right[k]
+            for j in range(n):
+                total -= matrix[k, j] * x[j]
+            step[k] = total
+            worst = max(worst, abs(total))
+        if worst <= _RESIDUAL * size or worst >= 0.5 * residual:
+            residual = min(worst, residual)
+            if worst <= 1e-10 * size:
+                break
+        residual = worst
+        lu_solve(factors, order, step)
+        for k in range(n):
+            x[k] += step[k]
+    return x, residual / size
+
+
+@njit(cache=True)
+def constrained_acceleration(
+    mass, force, rows, drift, mode, tangents, friction, direction, reference, capacity
+):
+    """Acceleration and contact forces while the modes stay.
+
+    Args:
+        mass: (nv, nv).
+        force: torques minus bias (nv,).
+        rows: contact Jacobians (k, 3, nv).
+        drift: (k, 3), stabilising terms included.
+        mode: (k,) STICK or SLIDE; OPEN contacts carry no force.
+        tangents: (k,) number of tangential rows.
+        friction: (k,).
+        direction: (k, 2) unit direction of sliding.
+        reference: (k, 3) forces the solution shall be near to.
+        capacity: (k,) relative size of what a contact bears, above zero.
+
+    Returns:
+        acceleration (nv,), forces (k, 3), the largest relative residual: above 1e-6
+        the rows contradict each other.
+    """
+    nv, k = force.shape[0], mode.shape[0]
+    forces = np.zeros((k, 3))
+    factor = np.zeros((nv, nv))
+    if not cholesky(mass, factor):
+        return force, forces, np.inf
+    column = force.copy().reshape(nv, 1)
+    forward_rows(factor, column)
+    free = column.ravel()
+    m = 0
+    for c in range(k):
+        if mode[c] == STICK:
+            m += 1 + tangents[c]
+        elif mode[c] == SLIDE:
+            m += 1
+    if m == 0:
+        acceleration = free
+        backward(factor, acceleration)
+        return acceleration, forces, 0.0
+    constraint = np.zeros((nv, m))
+    applied = np.zeros((nv, m))
+    right, weight, start = np.empty(m), np.empty(m), np.empty(m)
+    slides = False
+    r = 0
+    for c in range(k):
+        if mode[c] == OPEN:
+            continue
+        count = 1 + tangents[c] if mode[c] == STICK else 1
+        for i in range(count):
+            for j in range(nv):
+                constraint[j, r + i] = rows[c, i, j]
+                applied[j, r + i] = rows[c, i, j]
+            right[r + i] = -drift[c, i]
+            weight[r + i] = 1.0 / capacity[c] ** 2
+            start[r + i] = reference[c, i]
+        if mode[c] == SLIDE and tangents[c] and friction[c] > 0.0:
+            slides = True
+            for i in range(tangents[c]):
+                push = friction[c] * direction[c, i]
+                for j in range(nv):
+                    applied[j, r] -= push * rows[c, 1 + i, j]
+        r += count
+    forward_rows(factor, constraint)
+    if slides:
+        forward_rows(factor, applied)
+    else:
+        applied = constraint
+    delassus = constraint.T @ applied
+    right -= constraint.T @ free
+    x, residual = proximal_solve(delassus, right, weight, start)
+    acceleration = free + applied @ x
+    backward(factor, acceleration)
+    r = 0
+    for c in range(k):
+        if mode[c] == STICK:
+            for i in range(1 + tangents[c]):
+                forces[c, i] = x[r + i]
+            r += 1 + tangents[c]
+        elif mode[c] == SLIDE:
+            forces[c, 0] = x[r]
+            for i in range(tangents[c]):
+                forces[c, 1 + i] = -friction[c] * direction[c, i] * x[r]
+            r += 1
+    return acceleration, forces, residual

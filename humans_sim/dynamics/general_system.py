@@ -1,0 +1,97 @@
+"""A mechanical system in general coordinates: mass matrix, forces, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.dynamics.chart import FlatChart
+from humans_sim.dynamics.system import ContactTable, Terms
+from humans_sim.errors import ConfigurationError
+
+Vector = np.ndarray
+
+
+@dataclass(frozen=True)
+class GeneralSystem:
+    """A system given by functions of its coordinates q and velocities v = dq/dt.
+
+    Attributes:
+        name: what messages call it.
+        position_names: the coordinates.
+        mass: q -> (nv, nv).
+        force: (q, v) -> (nv,): all forces but contact, gyroscopic terms included.
+        potential: q -> potential energy of those forces [J].
+        contacts: the contacts it may have.
+        gap: q -> (nc,).
+        jacobian: q -> (nc, 3, nv); rows normal and tangents, unused rows zero.
+        drift: (q, v) -> (nc, 3): the rates of the rows times v; None where the rows
+            do not change.
+    """
+
+    name: str
+    position_names: tuple[str, ...]
+    mass: Callable[[Vector], Vector]
+    force: Callable[[Vector, Vector], Vector]
+    potential: Callable[[Vector], float]
+    contacts: ContactTable
+    gap: Callable[[Vector], Vector]
+    jacobian: Callable[[Vector], Vector]
+    drift: Callable[[Vector, Vector], Vector] | None = None
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.position_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities, the same."""
+        return len(self.position_names)
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the velocities: those of the coordinates."""
+        return self.position_names
+
+    def chart(self, q: Vector) -> FlatChart:
+        """Coordinates around q."""
+        return FlatChart(q)
+
+    def check_state(self, q: Vector, v: Vector) -> None:
+        """Raise :class:`ConfigurationError` where q or v cannot be used."""
+        for name, vector in (("q", q), ("v", v)):
+            if vector.shape != (self.nq,):
+                raise ConfigurationError(
+                    f"{name} of {self.name} has {self.nq} entries "
+                    f"({', '.join(self.position_names)}), not shape {vector.shape}"
+                )
+            if not np.isfinite(vector).all():
+                raise ConfigurationError(f"{name} of {self.name} is not finite")
+
+    def terms(self, q: Vector, v: Vector, which: Vector) -> Terms:
+        """The equations of motion with the contacts ``which``."""
+        if len(which) == 0:
+            none = np.zeros((0, 3))
+            rows = np.zeros((0, 3, self.nv))
+            return Terms(self.mass(q), -self.force(q, v), np.zeros(0), rows, none)
+        rows = self.jacobian(q)[which]
+        drift = np.zeros((len(which), 3))
+        if self.drift is not None:
+            drift = self.drift(q, v)[which]
+        gap = self.gap(q)[which]
+        return Terms(self.mass(q), -self.force(q, v), gap, rows, drift)
+
+    def gaps(self, q: Vector) -> Vector:
+        """Gaps of all contacts."""
+        return np.asarray(self.gap(q), dtype=float)
+
+    def gap_rates(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Gaps of all contacts and their rates."""
+        return self.gaps(q), self.jacobian(q)[:, 0] @ v
+
+    def energies(self, q: Vector, v: Vector) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        return float(0.5 * v @ self.mass(q) @ v), float(self.potential(q))

@@ -1,0 +1,180 @@
+"""Variable-step integrators with dense output: one step at a time, then look back.
+
+``dop853`` is the explicit Runge-Kutta method of order 8 (scipy): right for rigid bodies
+between events. ``cvode`` is SUNDIALS' multistep method (scikit-sundae), the successor
+of the manual's LSODAR: right for stiff actuation. Both are driven step by step; the
+caller looks for events inside the step just made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from humans_sim.errors import HumansError, MissingDependencyError, ParameterError
+
+Rhs = Callable[[float, np.ndarray], np.ndarray]
+NAMES = ("dop853", "cvode")
+
+
+class IntegrationError(HumansError):
+    """The integrator cannot go on from here."""
+
+
+class Integrator(Protocol):
+    """One step at a time."""
+
+    t: float
+    y: np.ndarray
+
+    def step(self, bound: float) -> None:
+        """Make one step, not beyond ``bound``; t and y are then its end."""
+
+    def at(self, t: float) -> np.ndarray:
+        """The state inside the last step."""
+
+    def refresh(self) -> None:
+        """The right-hand side jumped at t: forget what was kept of it."""
+
+
+def start(
+    name: str,
+    rhs: Rhs,
+    t: float,
+    y: np.ndarray,
+    rtol: float,
+    atol: np.ndarray,
+    first_step: float | None,
+) -> Integrator:
+    """Start the named integrator at (t, y)."""
+    if name == "dop853":
+        return Dop853(rhs, t, y, rtol, atol, first_step)
+    if name == "cvode":
+        return Cvode(rhs, t, y, rtol, atol, first_step)
+    raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
+
+
+class Dop853:
+    """Dormand and Prince's explicit method of order 8(5,3), scipy's."""
+
+    def __init__(
+        self,
+        rhs: Rhs,
+        t: float,
+        y: np.ndarray,
+        rtol: float,
+        atol: np.ndarray,
+        first_step: float | None,
+    ) -> None:
+        """Start at (t, y)."""
+        # The bound is set anew at each step; infinity lets the first step be chosen.
+        self._solver = DOP853(
+            rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol
+        )
+        self.t, self.y = t, y
+        self._dense: Callable[[float], np.ndarray] | None = None
+
+    @property
+    def step_size(self) -> float:
+        """Size that the next step would have [s]."""
+        return float(self._solver.h_abs)
+
+    def step(self, bound: float) -> None:
+        """Make one step, not beyond ``bound``."""
+        solver = self._solver
+        wanted = solver.h_abs
+        solver.t_bound, solver.status = bound, "running"
+        message = solver.step()
+        if solver.status == "failed":
+            raise IntegrationError(f"the step size went to zero: {message}")
+        if solver.t == bound:
+            # A step cut short by the bound says little about the next one.
+            solver.h_abs = max(solver.h_abs, wanted)
+        self._dense = None
+        self.t, self.y = float(solver.t), solver.y
+
+    def at(self, t: float) -> np.ndarray:
+        """The state inside the last step, by the method's own interpolant."""
+        if t == self.t:
+            return self.y
+        if self._dense is None:
+            self._dense = self._solver.dense_output()
+        return self._dense(t)
+
+    def refresh(self) -> None:
+        """Evaluate the right-hand side anew; the step size is kept."""
+        self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
+
+
+class Cvode:
+    """SUNDIALS CVODE through scikit-sundae: BDF with a dense Newton iteration."""
+
+    def __init__(
+        self,
+        rhs: Rhs,
+        t: float,
+        y: np.ndarray,
+        rtol: float,
+        atol: np.ndarray,
+        first_step: float | None,
+    ) -> None:
+        """Start at (t, y)."""
+        try:
+            from sksundae.cvode import CVODE
+        except ImportError:
+            raise MissingDependencyError(
+                "the integrator 'cvode' needs scikit-sundae, which has no wheel for "
+                "this machine or is not installed: pip install scikit-sundae, or take "
+                "integrator='dop853'"
+            ) from None
+        self._rhs = rhs
+        self._failure: BaseException | None = None
+
+        def fill(time: float, state: np.ndarray, rates: np.ndarray) -> None:
+            try:
+                rates[:] = rhs(time, np.array(state))
+            except BaseException as error:
+                self._failure = error
+                rates[:] = np.nan
+
+        self._solver = CVODE(
+            fill,
+            method="BDF",
+            rtol=rtol,
+            atol=atol,
+            first_step=first_step or 0.0,
+            max_num_steps=100_000,
+        )
+        self._solver.init_step(t, y)
+        rhs(t, y)
+        self.t, self.y = t, y
+        self.step_size: float | None = None
+
+    def _take(self, t: float, method: str, stop: float | None) -> np.ndarray:
+        result = self._solver.step(t, method, stop)
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        if not result.success:
+            raise IntegrationError(f"CVODE: {result.message}")
+        self._reached = float(np.atleast_1d(result.t)[-1])
+        return np.array(np.atleast_2d(result.y)[-1])
+
+    def step(self, bound: float) -> None:
+        """Make one step, not beyond ``bound``."""
+        before = self.t
+        self.y = self._take(bound, "onestep", bound)
+        self.t = self._reached
+        self.step_size = self.t - before
+        self._rhs(self.t, self.y)
+
+    def at(self, t: float) -> np.ndarray:
+        """The state inside the last step, by the method's own polynomial."""
+        return self.y if t == self.t else self._take(t, "normal", None)
+
+    def refresh(self) -> None:
+        """Start the multistep method anew."""
+        self._solver.init_step(self.t, self.y)

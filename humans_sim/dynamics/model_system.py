@@ -1,0 +1,386 @@
+"""A biped model in its scene, as the dynamics sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pinocchio as pin
+from numba import njit
+
+from humans_sim.contact.ground import Ground
+from humans_sim.contact.solids import distance
+from humans_sim.dynamics.chart import FreeBaseChart
+from humans_sim.dynamics.system import LIMIT, POINT, ContactTable, Terms
+from humans_sim.errors import ParameterError
+from humans_sim.models import Model
+
+
+class ModelSystem:
+    """The equations of motion of a model whose points may touch the scene.
+
+    Contacts are, in this order: each contact point with each solid, then the lower and
+    the upper limit of each joint that is free to move. A contact point with a radius is
+    a ball around the point.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        ground: Ground,
+        *,
+        locked: Sequence[str] = (),
+        limits: bool = True,
+        limit_restitution: float = 0.0,
+        radii: Mapping[str, float] | None = None,
+    ) -> None:
+        """Put a model into a scene.
+
+        Args:
+            model: the model.
+            ground: the scene.
+            locked: joints that do not move; ``["*"]`` for all.
+            limits: whether joints stop at their limits.
+            limit_restitution: Newton's coefficient of a joint at its limit.
+            radii: radius of the ball around a contact point, by its name [m].
+        """
+        self.model, self.ground = model, ground
+        self.name = model.name
+        self.nq, self.nv = model.nq, model.nv
+        base = ("x", "y", "z", "qx", "qy", "qz", "qw")
+        self.position_names = (*(f"base_{n}" for n in base), *model.joint_names)
+        twist = ("vx", "vy", "vz", "wx", "wy", "wz")
+        self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
+        self._locked = self._locked_velocities(locked)
+        self._radius = self._radii(radii or {})
+        self._solids = ground.table()
+        self._gravity = np.array(model.pin.gravity.linear)
+        points = model.contact_points
+        self._support = points.support
+        self._local, self._row = points.local, points.row
+        self._joints = points.joints
+        lower, upper = model.lower_limits, model.upper_limits
+        free = [j for j in range(len(lower)) if limits and not self._is_locked(6 + j)]
+        bounded_below = [j for j in free if np.isfinite(lower[j])]
+        bounded_above = [j for j in free if np.isfinite(upper[j])]
+        self._limit_joint = np.array(bounded_below + bounded_above, dtype=np.int64)
+        self._limit_sign = np.array(
+            [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
+        )
+        self._limit_value = np.array(
+            [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
+        )
+        self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
+        self._pairs = len(model.contact_names) * len(self._solids)
+        self._poses = np.zeros((len(self._joints), 3, 4))
+        self._motions = np.zeros((len(self._joints), 2, 6))
+
+    def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
+        names = self.model.joint_names
+        if list(locked) == ["*"]:
+            locked = names
+        unknown = sorted(set(locked) - set(names))
+        if unknown:
+            raise ParameterError(f"{self.name} has no joint '{unknown[0]}' to lock")
+        return np.array([6 + names.index(n) for n in locked], dtype=np.int64)
+
+    def _is_locked(self, velocity: int) -> bool:
+        return velocity in self._locked
+
+    def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
+        names = self.model.contact_names
+        found = np.zeros(len(names))
+        for name, radius in radii.items():
+            if name not in names:
+                raise ParameterError(f"{self.name} has no contact point '{name}'")
+            if not (np.isfinite(radius) and radius >= 0):
+                raise ParameterError(f"radius of {name} must be 0 or more: {radius}")
+            found[names.index(name)] = radius
+        return found
+
+    def _table(
+        self, below: list[int], above: list[int], limit_restitution: float
+    ) -> ContactTable:
+        ground, joints = self.ground, self.model.joint_names
+        points = [
+            name if len(ground.solids) == 1 else f"{name}/{solid.name}"
+            for name in self.model.contact_names
+            for solid in ground.solids
+        ]
+        ends = [f"{joints[j]}/lower" for j in below]
+        ends += [f"{joints[j]}/upper" for j in above]
+        friction = np.inf if ground.law == "sticking" else ground.friction
+        return ContactTable(
+            names=(*points, *ends),
+            kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
+            tangents=np.array([2] * len(points) + [0] * len(ends)),
+            friction=np.array([friction] * len(points) + [0.0] * len(ends)),
+            restitution=np.array(
+                [ground.restitution] * len(points) + [limit_restitution] * len(ends)
+            ),
+        )
+
+    def chart(self, q: np.ndarray) -> FreeBaseChart:
+        """Coordinates around a configuration."""
+        return FreeBaseChart(q)
+
+    def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise :class:`ConfigurationError` where q or v cannot be used."""
+        self.model.check_configuration(q)
+        self.model.check_velocity(v)
+        if len(self._locked) and np.any(v[self._locked]):
+            moving = self._locked[np.flatnonzero(v[self._locked])[0]]
+            raise ParameterError(
+                f"{self.velocity_names[moving]} is locked: its velocity must be zero"
+            )
+
+    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
+        """The equations of motion with the contacts ``which``."""
+        model = self.model
+        data = model.buffers
+        mass = pin.crba(model.pin, data, q, pin.Convention.WORLD)
+        bias = pin.nonLinearEffects(model.pin, data, q, v)
+        rotors = model.rotors
+        if rotors is not None:
+            model.check_reach(rotors.add_inertia(q, rotors.table, mass))
+            model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
+        if len(which):
+            for k, joint in enumerate(self._joints):
+                pose = data.oMi[joint]
+                self._poses[k, :, :3] = pose.rotation
+                self._poses[k, :, 3] = pose.translation
+                self._motions[k, 0] = data.v[joint].vector
+                self._motions[k, 1] = data.a_gf[joint].vector
+            gap, rows, drift = _contact_rows(
+                which,
+                data.J,
+                self._support,
+                self._local,
+                self._row,
+                self._poses,
+                self._motions,
+                self._gravity,
+                self._radius,
+                self._solids,
+                self._limit_joint,
+                self._limit_sign,
+                self._limit_value,
+                q,
+            )
+        else:
+            gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
+        if len(self._locked):
+            _lock(self._locked, mass, bias, rows)
+        return Terms(mass, bias, gap, rows, drift)
+
+    def gaps(self, q: np.ndarray) -> np.ndarray:
+        """Gaps of all contacts [m, rad]."""
+        data = self.model.buffers
+        if self._pairs:
+            pin.forwardKinematics(self.model.pin, data, q)
+            for k, joint in enumerate(self._joints):
+                pose = data.oMi[joint]
+                self._poses[k, :, :3] = pose.rotation
+                self._poses[k, :, 3] = pose.translation
+        return _gaps(
+            self._local,
+            self._row,
+            self._poses,
+            self._radius,
+            self._solids,
+            self._limit_joint,
+            self._limit_sign,
+            self._limit_value,
+            q,
+        )
+
+    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""
+        data = self.model.buffers
+        if self._pairs:
+            pin.forwardKinematics(self.model.pin, data, q, v)
+            for k, joint in enumerate(self._joints):
+                pose = data.oMi[joint]
+                self._poses[k, :, :3] = pose.rotation
+                self._poses[k, :, 3] = pose.translation
+                self._motions[k, 0] = data.v[joint].vector
+        return _gap_rates(
+            self._local,
+            self._row,
+            self._poses,
+            self._motions,
+            self._radius,
+            self._solids,
+            self._limit_joint,
+            self._limit_sign,
+            self._limit_value,
+            q,
+            v,
+        )
+
+    def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        return self.model.kinetic_energy(q, v), self.model.potential_energy(q)
+
+
+_NO_GAP, _NO_DRIFT = np.zeros(0), np.zeros((0, 3))
+
+
+@njit(cache=True)
+def _lock(locked, mass, bias, rows):
+    """Take the locked velocities out of the equations: their acceleration is zero."""
+    for j in locked:
+        mass[j, :] = 0.0
+        mass[:, j] = 0.0
+        mass[j, j] = 1.0
+        bias[j] = 0.0
+        rows[:, :, j] = 0.0
+
+
+@njit(cache=True)
+def _place(local, pose):
+    point = np.empty(3)
+    for i in range(3):
+        point[i] = pose[i, 3]
+        for k in range(3):
+            point[i] += pose[i, k] * local[k]
+    return point
+
+
+@njit(cache=True)
+def _cross(a, b):
+    return np.array(
+        [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ]
+    )
+
+
+@njit(cache=True)
+def _turn(pose, vector):
+    turned = np.zeros(3)
+    for i in range(3):
+        for k in range(3):
+            turned[i] += pose[i, k] * vector[k]
+    return turned
+
+
+@njit(cache=True)
+def _gaps(local, row, poses, radius, solids, joint, sign, value, q):
+    points, count = local.shape[0], solids.shape[0]
+    found = np.empty(points * count + joint.shape[0])
+    normal, hessian = np.empty(3), np.empty((3, 3))
+    if count:
+        for p in range(points):
+            place = _place(local[p], poses[row[p]])
+            for s in range(count):
+                found[p * count + s] = (
+                    distance(solids[s], place, normal, hessian) - radius[p]
+                )
+    for k in range(joint.shape[0]):
+        found[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
+    return found
+
+
+@njit(cache=True)
+def _gap_rates(local, row, poses, motions, radius, solids, joint, sign, value, q, v):
+    gap = _gaps(local, row, poses, radius, solids, joint, sign, value, q)
+    rate = np.empty(gap.shape[0])
+    points, count = local.shape[0], solids.shape[0]
+    normal, hessian = np.empty(3), np.empty((3, 3))
+    if count:
+        for p in range(points):
+            pose, motion = poses[row[p]], motions[row[p]]
+            place = _place(local[p], pose)
+            speed = motion[0, :3] + _cross(motion[0, 3:], local[p])
+            velocity = _turn(pose, speed)
+            for s in range(count):
+                distance(solids[s], place, normal, hessian)
+                rate[p * count + s] = (
+                    normal[0] * velocity[0]
+                    + normal[1] * velocity[1]
+                    + normal[2] * velocity[2]
+                )
+    for k in range(joint.shape[0]):
+        rate[points * count + k] = sign[k] * v[6 + joint[k]]
+    return gap, rate
+
+
+@njit(cache=True)
+def _contact_rows(
+    which,
+    joint_jacobian,
+    support,
+    local,
+    row,
+    poses,
+    motions,
+    gravity,
+    radius,
+    solids,
+    limit_joint,
+    limit_sign,
+    limit_value,
+    q,
+):
+    """Gap, Jacobian and drift of the wanted contacts, in their own frames."""
+    nv = joint_jacobian.shape[1]
+    pairs = local.shape[0] * solids.shape[0]
+    gap = np.empty(which.shape[0])
+    rows = np.zeros((which.shape[0], 3, nv))
+    drift = np.zeros((which.shape[0], 3))
+    normal, hessian = np.empty(3), np.empty((3, 3))
+    frame = np.empty((3, 3))
+    for c in range(which.shape[0]):
+        if which[c] >= pairs:
+            k = which[c] - pairs
+            rows[c, 0, 6 + limit_joint[k]] = limit_sign[k]
+            gap[c] = limit_sign[k] * (q[7 + limit_joint[k]] - limit_value[k])
+            continue
+        p, s = which[c] // solids.shape[0], which[c] % solids.shape[0]
+        pose, motion = poses[row[p]], motions[row[p]]
+        place = _place(local[p], pose)
+        gap[c] = distance(solids[s], place, normal, hessian) - radius[p]
+        linear, spin = motion[0, :3], motion[0, 3:]
+        speed = linear + _cross(spin, local[p])
+        jerk = motion[1, :3] + _cross(motion[1, 3:], local[p]) + _cross(spin, speed)
+        velocity, acceleration = _turn(pose, speed), _turn(pose, jerk) + gravity
+        # tangents: as near to world x as the normal lets them be
+        axis = 0 if abs(normal[0]) < 0.9 else 1
+        length = np.sqrt(1.0 - normal[axis] ** 2)
+        for k in range(3):
+            frame[0, k] = normal[k]
+            frame[1, k] = (
+                (1.0 if k == axis else 0.0) - normal[axis] * normal[k]
+            ) / length
+        frame[2] = _cross(frame[0], frame[1])
+        r = radius[p]
+        arm0 = place[0] - r * normal[0]
+        arm1 = place[1] - r * normal[1]
+        arm2 = place[2] - r * normal[2]
+        for j in range(nv):
+            if not support[p, j]:
+                continue
+            w0 = joint_jacobian[3, j]
+            w1 = joint_jacobian[4, j]
+            w2 = joint_jacobian[5, j]
+            c0 = joint_jacobian[0, j] + w1 * arm2 - w2 * arm1
+            c1 = joint_jacobian[1, j] + w2 * arm0 - w0 * arm2
+            c2 = joint_jacobian[2, j] + w0 * arm1 - w1 * arm0
+            for i in range(3):
+                rows[c, i, j] = frame[i, 0] * c0 + frame[i, 1] * c1 + frame[i, 2] * c2
+        if r > 0.0:
+            bent = hessian @ velocity
+            world_spin = _turn(pose, spin)
+            lever = -r * normal
+            moved = acceleration + _cross(_turn(pose, motion[1, 3:]), lever)
+            moved -= r * _cross(world_spin, bent)
+            drift[c, 1] = frame[1] @ moved
+            drift[c, 2] = frame[2] @ moved
+        else:
+            drift[c, 1] = frame[1] @ acceleration
+            drift[c, 2] = frame[2] @ acceleration
+        drift[c, 0] = frame[0] @ acceleration + velocity @ (hessian @ velocity)
+    return gap, rows, drift

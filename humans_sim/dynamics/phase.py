@@ -1,0 +1,86 @@
+r"""The right-hand side between two events, with the modes of the contacts fixed.
+
+Drift off the constraints is pulled back inside the equations: the contacts obey
+:math:`\ddot g + 2\omega \dot g + \omega^2 g = 0` in place of :math:`\ddot g = 0`, which
+is the same motion when g is zero and forgets numerical errors in a time
+:math:`1/\omega`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.dynamics.acceleration import (
+    SLIDE,
+    STICK,
+    constrained_acceleration,
+)
+
+STABILISATION = 30.0
+"""Rate at which drift decays [1/s]."""
+_STILL = 1e-11
+"""Below this speed the direction of sliding is the remembered one [m/s]."""
+
+
+@njit(cache=True)
+def phase_acceleration(
+    mass,
+    force,
+    velocity,
+    gap,
+    rows,
+    drift,
+    mode,
+    tangents,
+    friction,
+    remembered,
+    reference,
+    capacity,
+    rate,
+):
+    """Acceleration, forces, residual and contact velocities of the closed contacts.
+
+    ``remembered`` (k, 2) is the direction of sliding when the step began. Past the end
+    of the sliding, where the velocity has turned around, the old direction goes on: the
+    right-hand side stays smooth there, and the event is found between. ``rate`` is that
+    of the decay of drift [1/s]; zero gives the forces of the bare equations.
+    """
+    k, nv = mode.shape[0], force.shape[0]
+    direction = np.zeros((k, 2))
+    motion = np.zeros((k, 3))
+    held = drift.copy()
+    for c in range(k):
+        for i in range(1 + tangents[c]):
+            total = 0.0
+            for j in range(nv):
+                total += rows[c, i, j] * velocity[j]
+            motion[c, i] = total
+        held[c, 0] += rate * (2.0 * motion[c, 0] + rate * gap[c])
+        if mode[c] == STICK:
+            for i in range(tangents[c]):
+                held[c, 1 + i] += 2.0 * rate * motion[c, 1 + i]
+        elif mode[c] == SLIDE and tangents[c] > 0:
+            speed = np.sqrt(motion[c, 1] ** 2 + motion[c, 2] ** 2)
+            if speed < _STILL:
+                direction[c] = remembered[c]
+            else:
+                along = (
+                    motion[c, 1] * remembered[c, 0] + motion[c, 2] * remembered[c, 1]
+                )
+                sign = -1.0 if along < 0.0 else 1.0
+                direction[c, 0] = sign * motion[c, 1] / speed
+                direction[c, 1] = sign * motion[c, 2] / speed
+    acceleration, forces, residual = constrained_acceleration(
+        mass,
+        force,
+        rows,
+        held,
+        mode,
+        tangents,
+        friction,
+        direction,
+        reference,
+        capacity,
+    )
+    return acceleration, forces, residual, motion, direction

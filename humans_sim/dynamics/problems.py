@@ -1,0 +1,351 @@
+"""Classic problems of nonsmooth mechanics, in general coordinates.
+
+Ball, block, rod, pendulum, beads, slider: the data are textbook ones. The woodpecker
+toy is Glocker's (Dynamik von Starrkoerpersystemen mit Reibung und Stoessen, 1995),
+with the numbers used by Leine, van Campen and Glocker (2003).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from humans_sim.dynamics.general_system import GeneralSystem
+from humans_sim.dynamics.system import LIMIT, POINT, ContactTable
+
+GRAVITY = 9.81
+Vector = np.ndarray
+
+
+def bouncing_ball(restitution: float = 0.9, mass: float = 1.0) -> GeneralSystem:
+    """A ball that falls on the floor; the coordinate is its lowest point's height."""
+    table = ContactTable(("floor",), (POINT,), np.array([0]), 0.0, restitution)
+    row = np.array([[[1.0], [0.0], [0.0]]])
+    weight = np.array([-mass * GRAVITY])
+    inertia = np.array([[mass]])
+    return GeneralSystem(
+        name="bouncing ball",
+        position_names=("height",),
+        mass=lambda q: inertia,
+        force=lambda q, v: weight,
+        potential=lambda q: mass * GRAVITY * q[0],
+        contacts=table,
+        gap=lambda q: q.copy(),
+        jacobian=lambda q: row,
+    )
+
+
+def sliding_block(
+    angle: float, friction: float, mass: float = 1.0, law: str = "coulomb"
+) -> GeneralSystem:
+    """A block on a slope: coordinates along the slope (downhill) and off it."""
+    mu = math.inf if law == "sticking" else friction
+    table = ContactTable(("slope",), (POINT,), np.array([1]), mu, 0.0)
+    row = np.array([[[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]])
+    pull = mass * GRAVITY * np.array([math.sin(angle), -math.cos(angle)])
+    inertia = mass * np.eye(2)
+    return GeneralSystem(
+        name="block on a slope",
+        position_names=("downhill", "height"),
+        mass=lambda q: inertia,
+        force=lambda q, v: pull,
+        potential=lambda q: -float(pull @ q),
+        contacts=table,
+        gap=lambda q: q[1:].copy(),
+        jacobian=lambda q: row,
+    )
+
+
+def planar_body(
+    name: str,
+    corners: Vector,
+    mass: float,
+    inertia: float,
+    friction: float,
+    restitution: float,
+) -> GeneralSystem:
+    """A rigid body in the plane whose corners may touch the floor.
+
+    Coordinates: x, z of its centre of mass and its angle, counterclockwise.
+
+    Args:
+        name: what messages call it.
+        corners: (n, 2) from the centre of mass, at angle zero [m].
+        mass: [kg].
+        inertia: about the centre of mass [kg m^2].
+        friction: Coulomb's coefficient.
+        restitution: Newton's coefficient.
+    """
+    corners = np.asarray(corners, dtype=float)
+    n = len(corners)
+    names = tuple(f"corner_{k}" for k in range(n))
+    table = ContactTable(
+        names, (POINT,) * n, np.ones(n, dtype=np.int64), friction, restitution
+    )
+    matrix = np.diag([mass, mass, inertia])
+    weight = np.array([0.0, -mass * GRAVITY, 0.0])
+
+    def arms(q: Vector) -> Vector:
+        c, s = math.cos(q[2]), math.sin(q[2])
+        return corners @ np.array([[c, s], [-s, c]])
+
+    def jacobian(q: Vector) -> Vector:
+        rows = np.zeros((n, 3, 3))
+        arm = arms(q)
+        rows[:, 0, 1] = 1.0
+        rows[:, 0, 2] = arm[:, 0]
+        rows[:, 1, 0] = 1.0
+        rows[:, 1, 2] = -arm[:, 1]
+        return rows
+
+    def drift(q: Vector, v: Vector) -> Vector:
+        found = np.zeros((n, 3))
+        arm = arms(q)
+        found[:, 0] = -(v[2] ** 2) * arm[:, 1]
+        found[:, 1] = -(v[2] ** 2) * arm[:, 0]
+        return found
+
+    return GeneralSystem(
+        name=name,
+        position_names=("x", "z", "angle"),
+        mass=lambda q: matrix,
+        force=lambda q, v: weight,
+        potential=lambda q: mass * GRAVITY * q[1],
+        contacts=table,
+        gap=lambda q: q[1] + arms(q)[:, 1],
+        jacobian=jacobian,
+        drift=drift,
+    )
+
+
+def rocking_block(
+    friction: float = 0.5,
+    restitution: float = 0.0,
+    length: float = 1.0,
+    height: float = 0.5,
+    mass: float = 1.0,
+) -> GeneralSystem:
+    """A block that rocks on its two lower corners."""
+    corners = np.array([[-length / 2, -height / 2], [length / 2, -height / 2]])
+    inertia = mass * (length**2 + height**2) / 12
+    return planar_body("rocking block", corners, mass, inertia, friction, restitution)
+
+
+def rocking_block_start(
+    angle: float = math.pi / 3, length: float = 1.0, height: float = 0.5
+) -> Vector:
+    """The block tilted about its left lower corner, that corner at the origin."""
+    c, s = math.cos(angle), math.sin(angle)
+    arm = np.array([length / 2, height / 2])
+    return np.array([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1], angle])
+
+
+def falling_rod(
+    friction: float,
+    restitution: float = 0.0,
+    length: float = 1.0,
+    mass: float = 1.0,
+) -> GeneralSystem:
+    """A slender rod whose tips may touch the floor; upright at angle zero."""
+    tips = np.array([[0.0, -length / 2], [0.0, length / 2]])
+    return planar_body(
+        "falling rod", tips, mass, mass * length**2 / 12, friction, restitution
+    )
+
+
+def pendulum(
+    limit: float,
+    restitution: float = 0.0,
+    length: float = 1.0,
+    mass: float = 1.0,
+) -> GeneralSystem:
+    """A pendulum, hanging at angle zero, that may not swing below ``limit`` [rad]."""
+    table = ContactTable(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
+    row = np.array([[[1.0], [0.0], [0.0]]])
+    inertia = np.array([[mass * length**2]])
+    return GeneralSystem(
+        name="pendulum",
+        position_names=("angle",),
+        mass=lambda q: inertia,
+        force=lambda q, v: -mass * GRAVITY * length * np.sin(q),
+        potential=lambda q: -mass * GRAVITY * length * math.cos(q[0]),
+        contacts=table,
+        gap=lambda q: q - limit,
+        jacobian=lambda q: row,
+    )
+
+
+def chain(limit: float, restitution: float = 0.0) -> GeneralSystem:
+    """A double pendulum of unit links whose second joint may not go below ``limit``."""
+    table = ContactTable(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
+    row = np.array([[[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]])
+
+    def mass(q: Vector) -> Vector:
+        c = math.cos(q[1])
+        return np.array([[3 + 2 * c, 1 + c], [1 + c, 1.0]])
+
+    def force(q: Vector, v: Vector) -> Vector:
+        s = math.sin(q[1])
+        both, lower = math.sin(q[0]), math.sin(q[0] + q[1])
+        return np.array(
+            [
+                s * v[1] * (2 * v[0] + v[1]) - GRAVITY * (2 * both + lower),
+                -s * v[0] ** 2 - GRAVITY * lower,
+            ]
+        )
+
+    return GeneralSystem(
+        name="chain with a limit",
+        position_names=("upper", "lower"),
+        mass=mass,
+        force=force,
+        potential=lambda q: -GRAVITY * (2 * math.cos(q[0]) + math.cos(q[0] + q[1])),
+        contacts=table,
+        gap=lambda q: q[1:] - limit,
+        jacobian=lambda q: row,
+    )
+
+
+def beads(
+    count: int = 3, radius: float = 0.1, restitution: float = 0.9, cradle: bool = False
+) -> GeneralSystem:
+    """A column of beads over the floor, or a row of them without gravity (cradle)."""
+    gravity = 0.0 if cradle else GRAVITY
+    pairs = [(i, i + 1) for i in range(count - 1)]
+    names = tuple(f"bead_{i}/bead_{j}" for i, j in pairs)
+    rows = np.zeros((len(pairs), 3, count))
+    for k, (i, j) in enumerate(pairs):
+        rows[k, 0, i], rows[k, 0, j] = -1.0, 1.0
+    if not cradle:
+        names = ("floor", *names)
+        floor = np.zeros((1, 3, count))
+        floor[0, 0, 0] = 1.0
+        rows = np.concatenate([floor, rows])
+    n = len(names)
+    table = ContactTable(
+        names, (POINT,) * n, np.zeros(n, dtype=np.int64), 0.0, restitution
+    )
+
+    def gap(q: Vector) -> Vector:
+        between = np.diff(q) - 2 * radius
+        return between if cradle else np.concatenate([[q[0] - radius], between])
+
+    weight, inertia = np.full(count, -gravity), np.eye(count)
+    return GeneralSystem(
+        name="beads",
+        position_names=tuple(f"bead_{i}" for i in range(count)),
+        mass=lambda q: inertia,
+        force=lambda q, v: weight,
+        potential=lambda q: gravity * float(q.sum()),
+        contacts=table,
+        gap=gap,
+        jacobian=lambda q: rows,
+    )
+
+
+def slider_in_clearance(
+    clearance: float = 0.1,
+    restitution: float = 0.8,
+    stiffness: float = 0.0,
+    mass: float = 1.0,
+) -> GeneralSystem:
+    """A slider between two walls, pulled to the middle by a spring."""
+    table = ContactTable(
+        ("left", "right"), (POINT,) * 2, np.array([0, 0]), 0.0, restitution
+    )
+    rows = np.array([[[1.0], [0.0], [0.0]], [[-1.0], [0.0], [0.0]]])
+    inertia = np.array([[mass]])
+    return GeneralSystem(
+        name="slider in a clearance",
+        position_names=("x",),
+        mass=lambda q: inertia,
+        force=lambda q, v: -stiffness * q,
+        potential=lambda q: 0.5 * stiffness * float(q[0] ** 2),
+        contacts=table,
+        gap=lambda q: np.array([q[0] + clearance / 2, clearance / 2 - q[0]]),
+        jacobian=lambda q: rows,
+    )
+
+
+def woodpecker() -> GeneralSystem:
+    """The woodpecker toy: sleeve on a pole, bird on a spring.
+
+    Coordinates: height of the sleeve, angle of the sleeve, angle of the bird.
+    """
+    r_pole, r_sleeve, h_sleeve = 0.0025, 0.0031, 0.0058
+    l_sleeve, l_bird, h_bird, l_beak = 0.010, 0.015, 0.02, 0.0201
+    m_sleeve, m_bird, j_sleeve, j_bird = 0.0003, 0.0045, 5.0e-9, 7.0e-7
+    spring = 0.0056
+    matrix = np.array(
+        [
+            [m_bird + m_sleeve, m_bird * l_sleeve, m_bird * l_bird],
+            [
+                m_bird * l_sleeve,
+                j_sleeve + m_bird * l_sleeve**2,
+                m_bird * l_sleeve * l_bird,
+            ],
+            [
+                m_bird * l_bird,
+                m_bird * l_sleeve * l_bird,
+                j_bird + m_bird * l_bird**2,
+            ],
+        ]
+    )
+    weight = -GRAVITY * np.array(
+        [m_bird + m_sleeve, m_bird * l_sleeve, m_bird * l_bird]
+    )
+    table = ContactTable(
+        ("beak", "sleeve_lower", "sleeve_upper"),
+        (POINT,) * 3,
+        np.array([1, 1, 1]),
+        0.3,
+        np.array([0.5, 0.0, 0.0]),
+    )
+    rows = np.zeros((3, 3, 3))
+    rows[0, 0] = [0.0, 0.0, -h_bird]
+    rows[1, 0] = [0.0, h_sleeve, 0.0]
+    rows[2, 0] = [0.0, -h_sleeve, 0.0]
+    rows[0, 1] = [1.0, l_sleeve, l_bird - l_beak]
+    rows[1, 1] = rows[2, 1] = [1.0, r_sleeve, 0.0]
+    offset = np.array(
+        [l_sleeve + l_bird - l_beak - r_pole, r_sleeve - r_pole, r_sleeve - r_pole]
+    )
+
+    def force(q: Vector, v: Vector) -> Vector:
+        pull = spring * (q[2] - q[1])
+        return weight + np.array([0.0, pull, -pull])
+
+    return GeneralSystem(
+        name="woodpecker",
+        position_names=("height", "sleeve_angle", "bird_angle"),
+        mass=lambda q: matrix,
+        force=force,
+        potential=lambda q: (
+            -float(weight @ q) + 0.5 * spring * float((q[2] - q[1]) ** 2)
+        ),
+        contacts=table,
+        gap=lambda q: offset + rows[:, 0] @ q,
+        jacobian=lambda q: rows,
+    )
+
+
+WOODPECKER_START = (
+    np.array([0.0, -0.1036, -0.2788]),
+    np.array([-0.3411, 0.0, -7.4583]),
+)
+"""Near the periodic motion."""
+
+PROBLEMS: dict[str, Callable[..., GeneralSystem]] = {
+    "bouncing_ball": bouncing_ball,
+    "sliding_block": sliding_block,
+    "rocking_block": rocking_block,
+    "falling_rod": falling_rod,
+    "pendulum": pendulum,
+    "chain": chain,
+    "beads": beads,
+    "slider_in_clearance": slider_in_clearance,
+    "woodpecker": woodpecker,
+}
+"""By the names that scenario files use."""

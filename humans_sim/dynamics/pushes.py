@@ -1,0 +1,68 @@
+"""Pushes from outside: constant forces on links for a while."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.dynamics.system import System
+from humans_sim.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class _Push:
+    link: str
+    point: np.ndarray
+    force: np.ndarray
+    start: float
+    end: float
+
+
+class Pushes:
+    """Forces on the links of a system, each over its own time."""
+
+    def __init__(self, system: System) -> None:
+        """No push yet."""
+        self._system = system
+        self._all: list[_Push] = []
+
+    @property
+    def active(self) -> bool:
+        """Whether any push is going on or to come."""
+        return bool(self._all)
+
+    def add(
+        self, link: str, point: np.ndarray, force: np.ndarray, start: float, end: float
+    ) -> None:
+        """Add a force [N] in the world at a point of a link from start to end [s]."""
+        self._all.append(_Push(link, np.array(point), np.array(force), start, end))
+
+    def next_time(self, t: float) -> float:
+        """Next time at which a push begins or ends [s]."""
+        times = [s for p in self._all for s in (p.start, p.end) if s > t]
+        due = any(p.end <= t for p in self._all)
+        return t if due else min(times, default=math.inf)
+
+    def expire(self, t: float) -> None:
+        """Forget pushes that are over."""
+        self._all = [p for p in self._all if p.end > t]
+
+    def force(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Generalised force of the pushes at time t (nv,)."""
+        total = np.zeros(self._system.nv)
+        for push in self._all:
+            # Inclusive: the steps end where a push begins or ends.
+            if push.start <= t <= push.end:
+                total += self.generalised(q, push.link, push.point, push.force)
+        return total
+
+    def generalised(
+        self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
+    ) -> np.ndarray:
+        """Generalised force of a world force at a point of a link (nv,)."""
+        act = getattr(self._system, "point_force", None)
+        if act is None:
+            raise ParameterError(f"{self._system.name} has no links to push")
+        return np.asarray(act(q, link, point, force))

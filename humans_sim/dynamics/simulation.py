@@ -1,0 +1,263 @@
+"""Simulation of a system with contacts, actuation and control."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from humans_sim.contact.ground import Ground
+from humans_sim.dynamics import events as kinds
+from humans_sim.dynamics import integrators
+from humans_sim.dynamics.event_stepper import EventStepper
+from humans_sim.dynamics.events import Event
+from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.impact import LAWS
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.run import Run
+from humans_sim.dynamics.stepper import Options, Sample
+from humans_sim.dynamics.system import System
+from humans_sim.dynamics.time_stepper import TimeStepper
+from humans_sim.errors import HumansError, ParameterError
+from humans_sim.models import Model
+
+Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+METHODS: dict[str, type[EventStepper] | type[TimeStepper]] = {
+    "event_driven": EventStepper,
+    "time_stepping": TimeStepper,
+}
+LONG_RUN = 200
+"""Samples from which on a progress bar is shown on a terminal."""
+
+
+class SimulationError(HumansError):
+    """A simulation could not go on.
+
+    Attributes:
+        time: when [s].
+        q: configuration then.
+        v: velocity then.
+        z: states of the actuation then.
+        run: everything computed so far.
+    """
+
+    def __init__(self, message: str, sample: Sample, run: Run) -> None:
+        """Keep the last state and what was computed."""
+        self.time, self.q, self.v, self.z = sample.t, sample.q, sample.v, sample.z
+        self.run = run
+        super().__init__(f"at {sample.t:.9g} s: {message}")
+
+
+class Simulation:
+    """A system, its actuation and its controller, ready to run.
+
+    Args:
+        model: a biped model, or a system in general coordinates.
+        actuation: what turns commands into torques; none for a passive system.
+        controller: called with (t, q, v) at every sampling time; its answer goes to the
+            actuation as a command.
+        ground: the scene (biped models only).
+        method: ``event_driven`` (exact event times) or ``time_stepping`` (Moreau and
+            Jean's method: fixed steps, many contacts).
+        locked: joints that do not move; ``["*"]`` for all (biped models only).
+        limits: whether joints stop at their limits (biped models only).
+        limit_restitution: Newton's coefficient of a joint at its limit.
+        radii: balls around contact points, by name [m] (biped models only).
+        passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
+            energy; by default, whether there is no actuation.
+        options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
+    """
+
+    def __init__(
+        self,
+        model: Model | System,
+        actuation: Actuation | None = None,
+        controller: Controller | None = None,
+        ground: Ground | None = None,
+        method: str = "event_driven",
+        *,
+        locked: Sequence[str] = (),
+        limits: bool = True,
+        limit_restitution: float = 0.0,
+        radii: Mapping[str, float] | None = None,
+        passive: bool | None = None,
+        **options: Any,
+    ) -> None:
+        """Put everything together."""
+        if isinstance(model, Model):
+            self.system: System = ModelSystem(
+                model,
+                Ground() if ground is None else ground,
+                locked=locked,
+                limits=limits,
+                limit_restitution=limit_restitution,
+                radii=radii,
+            )
+        else:
+            if ground is not None or locked or radii:
+                raise ParameterError(
+                    "ground, locked and radii belong to biped models; a system in "
+                    "general coordinates names its own contacts"
+                )
+            self.system = model
+        if method not in METHODS:
+            raise ParameterError(
+                f"method must be one of {', '.join(METHODS)}, not '{method}'"
+            )
+        try:
+            self.options = Options(**options)
+        except TypeError as error:
+            raise ParameterError(f"unknown option: {error}") from None
+        if self.options.integrator not in integrators.NAMES:
+            raise ParameterError(
+                f"integrator must be one of {integrators.NAMES}, not "
+                f"'{self.options.integrator}'"
+            )
+        if self.options.impact not in LAWS:
+            raise ParameterError(
+                f"impact must be one of {LAWS}, not '{self.options.impact}'"
+            )
+        if controller is not None and actuation is None:
+            raise ParameterError(
+                "a controller needs an actuation to give its commands to, e.g. "
+                "IdealTorque(model)"
+            )
+        self.method = method
+        self.passive = actuation is None if passive is None else passive
+        self.actuation = Actuation() if actuation is None else actuation
+        self.controller = controller
+
+    def start(
+        self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
+    ) -> EventStepper | TimeStepper:
+        """A stepper at the given state, to be advanced by hand."""
+        q = np.asarray(q, dtype=float)
+        v = np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
+        self.system.check_state(q, v)
+        return METHODS[self.method](self.system, self.actuation, self.options, t, q, v)
+
+    def run(
+        self,
+        q0: np.ndarray,
+        v0: np.ndarray | None = None,
+        t_start: float = 0.0,
+        t_end: float = 1.0,
+        sampling_period: float = 0.01,
+        progress: bool | None = None,
+    ) -> Run:
+        """Simulate from t_start to t_end.
+
+        Args:
+            q0: configuration at the start.
+            v0: velocity at the start; zero unless given.
+            t_start: [s].
+            t_end: [s].
+            sampling_period: time between samples, and between calls of the controller
+                [s].
+            progress: whether to show a progress bar; by default for long runs on a
+                terminal.
+
+        Raises:
+            SimulationError: it could not go on; the error holds what was computed.
+        """
+        if not (sampling_period > 0 and math.isfinite(sampling_period)):
+            raise ParameterError(
+                f"sampling_period must be above zero: {sampling_period}"
+            )
+        if not (t_end > t_start and math.isfinite(t_end - t_start)):
+            raise ParameterError(f"t_end {t_end} must come after t_start {t_start}")
+        times = sampling_times(t_start, t_end, sampling_period)
+        samples: list[Sample] = []
+        stepper: EventStepper | TimeStepper | None = None
+        try:
+            stepper = self.start(q0, v0, t_start)
+            with _progress(progress, len(times)) as advance:
+                for k, time in enumerate(times):
+                    if k:
+                        bound = time if self.controller is not None else t_end
+                        stepper.advance(time, bound)
+                    if self.controller is not None:
+                        stepper.command(self.controller(time, stepper.q, stepper.v))
+                    samples.append(stepper.sample())
+                    advance()
+        except HumansError as error:
+            if stepper is None:
+                raise
+            raise self._failure(stepper, samples, error) from error
+        return self._result(samples, stepper.events)
+
+    def _result(self, samples: Sequence[Sample], events: Sequence[Event]) -> Run:
+        info: dict[str, Any] = {
+            "system": self.system.name,
+            "method": self.method,
+            "passive": self.passive,
+            "options": dict(vars(self.options)),
+        }
+        if self.method == "time_stepping":
+            info["gap_tolerance"] = TimeStepper.GAP_TOLERANCE
+        return Run.of_samples(self.system, samples, events, info)
+
+    def _failure(
+        self,
+        stepper: EventStepper | TimeStepper,
+        samples: list[Sample],
+        error: HumansError,
+    ) -> SimulationError:
+        nc = len(self.system.contacts)
+        last = Sample(
+            stepper.t,
+            stepper.q,
+            stepper.v,
+            stepper.z,
+            np.full(self.system.nv, np.nan),
+            stepper.mode,
+            np.full((nc, 3), np.nan),
+            self.system.gaps(stepper.q),
+            *self.system.energies(stepper.q, stepper.v),
+        )
+        events = [
+            *stepper.events,
+            Event(stepper.t, kinds.FAILURE, "", {"text": str(error)}),
+        ]
+        run = self._result(samples or [last], events)
+        return SimulationError(str(error), last, run)
+
+
+def sampling_times(start: float, end: float, period: float) -> np.ndarray:
+    """Times start + k period up to the end; the end itself is the last."""
+    count = int(math.floor((end - start) / period * (1 + 1e-12) + 1e-9))
+    times = start + period * np.arange(count + 1)
+    if end - times[-1] > 1e-9 * period:
+        return np.append(times, end)
+    times[-1] = end
+    return times
+
+
+class _progress:  # noqa: N801
+    """A progress bar where it is wanted; gives the function that moves it."""
+
+    def __init__(self, wanted: bool | None, steps: int) -> None:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        if wanted is None:
+            wanted = steps >= LONG_RUN and console.is_terminal
+        self._bar: Any = nullcontext()
+        if wanted:
+            from rich.progress import Progress
+
+            self._bar = Progress(console=console, transient=True)
+        self._wanted, self._steps = wanted, steps
+
+    def __enter__(self) -> Callable[[], None]:
+        bar = self._bar.__enter__()
+        if not self._wanted:
+            return lambda: None
+        task = bar.add_task("simulating", total=self._steps)
+        return lambda: bar.advance(task)
+
+    def __exit__(self, *failure: Any) -> None:
+        self._bar.__exit__(*failure)

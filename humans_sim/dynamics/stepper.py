@@ -1,0 +1,150 @@
+"""What both methods, event-driven and time-stepping, have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from humans_sim.dynamics import events as kinds
+from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
+from humans_sim.dynamics.events import Event
+from humans_sim.dynamics.impact import Impact
+from humans_sim.dynamics.system import LIMIT, ContactTable, System
+from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+
+_LIFTABLE = 1e-6
+"""Penetration that is put right without a word [m, rad]; more is an error."""
+_LIFTED = 1e-13
+_LIFTS = 8
+
+
+class StepError(HumansError):
+    """The simulation cannot go on from here."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to integrate.
+
+    Attributes:
+        integrator: ``dop853`` or ``cvode`` (event-driven).
+        rtol: relative tolerance of the integrator.
+        atol: absolute tolerance [m, rad, m/s, rad/s].
+        impact: impact law, ``inequality`` or ``humans``.
+        time_step: step of the time-stepping method [s].
+        zeno_time: impacts of one contact closer than this pile up [s], if also
+        zeno_speed: they are slower than this [m/s].
+    """
+
+    integrator: str = "dop853"
+    rtol: float = 1e-9
+    atol: float = 1e-12
+    impact: str = "inequality"
+    time_step: float = 1e-3
+    zeno_time: float = 1e-5
+    zeno_speed: float = 1e-4
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        for name in ("rtol", "atol", "time_step", "zeno_time", "zeno_speed"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0):
+                raise ParameterError(f"{name} must be above zero, not {value}")
+
+
+class Sample(NamedTuple):
+    """The whole state at one time."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    torques: np.ndarray
+    contacts: np.ndarray
+    forces: np.ndarray
+    gaps: np.ndarray
+    kinetic: float
+    potential: float
+
+
+def lift_out(
+    system: System,
+    q: np.ndarray,
+    closed: np.ndarray | None = None,
+    deep: bool = False,
+) -> np.ndarray:
+    """The nearest configuration (in the mass metric) without penetration.
+
+    Args:
+        system: the system.
+        q: configuration.
+        closed: contacts whose gaps shall be zero; others shall not be negative.
+        deep: accept any depth.
+
+    Raises:
+        ConfigurationError: something is deeper inside than rounding can explain.
+    """
+    for attempt in range(_LIFTS):
+        gap = system.gaps(q)
+        wrong = gap < 0.0
+        if closed is not None:
+            wrong[:] = False
+            wrong[closed] = np.abs(gap[closed]) > 0.0
+        if attempt == 0 and not deep and gap.size and gap.min() < -_LIFTABLE:
+            worst = int(gap.argmin())
+            table = system.contacts
+            raise ConfigurationError(
+                f"{table.names[worst]} is {-gap[worst]:.3g} {table.units[worst]} "
+                "inside what it may only touch: raise the model or bend its joints"
+            )
+        if not wrong.any() or np.abs(gap[wrong]).max() <= _LIFTED:
+            return q
+        which = np.flatnonzero(wrong)
+        terms = system.terms(q, np.zeros(system.nv), which)
+        normals = terms.jacobian[:, 0]
+        spread = np.linalg.solve(terms.mass, normals.T)
+        share = np.linalg.lstsq(normals @ spread, -terms.gap, rcond=1e-12)[0]
+        q = system.chart(q).configuration(spread @ share)
+    return q
+
+
+def event_of_contact(
+    t: float, table: ContactTable, contact: int, old: int, new: int
+) -> Event:
+    """The event of a contact that changed its mode."""
+    if table.kinds[contact] == LIMIT:
+        kind = kinds.LIMIT_LEFT if new == OPEN else kinds.LIMIT_REACHED
+    elif new == OPEN:
+        kind = kinds.CONTACT_OPENED
+    elif old == OPEN:
+        kind = kinds.CONTACT_CLOSED
+    else:
+        kind = kinds.STICK if new == STICK else kinds.SLIP
+    text = {OPEN: "open", STICK: "sticks", SLIDE: "slides"}[int(new)]
+    return Event(t, kind, table.names[contact], {"text": text})
+
+
+def impact_event(
+    t: float,
+    names: Sequence[str],
+    mass: np.ndarray,
+    before: np.ndarray,
+    impact: Impact,
+) -> Event:
+    """The event of an impact, with its energy balance."""
+    after = impact.velocity
+    pushed = [n for n, p in zip(names, impact.impulses, strict=True) if p[0] > 0]
+    detail: dict[str, float | str] = {
+        "energy_before [J]": float(0.5 * before @ mass @ before),
+        "energy_after [J]": float(0.5 * after @ mass @ after),
+        "work_of_impulses [J]": impact.work,
+    }
+    if impact.restitution_factor < 1.0:
+        detail["restitution_factor"] = impact.restitution_factor
+    for name, impulse in zip(names, impact.impulses, strict=True):
+        if impulse[0] > 0:
+            detail[f"normal_impulse {name} [N s]"] = float(impulse[0])
+    return Event(t, kinds.IMPACT, ",".join(pushed), detail)

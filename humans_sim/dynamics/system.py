@@ -1,0 +1,109 @@
+"""What the dynamics asks of a mechanical system.
+
+Two kinds fulfil it: a biped model in its scene
+(:class:`~humans_sim.dynamics.model_system.ModelSystem`) and any system given by its
+mass matrix, forces and gaps in general coordinates
+(:class:`~humans_sim.dynamics.general_system.GeneralSystem`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from humans_sim.dynamics.chart import Chart
+from humans_sim.errors import ParameterError
+
+POINT, LIMIT = "point", "limit"
+
+
+@dataclass(frozen=True)
+class ContactTable:
+    """The contacts a system may have, open and closed, in a fixed order.
+
+    Attributes:
+        names: one for each contact.
+        kinds: ``point`` (something touches the scene) or ``limit`` (a joint).
+        tangents: number of tangential directions: 2 in space, 1 in the plane, 0 for a
+            joint limit.
+        friction: Coulomb's coefficients; infinite for the sticking law.
+        restitution: Newton's coefficients.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    tangents: np.ndarray
+    friction: np.ndarray | float
+    restitution: np.ndarray | float
+    units: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """All columns have one length; units follow the kinds."""
+        n = len(self.names)
+        object.__setattr__(self, "tangents", np.array(self.tangents, dtype=np.int64))
+        for column in ("friction", "restitution"):
+            values = np.broadcast_to(np.asarray(getattr(self, column), float), (n,))
+            object.__setattr__(self, column, np.array(values))
+        if len(self.kinds) != n or self.tangents.shape != (n,):
+            raise ParameterError("a contact table needs one entry for each contact")
+        if (self.friction < 0).any() or np.isnan(self.friction).any():
+            raise ParameterError("friction coefficients must not be negative")
+        if not ((self.restitution >= 0) & (self.restitution <= 1)).all():
+            raise ParameterError("restitution coefficients must be 0 to 1")
+        units = tuple("m" if kind == POINT else "rad" for kind in self.kinds)
+        object.__setattr__(self, "units", units)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+class Terms(NamedTuple):
+    """The equations of motion at one state, with some of the contacts.
+
+    ``mass @ a + bias = torques + sum of jacobian.T @ force``; rows of a contact are its
+    normal and its tangents, unused ones are zero.
+
+    Attributes:
+        mass: (nv, nv).
+        bias: nonlinear effects and gravity (nv,).
+        gap: (k,) [m, or rad at a joint limit].
+        jacobian: (k, 3, nv).
+        drift: acceleration of the contacts at zero acceleration (k, 3).
+    """
+
+    mass: np.ndarray
+    bias: np.ndarray
+    gap: np.ndarray
+    jacobian: np.ndarray
+    drift: np.ndarray
+
+
+class System(Protocol):
+    """A mechanical system with unilateral contacts."""
+
+    name: str
+    nq: int
+    nv: int
+    contacts: ContactTable
+    position_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+
+    def chart(self, q: np.ndarray) -> Chart:
+        """Local coordinates around a configuration."""
+
+    def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise :class:`ConfigurationError` where q or v cannot be used."""
+
+    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
+        """The equations of motion with the contacts ``which`` (indices)."""
+
+    def gaps(self, q: np.ndarray) -> np.ndarray:
+        """Gaps of all contacts (nc,)."""
+
+    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps of all contacts and their rates (nc,), (nc,)."""
+
+    def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
