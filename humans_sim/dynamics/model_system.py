@@ -110,7 +110,7 @@ class ModelSystem:
         ends = [f"{joints[j]}/lower" for j in below]
         ends += [f"{joints[j]}/upper" for j in above]
         friction = np.inf if ground.law == "sticking" else ground.friction
-        return ContactTable(
+        return ContactTable.of(
             names=(*points, *ends),
             kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
             tangents=np.array([2] * len(points) + [0] * len(ends)),

@@ -21,7 +21,7 @@ Vector = np.ndarray
 
 def bouncing_ball(restitution: float = 0.9, mass: float = 1.0) -> GeneralSystem:
     """A ball that falls on the floor; the coordinate is its lowest point's height."""
-    table = ContactTable(("floor",), (POINT,), np.array([0]), 0.0, restitution)
+    table = ContactTable.of(("floor",), (POINT,), np.array([0]), 0.0, restitution)
     row = np.array([[[1.0], [0.0], [0.0]]])
     weight = np.array([-mass * GRAVITY])
     inertia = np.array([[mass]])
@@ -42,7 +42,7 @@ def sliding_block(
 ) -> GeneralSystem:
     """A block on a slope: coordinates along the slope (downhill) and off it."""
     mu = math.inf if law == "sticking" else friction
-    table = ContactTable(("slope",), (POINT,), np.array([1]), mu, 0.0)
+    table = ContactTable.of(("slope",), (POINT,), np.array([1]), mu, 0.0)
     row = np.array([[[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]])
     pull = mass * GRAVITY * np.array([math.sin(angle), -math.cos(angle)])
     inertia = mass * np.eye(2)
@@ -81,9 +81,7 @@ def planar_body(
     corners = np.asarray(corners, dtype=float)
     n = len(corners)
     names = tuple(f"corner_{k}" for k in range(n))
-    table = ContactTable(
-        names, (POINT,) * n, np.ones(n, dtype=np.int64), friction, restitution
-    )
+    table = ContactTable.of(names, (POINT,) * n, 1, friction, restitution)
     matrix = np.diag([mass, mass, inertia])
     weight = np.array([0.0, -mass * GRAVITY, 0.0])
 
@@ -162,7 +160,7 @@ def pendulum(
     mass: float = 1.0,
 ) -> GeneralSystem:
     """A pendulum, hanging at angle zero, that may not swing below ``limit`` [rad]."""
-    table = ContactTable(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
+    table = ContactTable.of(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
     row = np.array([[[1.0], [0.0], [0.0]]])
     inertia = np.array([[mass * length**2]])
     return GeneralSystem(
@@ -179,7 +177,7 @@ def pendulum(
 
 def chain(limit: float, restitution: float = 0.0) -> GeneralSystem:
     """A double pendulum of unit links whose second joint may not go below ``limit``."""
-    table = ContactTable(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
+    table = ContactTable.of(("stop",), (LIMIT,), np.array([0]), 0.0, restitution)
     row = np.array([[[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]])
 
     def mass(q: Vector) -> Vector:
@@ -224,9 +222,7 @@ def beads(
         floor[0, 0, 0] = 1.0
         rows = np.concatenate([floor, rows])
     n = len(names)
-    table = ContactTable(
-        names, (POINT,) * n, np.zeros(n, dtype=np.int64), 0.0, restitution
-    )
+    table = ContactTable.of(names, (POINT,) * n, 0, 0.0, restitution)
 
     def gap(q: Vector) -> Vector:
         between = np.diff(q) - 2 * radius
@@ -252,7 +248,7 @@ def slider_in_clearance(
     mass: float = 1.0,
 ) -> GeneralSystem:
     """A slider between two walls, pulled to the middle by a spring."""
-    table = ContactTable(
+    table = ContactTable.of(
         ("left", "right"), (POINT,) * 2, np.array([0, 0]), 0.0, restitution
     )
     rows = np.array([[[1.0], [0.0], [0.0]], [[-1.0], [0.0], [0.0]]])
@@ -296,7 +292,7 @@ def woodpecker() -> GeneralSystem:
     weight = -GRAVITY * np.array(
         [m_bird + m_sleeve, m_bird * l_sleeve, m_bird * l_bird]
     )
-    table = ContactTable(
+    table = ContactTable.of(
         ("beak", "sleeve_lower", "sleeve_upper"),
         (POINT,) * 3,
         np.array([1, 1, 1]),

@@ -166,7 +166,9 @@ def load_run(path: Path | str) -> Run:
             columns = {name: stored[name] for name in _COLUMNS}
         _check_shapes(arrays, len(header["names"]))
         events = tuple(Event(**event) for event in header["events"])
-        table = ContactTable(tuple(header["names"]), tuple(header["kinds"]), **columns)
+        table = ContactTable.of(
+            tuple(header["names"]), tuple(header["kinds"]), **columns
+        )
     except RunFileError:
         raise
     except FileNotFoundError:

@@ -8,10 +8,12 @@ mass matrix, forces and gaps in general coordinates
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from humans_sim.dynamics.chart import Chart
 from humans_sim.errors import ParameterError
@@ -35,25 +37,41 @@ class ContactTable:
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     tangents: np.ndarray
-    friction: np.ndarray | float
-    restitution: np.ndarray | float
+    friction: np.ndarray
+    restitution: np.ndarray
     units: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         """All columns have one length; units follow the kinds."""
         n = len(self.names)
-        object.__setattr__(self, "tangents", np.array(self.tangents, dtype=np.int64))
-        for column in ("friction", "restitution"):
-            values = np.broadcast_to(np.asarray(getattr(self, column), float), (n,))
-            object.__setattr__(self, column, np.array(values))
-        if len(self.kinds) != n or self.tangents.shape != (n,):
-            raise ParameterError("a contact table needs one entry for each contact")
+        for column in (self.kinds, self.tangents, self.friction, self.restitution):
+            if len(column) != n:
+                raise ParameterError("a contact table needs one entry for each contact")
         if (self.friction < 0).any() or np.isnan(self.friction).any():
             raise ParameterError("friction coefficients must not be negative")
         if not ((self.restitution >= 0) & (self.restitution <= 1)).all():
             raise ParameterError("restitution coefficients must be 0 to 1")
         units = tuple("m" if kind == POINT else "rad" for kind in self.kinds)
         object.__setattr__(self, "units", units)
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        kinds: Sequence[str],
+        tangents: ArrayLike,
+        friction: ArrayLike,
+        restitution: ArrayLike,
+    ) -> ContactTable:
+        """A table from lists; one number stands for all contacts."""
+        n = (len(names),)
+        return cls(
+            tuple(names),
+            tuple(kinds),
+            np.array(np.broadcast_to(tangents, n), dtype=np.int64),
+            np.array(np.broadcast_to(friction, n), dtype=float),
+            np.array(np.broadcast_to(restitution, n), dtype=float),
+        )
 
     def __len__(self) -> int:
         return len(self.names)
