@@ -26,10 +26,17 @@ from humans_sim.dynamics.events import Event
 
 
 class Actuation:
-    """An actuation without force and state; a parent for others."""
+    """An actuation without force and state; a parent for others.
+
+    Attributes:
+        nz: number of states.
+        z_names: their names.
+        armature: inertia that the actuation adds to the coordinates (nv,), or None.
+    """
 
     nz: int = 0
     z_names: tuple[str, ...] = ()
+    armature: np.ndarray | None = None
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Set the discrete states; return z at the start (nz,)."""

@@ -33,6 +33,7 @@ class ModelSystem:
         limits: bool = True,
         limit_restitution: float = 0.0,
         radii: Mapping[str, float] | None = None,
+        armature: np.ndarray | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -43,6 +44,7 @@ class ModelSystem:
             limits: whether joints stop at their limits.
             limit_restitution: Newton's coefficient of a joint at its limit.
             radii: radius of the ball around a contact point, by its name [m].
+            armature: inertia of drives on the diagonal of the mass matrix (nv,).
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -53,6 +55,10 @@ class ModelSystem:
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
         self._locked = self._locked_velocities(locked)
         self._radius = self._radii(radii or {})
+        self._armature = np.zeros(self.nv) if armature is None else armature
+        if self._armature.shape != (self.nv,):
+            raise ParameterError(f"armature must have {self.nv} entries")
+        self._has_armature = bool(np.any(self._armature))
         self._solids = ground.table()
         self._gravity = np.array(model.pin.gravity.linear)
         points = model.contact_points
@@ -144,6 +150,8 @@ class ModelSystem:
         if rotors is not None:
             model.check_reach(rotors.add_inertia(q, rotors.table, mass))
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
+        if self._has_armature:
+            _add_diagonal(mass, self._armature)
         if len(which):
             for k, joint in enumerate(self._joints):
                 pose = data.oMi[joint]
@@ -220,7 +228,41 @@ class ModelSystem:
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
-        return self.model.kinetic_energy(q, v), self.model.potential_energy(q)
+        kinetic = self.model.kinetic_energy(q, v) + 0.5 * float(self._armature @ v**2)
+        return kinetic, self.model.potential_energy(q)
+
+    def point_force(
+        self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
+    ) -> np.ndarray:
+        """Generalised force of a world force at a point of a link (nv,).
+
+        Args:
+            q: configuration.
+            link: a link or frame; empty for the base.
+            point: in the link's frame [m].
+            force: in the world [N].
+        """
+        pin_model, data = self.model.pin, self.model.buffers
+        if link and not pin_model.existFrame(link):
+            raise ParameterError(f"{self.name} has no link '{link}'")
+        frame = pin_model.getFrameId(link) if link else _base_frame(pin_model)
+        jacobian = pin.computeFrameJacobian(
+            pin_model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
+        pin.updateFramePlacement(pin_model, data, frame)
+        arm = data.oMf[frame].rotation @ np.asarray(point, dtype=float)
+        moment = np.cross(arm, force)
+        found = jacobian[:3].T @ force + jacobian[3:].T @ moment
+        found[self._locked] = 0.0
+        return found
+
+
+def _base_frame(model: pin.Model) -> int:
+    """The link that the free base carries."""
+    for index, frame in enumerate(model.frames):
+        if frame.parentJoint == 1 and frame.type == pin.FrameType.BODY:
+            return index
+    raise ParameterError("the model has no base link")
 
 
 _NO_GAP, _NO_DRIFT = np.zeros(0), np.zeros((0, 3))
@@ -235,6 +277,12 @@ def _lock(locked, mass, bias, rows):
         mass[j, j] = 1.0
         bias[j] = 0.0
         rows[:, :, j] = 0.0
+
+
+@njit(cache=True)
+def _add_diagonal(matrix, values):
+    for k in range(values.shape[0]):
+        matrix[k, k] += values[k]
 
 
 @njit(cache=True)

@@ -95,6 +95,7 @@ class Simulation:
                 limits=limits,
                 limit_restitution=limit_restitution,
                 radii=radii,
+                armature=None if actuation is None else actuation.armature,
             )
         else:
             if ground is not None or locked or radii:
