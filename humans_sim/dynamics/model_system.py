@@ -34,6 +34,8 @@ class ModelSystem:
         limit_restitution: float = 0.0,
         radii: Mapping[str, float] | None = None,
         armature: np.ndarray | None = None,
+        contacts: Sequence[str] | None = None,
+        gravity: Sequence[float] | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -45,6 +47,8 @@ class ModelSystem:
             limit_restitution: Newton's coefficient of a joint at its limit.
             radii: radius of the ball around a contact point, by its name [m].
             armature: inertia of drives on the diagonal of the mass matrix (nv,).
+            contacts: tags of the model that may touch; its contact points unless given.
+            gravity: [m/s^2]; the model's own, downwards, unless given.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -54,14 +58,23 @@ class ModelSystem:
         twist = ("vx", "vy", "vz", "wx", "wy", "wz")
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
         self._locked = self._locked_velocities(locked)
+        names = model.contact_names if contacts is None else tuple(contacts)
+        self.contact_points = names
         self._radius = self._radii(radii or {})
         self._armature = np.zeros(self.nv) if armature is None else armature
         if self._armature.shape != (self.nv,):
             raise ParameterError(f"armature must have {self.nv} entries")
         self._has_armature = bool(np.any(self._armature))
         self._solids = ground.table()
-        self._gravity = np.array(model.pin.gravity.linear)
+        self._pin, self._own_data = model.pin, None
+        if gravity is not None:
+            self._pin = pin.Model(model.pin)
+            self._pin.gravity = pin.Motion(_vector(gravity, "gravity"), np.zeros(3))
+            self._own_data = self._pin.createData()
+        self._gravity = np.array(self._pin.gravity.linear)
         points = model.contact_points
+        if contacts is not None:
+            points = model.tag_points(contacts)
         self._support = points.support
         self._local, self._row = points.local, points.row
         self._joints = points.joints
@@ -77,7 +90,7 @@ class ModelSystem:
             [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
         )
         self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
-        self._pairs = len(model.contact_names) * len(self._solids)
+        self._pairs = len(names) * len(self._solids)
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
 
@@ -94,7 +107,7 @@ class ModelSystem:
         return velocity in self._locked
 
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
-        names = self.model.contact_names
+        names = self.contact_points
         found = np.zeros(len(names))
         for name, radius in radii.items():
             if name not in names:
@@ -110,7 +123,7 @@ class ModelSystem:
         ground, joints = self.ground, self.model.joint_names
         points = [
             name if len(ground.solids) == 1 else f"{name}/{solid.name}"
-            for name in self.model.contact_names
+            for name in self.contact_points
             for solid in ground.solids
         ]
         ends = [f"{joints[j]}/lower" for j in below]
@@ -126,6 +139,11 @@ class ModelSystem:
             ),
         )
 
+    @property
+    def radii(self) -> np.ndarray:
+        """Radii of the balls around the contact points (npoints,) [m]."""
+        return self._radius
+
     def chart(self, q: np.ndarray) -> FreeBaseChart:
         """Coordinates around a configuration."""
         return FreeBaseChart(q)
@@ -140,12 +158,16 @@ class ModelSystem:
                 f"{self.velocity_names[moving]} is locked: its velocity must be zero"
             )
 
+    @property
+    def _data(self) -> pin.Data:
+        return self.model.buffers if self._own_data is None else self._own_data
+
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
         """The equations of motion with the contacts ``which``."""
         model = self.model
-        data = model.buffers
-        mass = pin.crba(model.pin, data, q, pin.Convention.WORLD)
-        bias = pin.nonLinearEffects(model.pin, data, q, v)
+        data = self._data
+        mass = pin.crba(self._pin, data, q, pin.Convention.WORLD)
+        bias = pin.nonLinearEffects(self._pin, data, q, v)
         rotors = model.rotors
         if rotors is not None:
             model.check_reach(rotors.add_inertia(q, rotors.table, mass))
@@ -183,9 +205,9 @@ class ModelSystem:
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
-        data = self.model.buffers
+        data = self._data
         if self._pairs:
-            pin.forwardKinematics(self.model.pin, data, q)
+            pin.forwardKinematics(self._pin, data, q)
             for k, joint in enumerate(self._joints):
                 pose = data.oMi[joint]
                 self._poses[k, :, :3] = pose.rotation
@@ -204,9 +226,9 @@ class ModelSystem:
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""
-        data = self.model.buffers
+        data = self._data
         if self._pairs:
-            pin.forwardKinematics(self.model.pin, data, q, v)
+            pin.forwardKinematics(self._pin, data, q, v)
             for k, joint in enumerate(self._joints):
                 pose = data.oMi[joint]
                 self._poses[k, :, :3] = pose.rotation
@@ -229,7 +251,7 @@ class ModelSystem:
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
         kinetic = self.model.kinetic_energy(q, v) + 0.5 * float(self._armature @ v**2)
-        return kinetic, self.model.potential_energy(q)
+        return kinetic, float(pin.computePotentialEnergy(self._pin, self._data, q))
 
     def point_force(
         self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
@@ -242,7 +264,7 @@ class ModelSystem:
             point: in the link's frame [m].
             force: in the world [N].
         """
-        pin_model, data = self.model.pin, self.model.buffers
+        pin_model, data = self._pin, self._data
         if link and not pin_model.existFrame(link):
             raise ParameterError(f"{self.name} has no link '{link}'")
         frame = pin_model.getFrameId(link) if link else _base_frame(pin_model)
@@ -255,6 +277,13 @@ class ModelSystem:
         found = jacobian[:3].T @ force + jacobian[3:].T @ moment
         found[self._locked] = 0.0
         return found
+
+
+def _vector(values: Sequence[float], name: str) -> np.ndarray:
+    found = np.asarray(values, dtype=float)
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise ParameterError(f"{name} must be three finite numbers, not {values}")
+    return found
 
 
 def _base_frame(model: pin.Model) -> int:

@@ -66,6 +66,9 @@ class Simulation:
         limits: whether joints stop at their limits (biped models only).
         limit_restitution: Newton's coefficient of a joint at its limit.
         radii: balls around contact points, by name [m] (biped models only).
+        contacts: tags that may touch the scene, the model's contact points unless given
+            (biped models only).
+        gravity: [m/s^2] (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -83,6 +86,8 @@ class Simulation:
         limits: bool = True,
         limit_restitution: float = 0.0,
         radii: Mapping[str, float] | None = None,
+        contacts: Sequence[str] | None = None,
+        gravity: Sequence[float] | None = None,
         passive: bool | None = None,
         **options: Any,
     ) -> None:
@@ -96,12 +101,14 @@ class Simulation:
                 limit_restitution=limit_restitution,
                 radii=radii,
                 armature=None if actuation is None else actuation.armature,
+                contacts=contacts,
+                gravity=gravity,
             )
         else:
-            if ground is not None or locked or radii:
+            if ground is not None or locked or radii or contacts or gravity:
                 raise ParameterError(
-                    "ground, locked and radii belong to biped models; a system in "
-                    "general coordinates names its own contacts"
+                    "ground, locked, radii, contacts and gravity belong to biped "
+                    "models; a system in general coordinates has its own"
                 )
             self.system = model
         if method not in METHODS:

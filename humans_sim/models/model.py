@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,9 +50,8 @@ class Model:
         self.upper_limits = _frozen(model.upperPositionLimit[7:])
         self.effort_limits = _frozen(model.upperEffortLimit[6:])
         self.velocity_limits = _frozen(model.upperVelocityLimit[6:])
-        by_name = {tag.name: tag for tag in parts.tags}
         self._tags = self._points(parts.tags)
-        self.contact_points = self._points(tuple(by_name[n] for n in parts.contacts))
+        self.contact_points = self.tag_points(parts.contacts)
         self._buffers = _Buffers(model)
 
     def _points(self, tags: tuple[Tag, ...]) -> PointSet:
@@ -62,6 +61,14 @@ class Model:
             joints.append(int(frame.parentJoint))
             local.append(frame.placement.act(tag.position))
         return PointSet(self.pin, joints, np.array(local))
+
+    def tag_points(self, names: Sequence[str]) -> PointSet:
+        """Some of the tags as points fixed on their links."""
+        by_name = {tag.name: tag for tag in self._parts.tags}
+        unknown = [name for name in names if name not in by_name]
+        if unknown:
+            raise ParameterError(f"{self.name} has no tag called '{unknown[0]}'")
+        return self._points(tuple(by_name[name] for name in names))
 
     def __repr__(self) -> str:
         """Name and size."""

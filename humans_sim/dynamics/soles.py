@@ -1,0 +1,165 @@
+"""Where a model touches its scene: contact points in the world, wrenches on its soles.
+
+A simulation keeps contact forces along the normal and the tangents of each contact;
+here they are vectors in the world, and their sums in the frames of the soles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.stepper import Sample
+from humans_sim.models import Model
+
+_LOAD = 1e-9
+"""Normal force below which a sole carries nothing [N]."""
+
+
+@dataclass(frozen=True)
+class PointContacts:
+    """All contacts of a model's points at one time, in the world; n rows.
+
+    Attributes:
+        mode: 0 open, 1 sticking, 2 sliding (n,).
+        gap: distance to the surface (n,) [m].
+        position: what touches first: the point, or a place on its ball (n, 3) [m].
+        normal: from the surface to the model (n, 3).
+        velocity: of the place that touches (n, 3) [m/s].
+        force: of the surface on the model (n, 3) [N].
+    """
+
+    mode: np.ndarray
+    gap: np.ndarray
+    position: np.ndarray
+    normal: np.ndarray
+    velocity: np.ndarray
+    force: np.ndarray
+
+
+@dataclass(frozen=True)
+class SoleLoad:
+    """What the scene does to one sole, in the sole's own frame.
+
+    Attributes:
+        name: frame of the sole.
+        mode: 0, no point closed; 2, a closed point slides; else 1.
+        closed: number of closed contacts.
+        force: [N].
+        moment: about the origin of the sole's frame [N m].
+        centre_of_pressure: in the plane z = 0 of the frame [m]; NaN without load.
+    """
+
+    name: str
+    mode: int
+    closed: int
+    force: np.ndarray
+    moment: np.ndarray
+    centre_of_pressure: np.ndarray
+
+
+class Soles:
+    """Looks at samples of a simulation of a model.
+
+    Attributes:
+        names: names of the contacts, in the order of their rows.
+        links: the links that carry them.
+        surfaces: the solids that they may touch.
+    """
+
+    def __init__(self, system: ModelSystem) -> None:
+        """Note which contact belongs to which point and sole."""
+        self._system, self._model = system, system.model
+        solids = [solid.name for solid in system.ground.solids]
+        tags = {tag.name: tag for tag in self._model.parts.tags}
+        points = [name for name in system.contact_points for _ in solids]
+        self.names = system.contacts.names[: len(points)]
+        self.links = tuple(tags[name].link for name in points)
+        self.surfaces = tuple(solids * len(system.contact_points))
+        self._tag = [self._model.tag_names.index(name) for name in points]
+        self._radius = np.repeat(system.radii, len(solids))[:, None]
+        self._all = np.arange(len(points))
+        self._of_sole = [
+            np.flatnonzero(np.isin(points, sole.contacts)) for sole in self._model.soles
+        ]
+
+    def points(self, sample: Sample) -> PointContacts:
+        """The contacts of all points; joint limits are left out."""
+        n, q = len(self._all), sample.q
+        rows = self._system.terms(q, sample.v, self._all).jacobian
+        # A shift of the base moves every point alike: these columns are the frames.
+        base = pin.Quaternion(q[3:7]).matrix()
+        frames = rows[:, :, :3] @ base.T
+        normal = frames[:, 0]
+        places = self._model.tags(q)[self._tag] - self._radius * normal
+        turned = frames.transpose(0, 2, 1)
+        return PointContacts(
+            mode=sample.contacts[:n],
+            gap=sample.gaps[:n],
+            position=places,
+            normal=normal,
+            velocity=(turned @ (rows @ sample.v)[:, :, None])[:, :, 0],
+            force=(turned @ sample.forces[:n, :, None])[:, :, 0],
+        )
+
+    def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:
+        """The load on each sole of the model.
+
+        Args:
+            sample: the state.
+            points: its contacts, by :meth:`points`.
+        """
+        found = []
+        for sole, which in zip(self._model.soles, self._of_sole, strict=True):
+            pose = self._model.frame_pose(sample.q, sole.name)
+            mode = points.mode[which]
+            force = points.force[which]
+            arm = points.position[which] - pose.translation
+            turn = pose.rotation.T
+            total = turn @ force.sum(axis=0)
+            moment = turn @ np.cross(arm, force).sum(axis=0)
+            found.append(
+                SoleLoad(
+                    sole.name,
+                    _common_mode(mode),
+                    int(np.count_nonzero(mode != OPEN)),
+                    total,
+                    moment,
+                    _centre_of_pressure(total, moment),
+                )
+            )
+        return found
+
+
+def standing_on_slope(
+    model: Model, joints: np.ndarray, angle: float = 0.0, height: float = 0.0
+) -> np.ndarray:
+    """Configuration square to a slope, the lowest contact on it or above it.
+
+    Args:
+        model: the model.
+        joints: joint angles [rad].
+        angle: of :meth:`~humans_sim.contact.ground.Ground.slope` [rad].
+        height: how far it is raised [m].
+    """
+    q = model.standing(joints)
+    turn = pin.SE3(pin.utils.rotate("y", -angle), np.zeros(3))
+    q[:7] = pin.SE3ToXYZQUAT(turn * pin.XYZQUATToSE3(q[:7]))
+    q[2] += height
+    return q
+
+
+def _common_mode(mode: np.ndarray) -> int:
+    if (mode == SLIDE).any():
+        return SLIDE
+    return STICK if (mode != OPEN).any() else OPEN
+
+
+def _centre_of_pressure(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    if force[2] <= _LOAD:
+        return np.full(3, np.nan)
+    return np.array([-moment[1] / force[2], moment[0] / force[2], 0.0])
