@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from humans_sim import __version__
 from humans_sim.doctor import examine, ros_hint
-from humans_sim.errors import HumansError, MissingDependencyError
+from humans_sim.errors import HumansError, MissingDependencyError, ParameterError
 from humans_sim.graphs import Graph, graph_names, read_graph
 from humans_sim.models import NAMES, load_model
+
+if TYPE_CHECKING:
+    from humans_sim.dynamics.run import Run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -168,6 +173,145 @@ def up(
         flag, _, value = pair.partition(" ")
         arguments += [f"-{flag.lstrip('-')}", value]
     _run_graph(wanted, arguments, headless, seconds, check)
+
+
+@app.command()
+def run(
+    scenario: Annotated[
+        str, typer.Argument(help="Name of a scenario, or a scenario file of your own.")
+    ] = "",
+    model: Annotated[str | None, typer.Option(help="Another biped model.")] = None,
+    end: Annotated[float | None, typer.Option(help="Time at the end [s].")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="event_driven or time_stepping.")
+    ] = None,
+    integrator: Annotated[str | None, typer.Option(help="dop853 or cvode.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the run: .npz, .mcap or .csv.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the run: .png, .svg or .pdf.")
+    ] = None,
+    view: Annotated[
+        bool, typer.Option("--view", help="Play it in the browser (bipeds).")
+    ] = False,
+) -> None:
+    """Simulate a scenario and check its physics (without a name: list them)."""
+    from humans_sim.scenarios import read_scenario, scenario_names
+
+    if not scenario:
+        table = Table(title="scenarios")
+        table.add_column("name")
+        table.add_column("what happens")
+        for name in scenario_names():
+            table.add_row(name, read_scenario(name).title)
+        console.print(table)
+        return
+    changes: dict[str, Any] = {"model": model, "end": end, "method": method}
+    if integrator is not None:
+        changes["options"] = {"integrator": integrator}
+    chosen = read_scenario(scenario).with_changes(**changes)
+    if save is not None and save.suffix not in _WRITERS:
+        raise ParameterError(f"--save writes {', '.join(_WRITERS)}, not '{save.name}'")
+    from humans_sim.dynamics.simulation import SimulationError
+
+    start = time.perf_counter()
+    failure = None
+    try:
+        done = chosen.run()
+    except SimulationError as error:
+        failure, done = error, error.run
+    wall = time.perf_counter() - start
+    span = float(done.t[-1] - done.t[0])
+    console.print(f"{chosen.title}: {span:g} s simulated in {wall:.2f} s")
+    _print_events(done)
+    _print_check(done)
+    if save is not None:
+        getattr(done, _WRITERS[save.suffix])(save)
+        console.print(f"written: {save}")
+    if plot is not None:
+        done.plot(plot)
+        console.print(f"drawn: {plot}")
+    if failure is not None:
+        raise failure
+    if view:
+        _play(chosen.model, done)
+    if not done.check():
+        raise HumansError("the run is not physically right: see the table")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+) -> None:
+    """Check the physics of a run: gaps, forces, friction, energy, impacts."""
+    from humans_sim.dynamics.run import load_run
+
+    stored = load_run(file)
+    console.print(f"{file}: {stored.info.get('system')}, {len(stored.t)} samples")
+    _print_check(stored)
+    if not stored.check():
+        raise HumansError("the run is not physically right: see the table")
+
+
+_WRITERS = {".npz": "save", ".mcap": "to_mcap", ".csv": "to_csv"}
+
+
+def _print_events(done: Run) -> None:
+    counts: dict[str, list[float]] = {}
+    for event in done.events:
+        counts.setdefault(event.kind, []).append(event.time)
+    if not counts:
+        return
+    table = Table(title="events")
+    table.add_column("kind")
+    for column in ("number", "first [s]", "last [s]"):
+        table.add_column(column, justify="right")
+    for kind, times in counts.items():
+        table.add_row(kind, str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}")
+    console.print(table)
+
+
+def _print_check(done: Run) -> None:
+    table = Table(title="check")
+    table.add_column("")
+    table.add_column("what")
+    for column in ("worst", "limit"):
+        table.add_column(column, justify="right")
+    table.add_column("unit")
+    table.add_column("where")
+    for finding in done.check().findings:
+        table.add_row(
+            "[green]ok" if finding.ok else "[red]no",
+            finding.name,
+            f"{finding.value:.2e}",
+            f"{finding.limit:.0e}",
+            finding.unit,
+            finding.where,
+        )
+    console.print(table)
+
+
+def _play(model: str | None, done: Run) -> None:
+    """Show a run in the browser, again and again, in real time."""
+    from humans_sim.view.scene import Scene
+
+    if model is None:
+        raise ParameterError("only runs of biped models can be viewed; try --plot")
+    scene = Scene(load_model(model), "127.0.0.1", 8080)
+    console.print(f"open [bold]{scene.url}[/] (Ctrl-C ends)")
+    pause = 1.0
+    try:
+        while True:
+            start = time.monotonic()
+            while (now := time.monotonic() - start + done.t[0]) < done.t[-1] + pause:
+                k = min(int(np.searchsorted(done.t, now)), len(done.t) - 1)
+                scene.show(done.q[k])
+                time.sleep(1 / 30)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        scene.stop()
 
 
 def _run_graph(

@@ -111,8 +111,12 @@ def _energy(run: Run) -> list[Finding]:
     if not run.info.get("passive", False):
         return []
     total = run.energy.sum(axis=1)
+    kinetic, potential = run.energy.T
     scale = max(
-        float(np.abs(run.energy - run.energy[0, [0, 1]] * [0, 1]).max()), 1e-300
+        float(kinetic.max()),
+        float(np.ptp(potential)),
+        1e-3 * float(np.abs(potential).max()),
+        1e-300,
     )
     growth = np.maximum.accumulate(total[::-1])[::-1] - total
     row = int(growth.argmax())

@@ -124,7 +124,11 @@ def solve_contact(
         if residual < best_residual:
             best, best_residual = other, residual
     if not best_residual <= _TOLERATED:
-        raise ContactProblemError("no contact forces were found", best_residual)
+        raise ContactProblemError(
+            "no contact forces were found that obey the law; sliding under much friction "
+            "can have none (Painleve's paradox)",
+            best_residual,
+        )
     motion = free + (delassus @ best.ravel()).reshape(k, 3)
     mode = _modes(best, arguments[2], arguments[3], sliding)
     return ContactSolution(best, motion, mode, float(best_residual))
@@ -176,6 +180,8 @@ def _by_fixed_point(delassus, free, tangents, friction, sliding):
             finite = tangents[c] > 0 and not np.isinf(friction[c])
             shifted[c, 0] = free[c, 0] + (friction[c] * slip[c] if finite else 0.0)
         _descend(delassus, shifted, tangents, friction, sliding, forces, step)
+        if not np.abs(forces).max() < 1e150:
+            break
         for c in range(n):
             if _is_sliding(sliding, c):
                 continue
@@ -382,6 +388,8 @@ def residual_of(delassus, free, tangents, friction, sliding, forces):
     Motion and force are compared in the units of motion, by the diagonal of W.
     """
     n = forces.shape[0]
+    if not np.isfinite(forces).all():
+        return np.inf
     size = 1e-300
     stiffness = 0.0
     for c in range(n):

@@ -113,6 +113,7 @@ class EventStepper:
         self.q, self.v = lift_out(system, np.array(q, float)), np.array(v, float)
         self.pushes = Pushes(system)
         self.evaluations = 0
+        self._lowest = (math.inf, math.inf)
         self._open_all()
         self._last_impact: dict[int, tuple[float, float]] = {}
         self._first_step: float | None = None
@@ -271,7 +272,7 @@ class EventStepper:
             torques = torques + self.pushes.force(t, q)
         phase = self._phase
         terms = self.system.terms(q, v, phase.which)
-        acceleration, forces, residual, motion, direction = phase_acceleration(
+        acceleration, forces, residual, motion, direction, least = phase_acceleration(
             terms.mass,
             torques - terms.bias,
             v,
@@ -289,6 +290,8 @@ class EventStepper:
         if not residual < _CONTRADICTION:
             self._refuse(residual)
         self.evaluations += 1
+        if least < self._lowest[0]:
+            self._lowest = (least, t)
         self._last = _Evaluation(
             t, q, v, z, torques, terms, acceleration, forces, motion, direction
         )
@@ -354,14 +357,15 @@ class EventStepper:
         start = self.t
         gap, rate, signals = self._gap, self._rate, self._signals
         slid = self._slid
-        solver.step(stop)
-        end = self._last
+        self._lowest = (math.inf, math.inf)
+        solver.step(min(stop, start + self.options.max_step))
+        end, lowest_force = self._last, self._lowest
         suspects: list[tuple[Callable[[float], float], int, str]] = []
         self._gap, self._rate = self.system.gap_rates(end.q, end.v)
         self._suspect_gaps(suspects, start, solver.t, gap, rate)
         if self._phase.which.size:
             self._suspect_sliding(suspects, slid, end)
-            self._suspect_forces(suspects, end)
+            self._suspect_forces(suspects, end, lowest_force)
         self._signals = self.actuation.detect(end.t, end.q, end.v, end.z)
         self._suspect_signals(suspects, signals)
         if not suspects:
@@ -388,7 +392,10 @@ class EventStepper:
             self._quiet_since, self._busy = self.t, 0
         self._busy += 1
         if self._busy > _STUCK_EVENTS:
-            raise StepError(f"{_STUCK_EVENTS} events at one time: no way out is found")
+            raise StepError(
+                f"{_STUCK_EVENTS} events at one time: a contact jams (large friction or "
+                "the sticking law can leave no way to go on)"
+            )
 
     def _happen(self, fired: list[tuple[float, int, str]], signals: int) -> None:
         mask = np.zeros(signals, dtype=bool)
@@ -540,20 +547,31 @@ class EventStepper:
         self,
         suspects: list[tuple[Callable[[float], float], int, str]],
         end: _Evaluation,
+        lowest: tuple[float, float],
     ) -> None:
-        """Closed contacts that lift off or begin to slip in the step."""
+        """Closed contacts that lift off or begin to slip in the step.
+
+        ``lowest`` is the least margin at the stages inside the step, and its time: a
+        force that goes and comes back within one step is seen there.
+        """
         phase = self._phase
         forces = self._bare_forces(end)
         least = margins(forces, phase.mode, phase.tangents, phase.friction).min()
+        limit = end.t
         if least >= -_FORCE:
-            return
-        share = self._shared(forces, end)
-        if share.margin >= 0.0:
-            phase.share(share.forces)
-            return
+            if not (lowest[0] < -_FORCE and lowest[1] < end.t):
+                return
+            if self._margin(self._look(lowest[1])) >= -_FORCE:
+                return
+            limit = lowest[1]
+        else:
+            share = self._shared(forces, end)
+            if share.margin >= 0.0:
+                phase.share(share.forces)
+                return
 
         def margin(t: float) -> float:
-            return self._margin(self._look(t)) + _FORCE
+            return self._margin(self._look(t)) + _FORCE if t < limit else -1.0
 
         suspects.append((margin, -1, "force"))
 
@@ -610,6 +628,9 @@ class EventStepper:
             jumped = True
         before = self.mode
         self._settle(which, stopped)
+        for i in stopped[(before[stopped] == SLIDE) & (self.mode[stopped] == SLIDE)]:
+            name = self.system.contacts.names[i]
+            self._record(Event(self.t, kinds.SLIP, name, {"text": "turns round"}))
         changed = not np.array_equal(before, self.mode)
         if (jumped or changed) and not starting:
             self.z = np.asarray(

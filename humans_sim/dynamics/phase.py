@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from humans_sim.dynamics.acceleration import (
+    OPEN,
     SLIDE,
     STICK,
     constrained_acceleration,
@@ -39,7 +40,7 @@ def phase_acceleration(
     capacity,
     rate,
 ):
-    """Acceleration, forces, residual and contact velocities of the closed contacts.
+    """Acceleration, forces, residual, contact velocities, directions, least margin.
 
     ``remembered`` (k, 2) is the direction of sliding when the step began. Past the end
     of the sliding, where the velocity has turned around, the old direction goes on: the
@@ -83,4 +84,12 @@ def phase_acceleration(
         reference,
         capacity,
     )
-    return acceleration, forces, residual, motion, direction
+    least = np.inf
+    for c in range(k):
+        if mode[c] == OPEN:
+            continue
+        least = min(least, forces[c, 0])
+        if mode[c] == STICK and tangents[c] > 0 and np.isfinite(friction[c]):
+            along = np.sqrt(forces[c, 1] ** 2 + forces[c, 2] ** 2)
+            least = min(least, friction[c] * forces[c, 0] - along)
+    return acceleration, forces, residual, motion, direction, least

@@ -12,13 +12,15 @@ import numpy as np
 from humans_sim.contact.ground import Ground
 from humans_sim.dynamics import events as kinds
 from humans_sim.dynamics import integrators
+from humans_sim.dynamics.contact_problem import ContactProblemError
 from humans_sim.dynamics.event_stepper import EventStepper
 from humans_sim.dynamics.events import Event
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.impact import LAWS
+from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.run import Run
-from humans_sim.dynamics.stepper import Options, Sample
+from humans_sim.dynamics.stepper import Options, Sample, StepError
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepper import TimeStepper
 from humans_sim.errors import HumansError, ParameterError
@@ -143,9 +145,12 @@ class Simulation:
     ) -> EventStepper | TimeStepper:
         """A stepper at the given state, to be advanced by hand."""
         q = np.asarray(q, dtype=float)
-        v = np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
+        v = self._velocity(v)
         self.system.check_state(q, v)
         return METHODS[self.method](self.system, self.actuation, self.options, t, q, v)
+
+    def _velocity(self, v: np.ndarray | None) -> np.ndarray:
+        return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
 
     def run(
         self,
@@ -191,10 +196,19 @@ class Simulation:
                         stepper.command(self.controller(time, stepper.q, stepper.v))
                     samples.append(stepper.sample())
                     advance()
-        except HumansError as error:
+        except (StepError, ContactProblemError, IntegrationError) as error:
             if stepper is None:
-                raise
-            raise self._failure(stepper, samples, error) from error
+                # It fails at the very start: nothing moved yet.
+                start = np.array(q0, float), self._velocity(v0)
+                state = (
+                    t_start,
+                    *start,
+                    np.zeros(0),
+                    np.zeros(len(self.system.contacts)),
+                )
+                raise self._failure(state, [], [], error) from error
+            state = (stepper.t, stepper.q, stepper.v, stepper.z, stepper.mode)
+            raise self._failure(state, samples, stepper.events, error) from error
         return self._result(samples, stepper.events)
 
     def _result(self, samples: Sequence[Sample], events: Sequence[Event]) -> Run:
@@ -210,27 +224,26 @@ class Simulation:
 
     def _failure(
         self,
-        stepper: EventStepper | TimeStepper,
+        state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         samples: list[Sample],
+        events: Sequence[Event],
         error: HumansError,
     ) -> SimulationError:
+        t, q, v, z, mode = state
         nc = len(self.system.contacts)
         last = Sample(
-            stepper.t,
-            stepper.q,
-            stepper.v,
-            stepper.z,
+            t,
+            q,
+            v,
+            z,
             np.full(self.system.nv, np.nan),
-            stepper.mode,
+            mode,
             np.full((nc, 3), np.nan),
-            self.system.gaps(stepper.q),
-            *self.system.energies(stepper.q, stepper.v),
+            self.system.gaps(q),
+            *self.system.energies(q, v),
         )
-        events = [
-            *stepper.events,
-            Event(stepper.t, kinds.FAILURE, "", {"text": str(error)}),
-        ]
-        run = self._result(samples or [last], events)
+        happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
+        run = self._result(samples or [last], happened)
         return SimulationError(str(error), last, run)
 
 

@@ -33,6 +33,8 @@ class Options:
         integrator: ``dop853`` or ``cvode`` (event-driven).
         rtol: relative tolerance of the integrator.
         atol: absolute tolerance [m, rad, m/s, rad/s].
+        max_step: largest step of the integrator [s]; events closer together than a
+            step are still found, but not a force that comes and goes between its stages.
         impact: impact law, ``inequality`` or ``humans``.
         time_step: step of the time-stepping method [s].
         zeno_time: impacts of one contact closer than this pile up [s], if also
@@ -42,6 +44,7 @@ class Options:
     integrator: str = "dop853"
     rtol: float = 1e-9
     atol: float = 1e-12
+    max_step: float = 0.1
     impact: str = "inequality"
     time_step: float = 1e-3
     zeno_time: float = 1e-5
@@ -49,7 +52,14 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
-        for name in ("rtol", "atol", "time_step", "zeno_time", "zeno_speed"):
+        for name in (
+            "rtol",
+            "atol",
+            "max_step",
+            "time_step",
+            "zeno_time",
+            "zeno_speed",
+        ):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
                 raise ParameterError(f"{name} must be above zero, not {value}")

@@ -2,49 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import Pose, TransformStamped
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose, TransformStamped, Twist, Wrench
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 from humans_sim.errors import ConfigurationError
 from humans_sim.models import Model
 
+_SECOND = 1_000_000_000
+
+
+def time_of(nanoseconds: int) -> Time:
+    """Time message."""
+    seconds, rest = divmod(nanoseconds, _SECOND)
+    return Time(sec=seconds, nanosec=rest)
+
+
+def nanoseconds_of(time: Any) -> int:
+    """Nanoseconds of a Time or Duration message."""
+    return int(time.sec) * _SECOND + int(time.nanosec)
+
 
 def joint_state(
-    model: Model, stamp: Any, joints: np.ndarray, speeds: np.ndarray
+    model: Model,
+    stamp: Any,
+    joints: np.ndarray,
+    speeds: np.ndarray,
+    efforts: Sequence[float] | np.ndarray = (),
 ) -> JointState:
-    """JointState message of angles [rad] and speeds [rad/s]."""
+    """JointState message of angles [rad], speeds [rad/s] and torques [N m]."""
     message = JointState()
     message.header.stamp = stamp
     message.name = list(model.joint_names)
     message.position = [float(x) for x in joints]
     message.velocity = [float(x) for x in speeds]
+    message.effort = [float(x) for x in efforts]
     return message
+
+
+def joint_values(
+    model: Model,
+    names: Sequence[str],
+    values: Sequence[float],
+    last: np.ndarray,
+    what: str,
+) -> np.ndarray:
+    """Values by joint name; joints that are left out keep their ``last`` value.
+
+    Raises:
+        ConfigurationError: an unknown joint or one named twice, lists of different
+            lengths, or a number that is not finite.
+    """
+    if len(names) != len(values):
+        raise ConfigurationError(f"{len(names)} names and {len(values)} {what}s")
+    if len(set(names)) != len(names):
+        raise ConfigurationError("a joint is named twice")
+    found = last.copy()
+    for name, value in zip(names, values, strict=True):
+        if name not in model.joint_names:
+            raise ConfigurationError(f"{model.name} has no joint '{name}'")
+        if not np.isfinite(value):
+            raise ConfigurationError(f"the {what} of '{name}' is {value}")
+        found[model.joint_names.index(name)] = value
+    return found
 
 
 def joints_of(model: Model, message: JointState, last: np.ndarray) -> np.ndarray:
     """Joint angles of a message; joints it leaves out keep their ``last`` angle.
 
     Raises:
-        ConfigurationError: an unknown joint, lists of different lengths, or a number
-            that is not finite.
+        ConfigurationError: as :func:`joint_values`.
     """
-    if len(message.name) != len(message.position):
-        raise ConfigurationError(
-            f"joint_states has {len(message.name)} names and "
-            f"{len(message.position)} positions"
-        )
-    joints = last.copy()
-    for name, position in zip(message.name, message.position, strict=True):
-        if name not in model.joint_names:
-            raise ConfigurationError(f"{model.name} has no joint '{name}'")
-        if not np.isfinite(position):
-            raise ConfigurationError(f"the position of '{name}' is {position}")
-        joints[model.joint_names.index(name)] = position
-    return joints
+    return joint_values(model, message.name, message.position, last, "position")
 
 
 def base_of(pose: Pose) -> np.ndarray:
@@ -62,14 +97,64 @@ def base_of(pose: Pose) -> np.ndarray:
     return base
 
 
+def velocity_of(twist: Twist) -> np.ndarray:
+    """Linear and angular velocity (6,) of a twist.
+
+    Raises:
+        ConfigurationError: not finite.
+    """
+    return np.concatenate([vector_of(twist.linear), vector_of(twist.angular)])
+
+
+def vector_of(message: Any) -> np.ndarray:
+    """Array of a Vector3 or Point message.
+
+    Raises:
+        ConfigurationError: not finite.
+    """
+    vector = np.array([message.x, message.y, message.z])
+    if not np.isfinite(vector).all():
+        raise ConfigurationError(f"{vector} is not finite")
+    return vector
+
+
+def set_vector(message: Any, vector: np.ndarray) -> None:
+    """Fill a Vector3 or Point message."""
+    message.x, message.y, message.z = (float(x) for x in vector)
+
+
+def set_wrench(message: Wrench, force: np.ndarray, moment: np.ndarray) -> None:
+    """Fill a Wrench message."""
+    set_vector(message.force, force)
+    set_vector(message.torque, moment)
+
+
 def transform(stamp: Any, parent: str, child: str, pose: pin.SE3) -> TransformStamped:
     """TransformStamped of a pose."""
     message = TransformStamped()
     message.header.stamp = stamp
     message.header.frame_id = parent
     message.child_frame_id = child
-    x, y, z, qx, qy, qz, qw = (float(value) for value in pin.SE3ToXYZQUAT(pose))
-    translation, rotation = message.transform.translation, message.transform.rotation
-    translation.x, translation.y, translation.z = x, y, z
-    rotation.x, rotation.y, rotation.z, rotation.w = qx, qy, qz, qw
+    base = pin.SE3ToXYZQUAT(pose)
+    set_vector(message.transform.translation, base[:3])
+    _set_rotation(message.transform.rotation, base[3:])
     return message
+
+
+def odometry(
+    stamp: Any, parent: str, child: str, q: np.ndarray, v: np.ndarray
+) -> Odometry:
+    """Odometry message of the base of a state; the twist is in the child's frame."""
+    message = Odometry()
+    message.header.stamp = stamp
+    message.header.frame_id = parent
+    message.child_frame_id = child
+    set_vector(message.pose.pose.position, q[:3])
+    _set_rotation(message.pose.pose.orientation, q[3:7])
+    set_vector(message.twist.twist.linear, v[:3])
+    set_vector(message.twist.twist.angular, v[3:6])
+    return message
+
+
+def _set_rotation(message: Any, quaternion: np.ndarray) -> None:
+    message.x, message.y, message.z, message.w = (float(x) for x in quaternion)

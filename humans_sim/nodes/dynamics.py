@@ -1,0 +1,429 @@
+"""Node ``dynamics``: simulates a model, and is the clock of its graph.
+
+Takes ``joint_torques`` (sensor_msgs/JointState, ``effort``) or, with servos,
+``joint_commands`` (``position``). Gives ``/clock``, ``joint_states``,
+``ground_contacts``, ``events``, ``<sole>/wrench``, ``ground_truth/odom``, ``/tf`` from
+world to base_link, and ``/diagnostics``. Services: ``reset``, ``pause``, ``step``,
+``push``.
+
+With ``sync: lockstep`` the state at t_k is published and nothing moves until the
+command stamped t_k has come, or is overdue; with ``sync: free`` the simulation runs on
+the wall clock with the newest command. All callbacks run in one thread, and each
+integrates one sampling period at most.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import WrenchStamped
+from humans_msgs.msg import ContactStates, SimulationEvent
+from humans_msgs.srv import Push, Reset, Step
+from nav_msgs.msg import Odometry
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.task import Future
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from tf2_msgs.msg import TFMessage
+
+from humans_sim.dynamics.events import FAILURE, RESET, Event
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.soles import Soles
+from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.models.description import BASE_LINK
+from humans_sim.nodes.conversions import (
+    base_of,
+    joint_state,
+    joint_values,
+    nanoseconds_of,
+    odometry,
+    set_wrench,
+    time_of,
+    transform,
+    vector_of,
+    velocity_of,
+)
+from humans_sim.nodes.dynamics_settings import DynamicsSettings
+from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.parameters import Parameters
+from humans_sim.nodes.run_diagnostics import RunDiagnostics
+from humans_sim.nodes.simulation_messages import contact_states, simulation_event
+
+_COMMANDS = {False: ("joint_torques", "effort"), True: ("joint_commands", "position")}
+"""Topic of the commands and field of the message, without servos and with them."""
+_DEPTH = 100
+"""Messages kept for a slow listener: a burst of events at an impact must fit."""
+_BEAT = 1.0
+"""Wall time between diagnostics [s]."""
+_CATCH_UP = 0.1
+"""Wall time that the simulation may be late and still catch up [s]."""
+_WARNING_PERIOD = 5.0
+_FAILED = "the run has failed, reset it"
+
+
+@dataclass(frozen=True)
+class _Push:
+    """A push that waits for its time."""
+
+    stamp: int
+    frame: str
+    link: str
+    point: np.ndarray
+    impulse: np.ndarray
+    duration: float
+
+
+class Dynamics(ModelNode):
+    """Integrates a model from sampling time to sampling time."""
+
+    def __init__(self, name: str = "dynamics", **options: Any) -> None:
+        """Declare everything, and begin at the start posture."""
+        super().__init__(name, **options)
+        self._settings = DynamicsSettings.declare(Parameters(self))
+        self._period, self._lockstep = self._settings.period, self._settings.lockstep
+        self._paused = self._settings.paused
+        self._make_topics()
+        self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
+        self._stepped: Future | None = None
+        self._begin(*self._settings.start(self.model))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(1.0, self._go, clock=steady, autostart=False)
+        self.create_timer(_BEAT, self._beat, clock=steady)
+        # Time runs from the first callback on: other nodes may take long to make.
+        self._starter = self.create_timer(0.0, self._start, clock=steady)
+
+    def _make_topics(self) -> None:
+        topic, self._field = _COMMANDS[self._settings.servos]
+        self.create_subscription(JointState, topic, self._on_command, _DEPTH)
+        make = self.create_publisher
+        self._clock_topic = make(ClockMessage, "/clock", _DEPTH)
+        self._joint_states = make(JointState, "joint_states", _DEPTH)
+        self._contacts = make(ContactStates, "ground_contacts", _DEPTH)
+        self._events = make(SimulationEvent, "events", _DEPTH)
+        self._odometry = make(Odometry, "ground_truth/odom", _DEPTH)
+        self._tf = make(TFMessage, "/tf", _DEPTH) if self._settings.tf else None
+        self._wrenches = [
+            make(WrenchStamped, f"{sole.name}/wrench", _DEPTH)
+            for sole in self.model.soles
+        ]
+        self.create_service(Reset, "reset", self._on_reset)
+        self.create_service(SetBool, "pause", self._on_pause)
+        self.create_service(Push, "push", self._on_push)
+        # Its answer waits for the steps, and must not hold up the others.
+        alone = MutuallyExclusiveCallbackGroup()
+        self.create_service(Step, "step", self._on_step, callback_group=alone)
+
+    # -- the run ---------------------------------------------------------------------
+
+    def _begin(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Begin a run at time zero; the old one is kept where that fails."""
+        simulation = self._settings.simulation(self.model)
+        assert isinstance(simulation.system, ModelSystem)
+        self._run = simulation.start(q, v)
+        self._soles = Soles(simulation.system)
+        self._k, self._failure = 0, ""
+        self._pushes: list[_Push] = []
+        self._command: np.ndarray | None = None
+        joints = self._run.q[7:].copy()
+        self._last = joints if self._settings.servos else np.zeros_like(joints)
+        self._newest, self._heard = 0, False
+        self._end_steps("the simulation was reset")
+        self._wait_anew()
+
+    def _start(self) -> None:
+        self._starter.cancel()
+        self._wait_anew()
+        self._publish_run()
+        self._go()
+
+    @property
+    def _now(self) -> int:
+        """Simulation time of the published state [ns]."""
+        return round(self._k * self._period * 1e9)
+
+    @property
+    def _runs(self) -> bool:
+        return not self._failure and (not self._paused or self._steps > 0)
+
+    def _wait_anew(self) -> None:
+        self._due = time.monotonic()
+        self._deadline = self._due + self._settings.timeout
+
+    def _wait(self) -> float:
+        """Wall time until the next period is due [s]."""
+        now = time.monotonic()
+        wait = 0.0 if self._steps else self._due - now
+        if self._lockstep and self._command is None:
+            wait = max(wait, self._deadline - now)
+        return wait
+
+    def _go(self) -> None:
+        """Integrate one period if it is due, and look again when the next one is."""
+        self._timer.cancel()
+        if self._runs and self._wait() <= 0.0:
+            self._integrate()
+        if self._runs and (wait := self._wait()) < math.inf:
+            self._timer.timer_period_ns = max(1, int(wait * 1e9))
+            self._timer.reset()
+
+    def _integrate(self) -> None:
+        if self._lockstep and self._command is None:
+            self._hold()
+        try:
+            if self._command is not None:
+                self._run.command(self._command)
+            self._advance((self._k + 1) * self._period)
+            self._command = None
+            self._k += 1
+            self._publish_run()
+        except Exception as error:  # the node lives on for a reset, whatever it is
+            self._fail(error)
+            return
+        self._diagnostics.periods += 1
+        now = time.monotonic()
+        self._due = max(self._due + self._settings.pace, now - _CATCH_UP)
+        self._deadline = now + self._settings.timeout
+        if self._steps:
+            self._steps -= 1
+            if not self._steps:
+                self._end_steps("")
+
+    def _advance(self, end: float) -> None:
+        """Integrate to ``end`` [s], with the pushes on the way."""
+        run, last = self._run, round(end * 1e9)
+        while self._pushes and self._pushes[0].stamp < last:
+            push = self._pushes.pop(0)
+            if push.stamp > round(run.t * 1e9):
+                run.advance(push.stamp * 1e-9)
+            impulse = push.impulse
+            if push.frame:
+                pose = self.model.frame_pose(run.q, push.frame)
+                impulse = pose.rotation @ impulse
+            run.push(push.link, push.point, impulse, push.duration)
+        run.advance(end)
+
+    def _hold(self) -> None:
+        self._diagnostics.held += 1
+        text = f"no command came in {self._settings.timeout:g} s, the last one is held"
+        event = Event(self._run.t, SimulationEvent.TIMEOUT, "", {"text": text})
+        self._events.publish(simulation_event(event))
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = f"at {self._run.t:.9g} s: {error}"
+        self._publish_events()
+        event = Event(self._run.t, FAILURE, "", {"text": str(error)})
+        self._events.publish(simulation_event(event))
+        self.get_logger().error(f"the run failed {self._failure}")
+        self._end_steps(self._failure)
+        self._diagnose()
+
+    def _end_steps(self, problem: str) -> None:
+        """Answer a step request that waits."""
+        self._steps = 0
+        if self._stepped is not None:
+            self._stepped.set_result(problem)
+            self._stepped = None
+
+    # -- what is published -----------------------------------------------------------
+
+    def _publish_run(self) -> None:
+        """Publish the events up to now and the state; joint_states come last."""
+        self._publish_events()
+        stamp = time_of(self._now)
+        sample = self._run.sample()
+        points = self._soles.points(sample)
+        loads = self._soles.loads(sample, points)
+        contacts = contact_states(self._soles, points, loads)
+        contacts.header.stamp = stamp
+        contacts.header.frame_id = self._settings.world
+        self._clock_topic.publish(ClockMessage(clock=stamp))
+        self._contacts.publish(contacts)
+        for topic, load in zip(self._wrenches, loads, strict=True):
+            wrench = WrenchStamped()
+            wrench.header.stamp = stamp
+            wrench.header.frame_id = load.name
+            set_wrench(wrench.wrench, load.force, load.moment)
+            topic.publish(wrench)
+        q, v = sample.q, sample.v
+        self._odometry.publish(odometry(stamp, self._settings.world, BASE_LINK, q, v))
+        if self._tf is not None:
+            base = transform(
+                stamp, self._settings.world, BASE_LINK, pin.XYZQUATToSE3(q[:7])
+            )
+            self._tf.publish(TFMessage(transforms=[base]))
+        effort = self._run.actuation.dynamics(sample.t, q, v, sample.z)[0][6:]
+        self._joint_states.publish(joint_state(self.model, stamp, q[7:], v[6:], effort))
+
+    def _publish_events(self) -> None:
+        for event in self._run.events:
+            self._events.publish(simulation_event(event))
+        self._run.events.clear()
+
+    def _beat(self) -> None:
+        """Each second: diagnostics, and the first state again for who came late."""
+        if not self._heard and not self._diagnostics.advanced and not self._failure:
+            self._publish_run()
+        self._diagnose()
+
+    def _diagnose(self) -> None:
+        state = "running"
+        if self._failure:
+            state = "failed"
+        elif self._paused:
+            state = "paused"
+        elif self._lockstep and self._command is None:
+            state = "waiting for a command"
+        self._diagnostics.publish(state, self._failure, self._k * self._period)
+
+    # -- commands --------------------------------------------------------------------
+
+    def _on_command(self, message: JointState) -> None:
+        try:
+            stamp = nanoseconds_of(message.header.stamp)
+            self._check_stamp(stamp)
+            values = getattr(message, self._field)
+            if not message.name:
+                raise ConfigurationError("no joint is named")
+            command = joint_values(
+                self.model, message.name, values, self._last, self._field
+            )
+        except ConfigurationError as error:
+            self._diagnostics.refuse(str(error))
+            self.get_logger().warning(
+                f"command refused: {error}", throttle_duration_sec=_WARNING_PERIOD
+            )
+            return
+        self._command = self._last = command
+        self._newest, self._heard = stamp, True
+        self._go()
+
+    def _check_stamp(self, stamp: int) -> None:
+        """Refuse a command that is not for the published state.
+
+        In lockstep the stamps must be equal. On the wall clock a command must not be
+        older than the last one, nor from the future; a zero stamp is taken as now.
+        """
+        now = self._now
+        least = now if self._lockstep else self._newest
+        if stamp < least and (self._lockstep or stamp != 0):
+            self._diagnostics.late += 1
+            raise ConfigurationError(
+                f"its stamp {stamp * 1e-9:.9f} s is late, the time is {now * 1e-9:.9f}"
+            )
+        if stamp > now:
+            raise ConfigurationError(
+                f"its stamp {stamp * 1e-9:.9f} s is in the future, the time is "
+                f"{now * 1e-9:.9f} (use_sim_time?)"
+            )
+        if self._lockstep and self._command is not None:
+            raise ConfigurationError(f"a second one is stamped {stamp * 1e-9:.9f} s")
+
+    # -- services --------------------------------------------------------------------
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        try:
+            q, v = self._settings.start(self.model, request.posture)
+            if request.use_state:
+                q, v = self._state_of(request, q, v)
+            self._begin(q, v)
+        except Exception as error:  # whatever it is, the old run stands
+            response.success, response.message = False, str(error)
+        else:
+            response.success = True
+            self._events.publish(simulation_event(Event(0.0, RESET)))
+            self._publish_run()
+            self._go()
+        response.stamp = time_of(self._now)
+        return response
+
+    def _state_of(
+        self, request: Any, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        joints, model = request.joint_state, self.model
+        q[:7] = base_of(request.base_pose)
+        v[:6] = velocity_of(request.base_twist)
+        q[7:] = joint_values(model, joints.name, joints.position, q[7:], "position")
+        if len(joints.velocity):
+            v[6:] = joint_values(model, joints.name, joints.velocity, v[6:], "velocity")
+        return q, v
+
+    def _on_pause(self, request: Any, response: Any) -> Any:
+        if self._failure:
+            response.success, response.message = False, _FAILED
+            return response
+        self._paused = request.data
+        self._end_steps("pause was called")
+        self._wait_anew()
+        self._go()
+        response.success = True
+        done = "paused at" if self._paused else "runs from"
+        response.message = f"{done} {self._k * self._period:.9g} s"
+        return response
+
+    async def _on_step(self, request: Any, response: Any) -> Any:
+        if self._failure:
+            problem = _FAILED
+        elif not self._paused:
+            problem = "the simulation is not paused"
+        elif request.steps < 1:
+            problem = "steps must be at least 1"
+        else:
+            self._steps, self._stepped = request.steps, Future()
+            stepped = self._stepped
+            self._wait_anew()
+            self._go()
+            problem = await stepped
+        response.success, response.message = not problem, problem
+        response.stamp = time_of(self._now)
+        return response
+
+    def _on_push(self, request: Any, response: Any) -> Any:
+        try:
+            push = self._push_of(request)
+        except HumansError as error:
+            response.success, response.message = False, str(error)
+            return response
+        self._pushes = sorted([*self._pushes, push], key=lambda p: p.stamp)
+        response.success = True
+        response.message = f"begins at {push.stamp * 1e-9:.9g} s"
+        return response
+
+    def _push_of(self, request: Any) -> _Push:
+        if self._failure:
+            raise ParameterError(_FAILED)
+        stamp = nanoseconds_of(request.header.stamp) or self._now
+        if stamp < self._now:
+            raise ParameterError(
+                f"it should begin at {stamp * 1e-9:.9g} s, the time is "
+                f"{self._now * 1e-9:.9g} s"
+            )
+        frame = request.header.frame_id
+        push = _Push(
+            stamp,
+            "" if frame == self._settings.world else frame,
+            request.link_name,
+            vector_of(request.point),
+            vector_of(request.impulse),
+            nanoseconds_of(request.duration) * 1e-9,
+        )
+        if push.duration < 0.0:
+            raise ParameterError(f"its duration is {push.duration:g} s")
+        for name in filter(None, (push.frame, push.link)):
+            self.model.frame_pose(self._run.q, name)
+        return push
+
+
+def main() -> None:
+    """Run the node in its own process."""
+    run_process(Dynamics)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The parameters of the node ``dynamics``, and what they make."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from humans_sim.actuation import IdealTorque, Servo
+from humans_sim.contact.ground import LAWS, Ground
+from humans_sim.dynamics import integrators
+from humans_sim.dynamics.simulation import METHODS, Simulation
+from humans_sim.dynamics.soles import standing_on_slope
+from humans_sim.errors import ParameterError
+from humans_sim.models import Model
+from humans_sim.nodes.parameters import Parameters
+
+LOCKSTEP, FREE = "lockstep", "free"
+TORQUE, SERVO = "torque", "servo"
+NEUTRAL = "neutral"
+
+
+@dataclass(frozen=True)
+class DynamicsSettings:
+    """What the parameters say.
+
+    Attributes:
+        lockstep: whether each period waits for its command.
+        period: between states [s].
+        pace: least wall time between states [s].
+        timeout: wall time to wait for a command [s], infinite for ever.
+        paused: whether it begins paused.
+        servos: whether commands are positions for servos, not torques.
+        world: frame of the ground truth.
+        tf: whether the transform from world to base_link is published.
+        posture: at the start.
+        height: above standing at the start [m].
+        slope: of the floor [rad].
+        ground: the scene.
+        servo: numbers of the servos.
+        options: further options of the simulation.
+    """
+
+    lockstep: bool
+    period: float
+    pace: float
+    timeout: float
+    paused: bool
+    servos: bool
+    world: str
+    tf: bool
+    posture: str
+    height: float
+    slope: float
+    ground: Ground
+    servo: Mapping[str, float]
+    options: Mapping[str, Any]
+
+    @classmethod
+    def declare(cls, given: Parameters) -> DynamicsSettings:
+        """Declare the parameters and read them.
+
+        Raises:
+            ParameterError: a value cannot be used.
+        """
+        number, choice = given.number, given.choice
+        sync = choice("sync", LOCKSTEP, "when to integrate", (LOCKSTEP, FREE))
+        period = number(
+            "sampling_period", 0.01, "time between states [s]", 1e-6, high=1.0
+        )
+        factor = number(
+            "real_time_factor",
+            1.0,
+            "largest speed, simulated over wall time; 0: as fast as it can",
+            low=0.0,
+        )
+        timeout = number(
+            "command_timeout",
+            1.0,
+            "lockstep: wall time after which the last command is held [s]; 0: never",
+            low=0.0,
+        )
+        slope = math.radians(
+            number("slope", 0.0, "the floor climbs along x [deg]", -80.0, 80.0)
+        )
+        ground = Ground(
+            friction=number("friction", 0.7, "Coulomb's coefficient", low=0.0),
+            restitution=number("restitution", 0.0, "Newton's coefficient", 0.0, 1.0),
+            law=choice("law", LAWS[0], "law of friction", LAWS),
+            solids=Ground.slope(slope).solids,
+        )
+        actuation = choice("actuation", TORQUE, "what commands are", (TORQUE, SERVO))
+        servo = {
+            option.name: number(
+                f"servo.{option.name}", option.default, "see humans_sim.actuation.Servo"
+            )
+            for option in inspect.signature(Servo).parameters.values()
+            if option.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        options = {
+            "method": choice("method", "event_driven", "how to simulate", [*METHODS]),
+            "integrator": choice(
+                "integrator", "dop853", "of the event-driven method", integrators.NAMES
+            ),
+            "locked": given.texts("locked", "joints that do not move; '*' for all"),
+        }
+        return cls(
+            lockstep=sync == LOCKSTEP,
+            period=period,
+            pace=period / factor if factor else 0.0,
+            timeout=timeout or math.inf,
+            paused=given.flag("start_paused", False, "wait for pause or step"),
+            servos=actuation == SERVO,
+            world=given.text("world_frame", "world", "frame of the ground truth"),
+            tf=given.flag("publish_tf", True, "transform from world to base_link"),
+            posture=given.text("posture", NEUTRAL, "posture at the start"),
+            height=number(
+                "start_height", 0.0, "height above standing at the start [m]", low=0.0
+            ),
+            slope=slope,
+            ground=ground,
+            servo=servo,
+            options=options,
+        )
+
+    def simulation(self, model: Model) -> Simulation:
+        """A simulation with an actuation of its own."""
+        actuation = Servo(model, **self.servo) if self.servos else IdealTorque(model)
+        return Simulation(model, actuation, ground=self.ground, **self.options)
+
+    def start(self, model: Model, posture: str = "") -> tuple[np.ndarray, np.ndarray]:
+        """Configuration and velocity at the start.
+
+        Args:
+            model: the model.
+            posture: name of a posture; that of the parameters unless given.
+        """
+        name = posture or self.posture
+        if name != NEUTRAL:
+            raise ParameterError(
+                f"{model.name} has no posture '{name}' (there is: {NEUTRAL})"
+            )
+        joints = model.neutral()[7:]
+        q = standing_on_slope(model, joints, self.slope, self.height)
+        return q, np.zeros(model.nv)
