@@ -125,8 +125,8 @@ def solve_contact(
             best, best_residual = other, residual
     if not best_residual <= _TOLERATED:
         raise ContactProblemError(
-            "no contact forces were found that obey the law; sliding under much friction "
-            "can have none (Painleve's paradox)",
+            "no contact forces were found that obey the law; sliding under much "
+            "friction can have none (Painleve)",
             best_residual,
         )
     motion = free + (delassus @ best.ravel()).reshape(k, 3)

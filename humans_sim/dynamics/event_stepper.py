@@ -36,6 +36,8 @@ from humans_sim.dynamics.system import System, Terms
 
 _TOUCH = 1e-9
 """Gap below which a contact counts as touching [m, rad]."""
+_NEAR = 1e-8
+"""Gap below which a contact takes part in impacts that pile up [m, rad]."""
 _ROOM = 1e-11
 """What the gap of a contact that was touching may be inside before it closes again."""
 _SPEED = 1e-8
@@ -45,6 +47,8 @@ _FORCE = 5e-9
 _ACCELERATION = 1e-8
 """Acceleration below which a contact stays, relative to the free one."""
 _CONTRADICTION = 1e-4
+_USUAL = 9.81
+"""Size of accelerations that tolerances refer to [m/s^2]."""
 _STUCK_EVENTS = 500
 _STUCK_TIME = 1e-10
 
@@ -120,6 +124,7 @@ class EventStepper:
         self._quiet_since, self._busy = self.t, 0
         self.z = np.asarray(actuation.initialise(self.t, self.q, self.v), float)
         self._solver: integrators.Integrator | None = None
+        self._pending: tuple[float, list[tuple[float, int, str]]] | None = None
         self._chart = system.chart(self.q)
         self._mark()
         self._contact_event(np.zeros(0, dtype=np.int64), starting=True)
@@ -217,8 +222,14 @@ class EventStepper:
             if self._solver is None:
                 self._begin()
             assert self._solver is not None
-            if self._solver.t > self.t:
-                self._go_to(min(t_end, self._solver.t))
+            known = self._solver.t if self._pending is None else self._pending[0]
+            if known > self.t:
+                self._go_to(min(t_end, known))
+            if self._pending is not None:
+                if self.t == known:
+                    self._happen()
+                continue
+            if self.t < known or self._solver is None:
                 continue
             stop = min(
                 bound, self.actuation.next_time(self.t), self.pushes.next_time(self.t)
@@ -248,13 +259,14 @@ class EventStepper:
     def _restart(self) -> None:
         if self._solver is not None:
             self._first_step = self._solver.step_size  # type: ignore[attr-defined]
-        self._solver = None
+        self._solver = self._pending = None
 
     def _go_to(self, t: float) -> None:
         """Take the state inside the step that was made."""
         assert self._solver is not None
         self._set(t, self._solver.at(t))
-        if t == self._solver.t and self._chart.worn(self._solver.y[: self.system.nv]):
+        at_end = self._pending is None and t == self._solver.t
+        if at_end and self._chart.worn(self._solver.y[: self.system.nv]):
             self._restart()
 
     def _set(self, t: float, y: np.ndarray) -> None:
@@ -377,15 +389,11 @@ class EventStepper:
             for function, subject, kind in suspects
         ]
         time = min(root[0] for root in roots)
-        fired = [root for root in roots if root[0] <= time + 1e-13]
-        self._go_to(time)
-        self._solver_done()
-        self._count_events()
-        self._happen(fired, len(signals))
+        self._pending = (time, [root for root in roots if root[0] <= time + 1e-13])
 
     def _solver_done(self) -> None:
         self._first_step = None
-        self._solver = None
+        self._solver = self._pending = None
 
     def _count_events(self) -> None:
         if self.t - self._quiet_since > _STUCK_TIME:
@@ -393,12 +401,17 @@ class EventStepper:
         self._busy += 1
         if self._busy > _STUCK_EVENTS:
             raise StepError(
-                f"{_STUCK_EVENTS} events at one time: a contact jams (large friction or "
-                "the sticking law can leave no way to go on)"
+                f"{_STUCK_EVENTS} events at one time: a contact jams (large friction "
+                "or the sticking law can leave no way to go on)"
             )
 
-    def _happen(self, fired: list[tuple[float, int, str]], signals: int) -> None:
-        mask = np.zeros(signals, dtype=bool)
+    def _happen(self) -> None:
+        """The events that were found in the last step, now that their time has come."""
+        assert self._pending is not None
+        fired = self._pending[1]
+        self._solver_done()
+        self._count_events()
+        mask = np.zeros(len(self._signals), dtype=bool)
         stopped, contact = [], False
         for _, subject, kind in fired:
             if kind == "signal":
@@ -669,7 +682,7 @@ class EventStepper:
         corners that hardly move come to rest together.
         """
         gap, rate = self.system.gap_rates(self.q, self.v)
-        near = (gap <= _TOUCH) & (np.abs(rate) <= self.options.zeno_speed)
+        near = (gap <= _NEAR) & (np.abs(rate) <= self.options.zeno_speed)
         near[self._phase.which] = True
         together = np.flatnonzero(near)
         self.q = lift_out(self.system, self.q, together)
@@ -763,6 +776,10 @@ class EventStepper:
             torques = torques + self.pushes.force(self.t, self.q)
         nv = self.system.nv
         keep = np.arange(len(which))
+        if self._all_stay(which, tangents, friction, slides, direction):
+            return
+        if self._few_leave(which, terms, slides):
+            return
         while True:
             flat = terms.jacobian[keep].reshape(-1, nv)
             solved = np.linalg.solve(
@@ -776,7 +793,7 @@ class EventStepper:
                 friction[keep],
                 direction[keep] * (friction[keep] > 0)[:, None],
             )
-            level = _ACCELERATION * max(1.0, float(np.abs(free).max()))
+            level = _ACCELERATION * max(_USUAL, float(np.abs(free).max()))
             stays = solution.motion[:, 0] <= level
             if stays.all() or not np.isinf(friction[keep]).any():
                 break
@@ -800,6 +817,60 @@ class EventStepper:
                 along[c] = solution.motion[stays][c, 1:] / sideways[stays][c]
         self._set_phase(which[chosen], mode, along, solution.forces[stays])
         self._verify()
+
+    def _all_stay(
+        self,
+        which: np.ndarray,
+        tangents: np.ndarray,
+        friction: np.ndarray,
+        slides: np.ndarray,
+        direction: np.ndarray,
+    ) -> bool:
+        """Whether no contact need open or begin to slip: then nothing is to decide."""
+        frictionless = (friction == 0) & (tangents > 0)
+        mode = np.where(slides | frictionless, SLIDE, STICK)
+        self._set_phase(which, mode, direction, np.zeros((len(which), 3)))
+        try:
+            state = self._evaluate(self.t, self.q, self.v, self.z)
+        except StepError:
+            return False
+        forces, phase = self._bare_forces(state), self._phase
+        if margins(forces, mode, tangents, friction).min() < 0.0:
+            share = self._shared(forces, state)
+            if share.margin < 0.0:
+                return False
+            forces = share.forces
+        phase.share(forces)
+        return True
+
+    def _few_leave(self, which: np.ndarray, terms: Terms, slides: np.ndarray) -> bool:
+        """Whether letting the worst contacts go, one by one, obeys the contact law.
+
+        From the phase in which all stay: contacts that pull are opened, contacts beyond
+        their cones let slip. That is a solution if what opened moves away and what
+        slips moves along its direction. Most events are of this kind; the others are
+        left to the contact problem.
+        """
+        try:
+            self._verify()
+            state = self._evaluate(self.t, self.q, self.v, self.z)
+        except StepError:
+            return False
+        phase = self._phase
+        motion = terms.jacobian @ state.acceleration + terms.drift
+        level = _ACCELERATION * max(_USUAL, float(np.abs(terms.drift).max(initial=0)))
+        opened = ~np.isin(which, phase.which)
+        if (motion[opened, 0] < -level).any():
+            return False
+        for c in np.flatnonzero(phase.mode == SLIDE):
+            i = int(np.flatnonzero(which == phase.which[c])[0])
+            if slides[i] or phase.friction[c] == 0:
+                continue
+            along = float(motion[i, 1:] @ phase.direction[c])
+            across = float(np.hypot(motion[i, 1], motion[i, 2])) - along
+            if along < -level or across > level + 0.01 * along:
+                return False
+        return True
 
     def _set_phase(
         self,

@@ -74,7 +74,10 @@ def best_share(
     closed = np.flatnonzero(mode)
     if closed.size == 0:
         return Share(forces, np.inf)
-    columns, start, heads, counts = [], [], [], []
+    columns: list[np.ndarray] = []
+    start: list[float] = []
+    heads: list[int] = []
+    counts: list[int] = []
     for c in closed:
         heads.append(len(columns))
         if mode[c] == SLIDE:

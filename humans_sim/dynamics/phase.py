@@ -20,8 +20,12 @@ from humans_sim.dynamics.acceleration import (
 
 STABILISATION = 30.0
 """Rate at which drift decays [1/s]."""
-_STILL = 1e-11
-"""Below this speed the direction of sliding is the remembered one [m/s]."""
+_SLOW = 1e-6
+"""Speed below which the direction of sliding leans to the remembered one [m/s].
+
+At the onset and at the end of sliding the velocity is zero and has no direction of its
+own; without a memory its direction would turn infinitely fast there.
+"""
 
 
 @njit(cache=True)
@@ -62,16 +66,14 @@ def phase_acceleration(
             for i in range(tangents[c]):
                 held[c, 1 + i] += 2.0 * rate * motion[c, 1 + i]
         elif mode[c] == SLIDE and tangents[c] > 0:
-            speed = np.sqrt(motion[c, 1] ** 2 + motion[c, 2] ** 2)
-            if speed < _STILL:
-                direction[c] = remembered[c]
-            else:
-                along = (
-                    motion[c, 1] * remembered[c, 0] + motion[c, 2] * remembered[c, 1]
-                )
-                sign = -1.0 if along < 0.0 else 1.0
-                direction[c, 0] = sign * motion[c, 1] / speed
-                direction[c, 1] = sign * motion[c, 2] / speed
+            along = motion[c, 1] * remembered[c, 0] + motion[c, 2] * remembered[c, 1]
+            sign = -1.0 if along < 0.0 else 1.0
+            d1 = sign * motion[c, 1] + _SLOW * remembered[c, 0]
+            d2 = sign * motion[c, 2] + _SLOW * remembered[c, 1]
+            length = np.sqrt(d1 * d1 + d2 * d2)
+            if length > 0.0:
+                direction[c, 0] = d1 / length
+                direction[c, 1] = d2 / length
     acceleration, forces, residual = constrained_acceleration(
         mass,
         force,

@@ -176,8 +176,8 @@ def _forces(panel: Any, run: Run) -> None:
     panel.set_title("normal forces of the contact points", fontsize=10)
     panel.set_ylabel("force [N]")
     points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
-    normal = np.nan_to_num(run.forces[:, points, 0])
-    peaks = np.abs(normal).max(axis=0)
+    normal = run.forces[:, points, 0]
+    peaks = np.nan_to_num(np.abs(normal)).max(axis=0)
     if not (peaks > _LOADED).any():
         _nothing(panel, "no contact point bears a load at a sample")
         panel.set_yticks([])

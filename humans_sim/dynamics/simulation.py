@@ -199,14 +199,9 @@ class Simulation:
         except (StepError, ContactProblemError, IntegrationError) as error:
             if stepper is None:
                 # It fails at the very start: nothing moved yet.
-                start = np.array(q0, float), self._velocity(v0)
-                state = (
-                    t_start,
-                    *start,
-                    np.zeros(0),
-                    np.zeros(len(self.system.contacts)),
-                )
-                raise self._failure(state, [], [], error) from error
+                still = np.zeros(len(self.system.contacts), dtype=np.int64)
+                start = (np.array(q0, float), self._velocity(v0), np.zeros(0), still)
+                raise self._failure((t_start, *start), [], [], error) from error
             state = (stepper.t, stepper.q, stepper.v, stepper.z, stepper.mode)
             raise self._failure(state, samples, stepper.events, error) from error
         return self._result(samples, stepper.events)

@@ -33,8 +33,8 @@ class Options:
         integrator: ``dop853`` or ``cvode`` (event-driven).
         rtol: relative tolerance of the integrator.
         atol: absolute tolerance [m, rad, m/s, rad/s].
-        max_step: largest step of the integrator [s]; events closer together than a
-            step are still found, but not a force that comes and goes between its stages.
+        max_step: largest step of the integrator [s]; what comes and goes between the
+            stages of one step is not seen.
         impact: impact law, ``inequality`` or ``humans``.
         time_step: step of the time-stepping method [s].
         zeno_time: impacts of one contact closer than this pile up [s], if also
@@ -47,7 +47,7 @@ class Options:
     max_step: float = 0.1
     impact: str = "inequality"
     time_step: float = 1e-3
-    zeno_time: float = 1e-5
+    zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
 
     def __post_init__(self) -> None:

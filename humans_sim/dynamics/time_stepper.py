@@ -148,7 +148,8 @@ class TimeStepper:
             approach = np.minimum((terms.jacobian @ self.v)[:, 0], 0.0)
             speed[:, 0] += restitution * approach
             # A gap that is open yet may close in the step, but no further.
-            speed[:, 0] += np.maximum(system.gaps(self.q)[which], 0.0) / h
+            gap = np.maximum(system.gaps(self.q)[which], 0.0)
+            speed[:, 0] += np.where(restitution == 0.0, gap / h, 0.0)
             solution = solve_contact(
                 flat @ solved[:, 1:],
                 speed,

@@ -126,12 +126,13 @@ class Dynamics(ModelNode):
         """Begin a run at time zero; the old one is kept where that fails."""
         simulation = self._settings.simulation(self.model)
         assert isinstance(simulation.system, ModelSystem)
-        self._run = simulation.start(q, v)
+        run = simulation.start(q, v)
+        self._run, self._sample = run, run.sample()
         self._soles = Soles(simulation.system)
         self._k, self._failure = 0, ""
         self._pushes: list[_Push] = []
         self._command: np.ndarray | None = None
-        joints = self._run.q[7:].copy()
+        joints = run.q[7:].copy()
         self._last = joints if self._settings.servos else np.zeros_like(joints)
         self._newest, self._heard = 0, False
         self._end_steps("the simulation was reset")
@@ -180,13 +181,14 @@ class Dynamics(ModelNode):
             if self._command is not None:
                 self._run.command(self._command)
             self._advance((self._k + 1) * self._period)
-            self._command = None
-            self._k += 1
-            self._publish_run()
+            self._sample = self._run.sample()
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return
+        self._command = None
+        self._k += 1
         self._diagnostics.periods += 1
+        self._publish_run()
         now = time.monotonic()
         self._due = max(self._due + self._settings.pace, now - _CATCH_UP)
         self._deadline = now + self._settings.timeout
@@ -236,8 +238,7 @@ class Dynamics(ModelNode):
     def _publish_run(self) -> None:
         """Publish the events up to now and the state; joint_states come last."""
         self._publish_events()
-        stamp = time_of(self._now)
-        sample = self._run.sample()
+        stamp, sample = time_of(self._now), self._sample
         points = self._soles.points(sample)
         loads = self._soles.loads(sample, points)
         contacts = contact_states(self._soles, points, loads)
@@ -288,9 +289,9 @@ class Dynamics(ModelNode):
         try:
             stamp = nanoseconds_of(message.header.stamp)
             self._check_stamp(stamp)
-            values = getattr(message, self._field)
             if not message.name:
                 raise ConfigurationError("no joint is named")
+            values = getattr(message, self._field)
             command = joint_values(
                 self.model, message.name, values, self._last, self._field
             )
@@ -311,6 +312,8 @@ class Dynamics(ModelNode):
         older than the last one, nor from the future; a zero stamp is taken as now.
         """
         now = self._now
+        if self._failure:
+            raise ConfigurationError(_FAILED)
         least = now if self._lockstep else self._newest
         if stamp < least and (self._lockstep or stamp != 0):
             self._diagnostics.late += 1

@@ -1,4 +1,4 @@
-"""What listens to the state of a robot: ``joint_states`` and ``odom``, validated."""
+"""What listens to the state of a robot: ``joint_states`` and odometry, validated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _WARNING_PERIOD = 5.0
 class StateListener(ModelNode):
     """A node that keeps the last sound configuration it heard.
 
-    A message that cannot be used is refused with a warning and changes nothing.
+    A message that cannot be used is refused with a warning and changes nothing. The
+    parameter ``odometry_topic`` names the topic of the base: an estimate (``odom``), or
+    what a simulator knows (``ground_truth/odom``).
     """
 
     def __init__(self, name: str, **options: Any) -> None:
@@ -28,7 +30,8 @@ class StateListener(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._base: np.ndarray | None = None
         self.create_subscription(JointState, "joint_states", self._on_joints, 10)
-        self.create_subscription(Odometry, "odom", self._on_odometry, 10)
+        topic = str(self.declare_parameter("odometry_topic", "odom").value)
+        self.create_subscription(Odometry, topic, self._on_odometry, 10)
 
     def configuration(self) -> np.ndarray:
         """The configuration; without odometry the model stands on its contacts."""
@@ -44,7 +47,7 @@ class StateListener(ModelNode):
             self.on_state(message.header.stamp)
 
     def _on_odometry(self, message: Odometry) -> None:
-        self._accept("odom", lambda: self._take_base(message))
+        self._accept("odometry", lambda: self._take_base(message))
 
     def _take_joints(self, message: JointState) -> None:
         self._joints = joints_of(self.model, message, self._joints)

@@ -1,9 +1,9 @@
 """Node ``state_publisher``: the model's description and its links on TF.
 
-For machines without robot_state_publisher. Takes ``joint_states`` and ``odom``; gives
+For machines without robot_state_publisher. Takes ``joint_states`` and odometry; gives
 ``robot_description`` (transient local), ``/tf`` for moving links, ``/tf_static`` for
 fixed ones, and ``base_footprint`` below the base (REP-120). Parameters: ``model``,
-``publish_footprint``.
+``odometry_topic``, ``publish_footprint``.
 """
 
 from __future__ import annotations

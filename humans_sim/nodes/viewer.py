@@ -1,7 +1,7 @@
 """Node ``viewer``: a web page that shows the model as the topics say it is.
 
-Takes ``joint_states`` and ``odom``. Parameters: ``model``, ``host`` (127.0.0.1: this
-machine only), ``port``, ``rate`` of the page [Hz].
+Takes ``joint_states`` and odometry. Parameters: ``model``, ``odometry_topic``, ``host``
+(127.0.0.1: this machine only), ``port``, ``rate`` of the page [Hz].
 """
 
 from __future__ import annotations

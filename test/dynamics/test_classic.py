@@ -309,7 +309,7 @@ def test_drift_is_pulled_back() -> None:
 
 
 def test_lift_off_by_the_problem() -> None:
-    """A block on a table that drops away faster than g lifts off when the force ends."""
+    """On a table that drops away faster than g: lift-off when the force ends."""
     amplitude, rate = 0.2, 9.0
     top = math.asin(G / amplitude / rate**2) / rate
     table = ContactTable.of(("table",), (POINT,), 0, 0.0, 0.0)
