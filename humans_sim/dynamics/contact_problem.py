@@ -33,11 +33,12 @@ from humans_sim.errors import HumansError, ParameterError
 
 _FIRST_SWEEPS = 20
 _LAST_SWEEPS = 640
-_FIXED_POINT_STEPS = 400
+_MANY_SWEEPS = 50000
+_FIXED_POINT_STEPS = 200
 _GRADIENT_STEPS = 300
 _RELAXATION = 0.7
 _ACCEPTED = 1e-10
-_TOLERATED = 1e-8
+_TOLERATED = 1e-6
 _ANGLES = 24
 
 
@@ -109,18 +110,23 @@ def solve_contact(
     forces = np.zeros((k, 3)) if start is None else np.array(start, dtype=float)
     if k == 0:
         return ContactSolution(forces, free, np.zeros(0, dtype=np.int64), 0.0)
+    # Contacts of different units (metres, radians) are put on one scale.
+    scale = np.sqrt(np.maximum(np.diag(delassus)[::3], 1e-300))
+    scale = np.where(scale > 1e-9 * scale.max(), 1.0 / scale, 1.0 / scale.max())
+    rows = np.repeat(scale, 3)
+    forces /= scale[:, None]
     arguments = (
-        np.ascontiguousarray(delassus, dtype=float),
-        np.ascontiguousarray(free, dtype=float),
+        np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
+        np.ascontiguousarray(scale[:, None] * free, dtype=float),
         np.asarray(tangents, dtype=np.int64),
         np.asarray(friction, dtype=float),
         sliding,
     )
     best, best_residual = forces, residual_of(*arguments, forces)
-    if best_residual > _ACCEPTED:
-        best, best_residual = _by_sweeps(*arguments, forces.copy())
-    if best_residual > _ACCEPTED:
-        other, residual = _by_fixed_point(*arguments)
+    for attempt in (_first_sweeps, _by_fixed_point, _last_sweeps):
+        if best_residual <= _ACCEPTED:
+            break
+        other, residual = attempt(*arguments)
         if residual < best_residual:
             best, best_residual = other, residual
     if not best_residual <= _TOLERATED:
@@ -129,8 +135,9 @@ def solve_contact(
             "friction can have none (Painleve)",
             best_residual,
         )
-    motion = free + (delassus @ best.ravel()).reshape(k, 3)
     mode = _modes(best, arguments[2], arguments[3], sliding)
+    best = best * scale[:, None]
+    motion = free + (delassus @ best.ravel()).reshape(k, 3)
     return ContactSolution(best, motion, mode, float(best_residual))
 
 
@@ -149,10 +156,26 @@ def _better(delassus, free, tangents, friction, sliding, forces, best, residual)
 
 
 @njit(cache=True)
-def _by_sweeps(delassus, free, tangents, friction, sliding, forces):
+def _first_sweeps(delassus, free, tangents, friction, sliding):
+    """A few hundred sweeps: enough for nearly all problems."""
+    return _by_sweeps(
+        delassus, free, tangents, friction, sliding, _FIRST_SWEEPS, _LAST_SWEEPS
+    )
+
+
+@njit(cache=True)
+def _last_sweeps(delassus, free, tangents, friction, sliding):
+    """Very many sweeps, where nothing else helped."""
+    return _by_sweeps(
+        delassus, free, tangents, friction, sliding, _MANY_SWEEPS, _MANY_SWEEPS
+    )
+
+
+@njit(cache=True)
+def _by_sweeps(delassus, free, tangents, friction, sliding, sweeps, most):
+    forces = np.zeros(free.shape)
     best, residual = forces.copy(), np.inf
-    sweeps = _FIRST_SWEEPS
-    while residual > _ACCEPTED and sweeps <= _LAST_SWEEPS:
+    while residual > _ACCEPTED and sweeps <= most:
         _sweep(delassus, free, tangents, friction, sliding, forces, sweeps)
         if not np.abs(forces).max() < 1e150:
             break

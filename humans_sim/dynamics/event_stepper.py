@@ -172,9 +172,15 @@ class EventStepper:
         self.actuation.command(self.t, command)
         if self._solver is not None and self._solver.t == self.t:
             self._solver.refresh()
-            self._mark_actuation()
+            state = self._last
         else:
             self._restart()
+            state = self._evaluate(self.t, self.q, self.v, self.z)
+        if self._phase.which.size and self._margin(state) < -_FORCE:
+            # Torques may jump: contacts may open, stick or slip at once.
+            self._settle(self._phase.which, np.zeros(0, dtype=np.int64))
+            self._restart()
+        self._mark_actuation()
 
     def push(
         self,
@@ -636,7 +642,10 @@ class EventStepper:
         which = np.flatnonzero(touching)
         self.q = lift_out(self.system, self.q, which)
         jumped = False
-        if shove is not None or (rate[which] < -_SPEED).any():
+        approaching = which[rate[which] < -_SPEED]
+        if shove is not None or (
+            approaching.size and not self._gentle(approaching, rate)
+        ):
             which = self._impact(which, rate, shove)
             jumped = True
         before = self.mode
@@ -649,6 +658,15 @@ class EventStepper:
             self.z = np.asarray(
                 self.actuation.reset(self.t, self.q, self.v, self.z), dtype=float
             )
+
+    def _gentle(self, approaching: np.ndarray, rate: np.ndarray) -> bool:
+        """Whether contacts close so slowly that it is no impact.
+
+        Where they do not bounce, their speed is taken out and nothing opens: otherwise
+        a standing foot would hand on tiny impacts from corner to corner.
+        """
+        slow = rate[approaching].min() > -self.options.zeno_speed
+        return bool(slow and not self.system.contacts.restitution[approaching].any())
 
     def _impact(
         self, which: np.ndarray, rate: np.ndarray, shove: np.ndarray | None
@@ -673,7 +691,28 @@ class EventStepper:
         self.v = impact.velocity
         names = [table.names[i] for i in which]
         self._record(impact_event(self.t, names, terms.mass, before, impact))
-        return self._end_accumulation(which) if piles_up else which
+        if piles_up:
+            return self._end_accumulation(which)
+        self._hold_what_hardly_lifts(which)
+        return which
+
+    def _hold_what_hardly_lifts(self, which: np.ndarray) -> None:
+        """Keep closed contacts closed that the impact moves by next to nothing.
+
+        A limit that is reached somewhere else in the body lifts the corners of a
+        standing foot by nanometres: they would come back at once, one after the other.
+        """
+        slow, table = self.options.zeno_speed, self.system.contacts
+        motion = self.system.terms(self.q, self.v, which).jacobian @ self.v
+        before = self.mode[which]
+        stays = (before != OPEN) & (motion[:, 0] < slow)
+        if not (stays & (motion[:, 0] > _SPEED)).any():
+            return
+        stays |= motion[:, 0] <= _SPEED
+        speed = np.hypot(motion[:, 1], motion[:, 2])
+        stuck = which[stays & (before == STICK) & (speed < slow)]
+        held = which[stays]
+        self._project_velocity(held, table.tangents[held], table.friction[held], stuck)
 
     def _end_accumulation(self, which: np.ndarray) -> np.ndarray:
         """Close every contact that takes part in impacts that pile up.

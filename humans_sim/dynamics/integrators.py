@@ -178,3 +178,4 @@ class Cvode:
     def refresh(self) -> None:
         """Start the multistep method anew."""
         self._solver.init_step(self.t, self.y)
+        self._rhs(self.t, self.y)
