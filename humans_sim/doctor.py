@@ -18,6 +18,8 @@ _LIBRARIES = (
     ("scipy", "scipy"),
     ("pinocchio", "pin"),
     ("coal", "coal"),
+    ("matplotlib", "matplotlib"),
+    ("mcap_ros2", "mcap-ros2-support"),
     ("numba", "numba"),
     ("trimesh", "trimesh"),
     ("yaml", "pyyaml"),
@@ -103,6 +105,15 @@ def examine() -> list[Finding]:
         findings.append(
             Finding("library", module, _version(module, package), True, mend)
         )
+    findings.append(
+        Finding(
+            "library",
+            "sksundae",
+            _version("sksundae", "scikit-sundae"),
+            False,
+            "the integrator cvode: pip install scikit-sundae (not on arm64 Linux)",
+        )
+    )
     for module, package in _ROS:
         findings.append(
             Finding("ROS 2", module, _version(module, package), False, ros_hint())

@@ -30,7 +30,7 @@ def test_help_names_every_command() -> None:
     """--help lists the commands with a sentence each."""
     done = run("--help")
     assert done.returncode == 0
-    for word in ("doctor", "models", "view", "up"):
+    for word in ("doctor", "models", "view", "up", "run", "check"):
         assert word in done.stdout
         assert run(word, "--help").returncode == 0
 
@@ -57,6 +57,10 @@ def test_doctor() -> None:
         (("view", "robby"), "no model is called 'robby'"),
         (("view", "human36", "--height", "-1"), "height must be"),
         (("up", "dance"), "no graph is called 'dance'"),
+        (("run", "dance"), "no scenario is called 'dance'"),
+        (("run", "bounce", "--model", "khr1"), "has no biped model"),
+        (("run", "bounce", "--save", "run.xls"), "--save writes"),
+        (("check", "nothing.npz"), "there is no such file"),
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None:

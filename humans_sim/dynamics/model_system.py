@@ -91,7 +91,7 @@ class ModelSystem:
         )
         self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
         self._pairs = len(names) * len(self._solids)
-        self._poses = np.zeros((len(self._joints), 3, 4))
+        self._poses = np.zeros((len(self._joints), 4, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
@@ -175,12 +175,11 @@ class ModelSystem:
         if self._has_armature:
             _add_diagonal(mass, self._armature)
         if len(which):
+            poses, speeds, accelerations = data.oMi, data.v, data.a_gf
             for k, joint in enumerate(self._joints):
-                pose = data.oMi[joint]
-                self._poses[k, :, :3] = pose.rotation
-                self._poses[k, :, 3] = pose.translation
-                self._motions[k, 0] = data.v[joint].vector
-                self._motions[k, 1] = data.a_gf[joint].vector
+                self._poses[k] = poses[joint].homogeneous
+                self._motions[k, 0] = speeds[joint].vector
+                self._motions[k, 1] = accelerations[joint].vector
             gap, rows, drift = _contact_rows(
                 which,
                 data.J,
@@ -208,10 +207,9 @@ class ModelSystem:
         data = self._data
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q)
+            poses = data.oMi
             for k, joint in enumerate(self._joints):
-                pose = data.oMi[joint]
-                self._poses[k, :, :3] = pose.rotation
-                self._poses[k, :, 3] = pose.translation
+                self._poses[k] = poses[joint].homogeneous
         return _gaps(
             self._local,
             self._row,
@@ -229,11 +227,10 @@ class ModelSystem:
         data = self._data
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q, v)
+            poses, speeds = data.oMi, data.v
             for k, joint in enumerate(self._joints):
-                pose = data.oMi[joint]
-                self._poses[k, :, :3] = pose.rotation
-                self._poses[k, :, 3] = pose.translation
-                self._motions[k, 0] = data.v[joint].vector
+                self._poses[k] = poses[joint].homogeneous
+                self._motions[k, 0] = speeds[joint].vector
         return _gap_rates(
             self._local,
             self._row,

@@ -89,10 +89,11 @@ class Dynamics(ModelNode):
         self._settings = DynamicsSettings.declare(Parameters(self))
         self._period, self._lockstep = self._settings.period, self._settings.lockstep
         self._paused = self._settings.paused
+        self._stepped: Future | None = None
+        # First the run: it may have to compile, and services should answer at once.
+        self._begin(*self._settings.start(self.model))
         self._make_topics()
         self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
-        self._stepped: Future | None = None
-        self._begin(*self._settings.start(self.model))
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(1.0, self._go, clock=steady, autostart=False)
         self.create_timer(_BEAT, self._beat, clock=steady)

@@ -143,7 +143,8 @@ def test_impact_energy_equals_work() -> None:
     rng = np.random.default_rng(3)
     for law in ("inequality", "humans"):
         for _ in range(50):
-            k, nv = int(rng.integers(1, 6)), int(rng.integers(4, 12))
+            k = int(rng.integers(1, 5))
+            nv = 3 * k + int(rng.integers(0, 4))
             rows = rng.normal(size=(k, 3, nv))
             root = rng.normal(size=(nv, nv))
             mass = root @ root.T + np.eye(nv)
@@ -153,7 +154,7 @@ def test_impact_energy_equals_work() -> None:
                 rows,
                 v,
                 np.full(k, 2),
-                np.full(k, 0.4),
+                np.full(k, 0.2),
                 rng.uniform(0, 1, k),
                 law,
             )
@@ -161,7 +162,7 @@ def test_impact_energy_equals_work() -> None:
             after = 0.5 * impact.velocity @ mass @ impact.velocity
             assert after - before == pytest.approx(impact.work, abs=1e-9 * before)
             assert after <= before * (1 + 1e-9)
-            if law == "humans" and 3 * k <= nv:
+            if law == "humans":
                 np.testing.assert_allclose(impact.after, 0.0, atol=1e-8)
             if law == "inequality":
                 assert impact.after[:, 0].min() > -1e-7
