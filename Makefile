@@ -77,11 +77,14 @@ ifeq ($(EMULATE),1)
 endif
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
-test-ros: setup ## the tests of the ROS 2 graph alone
-	$(BIN)/python -m pytest -m ros $(PYTEST_ARGS) test/integration
+test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
+	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics
 
-bench: setup ## measure against pinocchio in the same run
+bench: setup ## measure against pinocchio and MuJoCo in the same run
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/bench.in
 	$(BIN)/python benchmarks/lagrangian_terms.py
+	$(BIN)/python benchmarks/right_hand_side.py
+	$(BIN)/python benchmarks/work_precision.py
 
 lock: setup ## resolve the locked versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/library.in -o requirements/library.lock
