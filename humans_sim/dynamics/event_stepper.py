@@ -235,15 +235,18 @@ class EventStepper:
                 if self.t == known:
                     self._happen()
                 continue
-            if self.t < known or self._solver is None:
+            if self.t >= t_end or self._solver is None:
                 continue
-            stop = min(
-                bound, self.actuation.next_time(self.t), self.pushes.next_time(self.t)
-            )
-            if stop <= self.t:
+            if self._next_time() <= self.t:
                 self._timed_event()
-                continue
-            self._step(stop)
+            else:
+                self._step(min(bound, self._next_time()))
+        while self._next_time() <= self.t:
+            self._timed_event()
+
+    def _next_time(self) -> float:
+        """Time of the next event that is known in advance [s]."""
+        return min(self.actuation.next_time(self.t), self.pushes.next_time(self.t))
 
     def _begin(self) -> None:
         self._chart = self.system.chart(self.q)
@@ -472,36 +475,41 @@ class EventStepper:
             (gap > _ROOM) | (rate > _SPEED), 0.0, _ROOM - np.minimum(gap, 0.0)
         )
         closes = is_open & (self._gap + room < 0.0)
+        leaves = closes & (gap <= _ROOM) & (rate > _SPEED)
+        plain = np.flatnonzero(closes & ~leaves)
+        if plain.size:
+            more = room[plain]
+
+            def least(t: float) -> float:
+                return float((self.system.gaps(self._at(t)[0])[plain] + more).min())
+
+            suspects.append((least, int(plain[0]), "gap"))
         turns = is_open & ~closes & (rate < 0.0) & (self._rate > 0.0) & (gap > 0.0)
-        for i in np.flatnonzero(closes | turns):
+        for i in np.flatnonzero(leaves | turns):
 
-            def height(
-                t: float, i: int = int(i), more: float = float(room[i])
-            ) -> float:
-                return float(self.system.gaps(self._at(t)[0])[i]) + more
+            def height(t: float, i: int = int(i)) -> float:
+                return float(self.system.gaps(self._at(t)[0])[i])
 
-            if turns[i]:
-                span = end - start
-                if not may_dip(gap[i], rate[i], self._gap[i], self._rate[i], span):
-                    continue
-                bottom, value = lowest(height, start, end)
-                if value >= -_TOUCH:
-                    continue
-
-                def dip(
-                    t: float,
-                    height: Callable[[float], float] = height,
-                    bottom: float = bottom,
-                ) -> float:
-                    return height(t) if t < bottom else -1.0
-
-                suspects.append((dip, int(i), "gap"))
-            elif gap[i] > _ROOM or rate[i] <= _SPEED:
-                suspects.append((height, int(i), "gap"))
-            else:
+            if leaves[i]:
                 suspects.append(
                     (self._after_leaving(height, start, end), int(i), "gap")
                 )
+                continue
+            span = end - start
+            if not may_dip(gap[i], rate[i], self._gap[i], self._rate[i], span):
+                continue
+            bottom, value = lowest(height, start, end)
+            if value >= -_TOUCH:
+                continue
+
+            def dip(
+                t: float,
+                height: Callable[[float], float] = height,
+                bottom: float = bottom,
+            ) -> float:
+                return height(t) if t < bottom else -1.0
+
+            suspects.append((dip, int(i), "gap"))
 
     @staticmethod
     def _after_leaving(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -91,7 +92,8 @@ class ModelSystem:
         )
         self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
         self._pairs = len(names) * len(self._solids)
-        self._poses = np.zeros((len(self._joints), 4, 4))
+        self._poses = np.zeros((len(self._joints), 3, 4))
+        self._views: tuple[pin.Data, list[Any]] | None = None
         self._motions = np.zeros((len(self._joints), 2, 6))
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
@@ -162,6 +164,29 @@ class ModelSystem:
     def _data(self) -> pin.Data:
         return self.model.buffers if self._own_data is None else self._own_data
 
+    def _read(self, data: pin.Data, order: int) -> None:
+        """Poses of the links that touch, with velocities and accelerations by order.
+
+        The vectors of a data object are views of its memory: they are looked up once.
+        """
+        if self._views is None or self._views[0] is not data:
+            rows = []
+            for k, joint in enumerate(self._joints):
+                pose = data.oMi[joint]
+                rows.append((self._poses[k, :, :3], pose.rotation))
+                rows.append((self._poses[k, :, 3], pose.translation))
+            speeds = [
+                (self._motions[k, 0], data.v[joint].vector)
+                for k, joint in enumerate(self._joints)
+            ]
+            accelerations = [
+                (self._motions[k, 1], data.a_gf[joint].vector)
+                for k, joint in enumerate(self._joints)
+            ]
+            self._views = (data, [rows, rows + speeds, rows + speeds + accelerations])
+        for target, source in self._views[1][order]:
+            target[...] = source
+
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
         """The equations of motion with the contacts ``which``."""
         model = self.model
@@ -175,11 +200,7 @@ class ModelSystem:
         if self._has_armature:
             _add_diagonal(mass, self._armature)
         if len(which):
-            poses, speeds, accelerations = data.oMi, data.v, data.a_gf
-            for k, joint in enumerate(self._joints):
-                self._poses[k] = poses[joint].homogeneous
-                self._motions[k, 0] = speeds[joint].vector
-                self._motions[k, 1] = accelerations[joint].vector
+            self._read(data, 2)
             gap, rows, drift = _contact_rows(
                 which,
                 data.J,
@@ -207,9 +228,7 @@ class ModelSystem:
         data = self._data
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q)
-            poses = data.oMi
-            for k, joint in enumerate(self._joints):
-                self._poses[k] = poses[joint].homogeneous
+            self._read(data, 0)
         return _gaps(
             self._local,
             self._row,
@@ -227,10 +246,7 @@ class ModelSystem:
         data = self._data
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q, v)
-            poses, speeds = data.oMi, data.v
-            for k, joint in enumerate(self._joints):
-                self._poses[k] = poses[joint].homogeneous
-                self._motions[k, 0] = speeds[joint].vector
+            self._read(data, 1)
         return _gap_rates(
             self._local,
             self._row,

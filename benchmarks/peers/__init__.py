@@ -1,0 +1,1 @@
+"""The scenes of the benchmarks in other simulators."""

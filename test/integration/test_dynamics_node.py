@@ -1,0 +1,382 @@
+"""The node ``dynamics`` over real topics between real processes."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lockstep_controller import torques
+
+import humans_sim as hs
+from humans_sim.actuation import IdealTorque, Servo
+from humans_sim.doctor import ros_hint
+
+pytestmark = pytest.mark.ros
+
+HERE = Path(__file__).parent
+SPACE = "/lockstep"
+PERIOD, TIMEOUT = 0.01, 4.0
+"""Sampling period and command_timeout of the node under test [s]."""
+STEPS = 30
+EXIT = 20.0
+"""Wall time for a clean end, on a slow machine [s]."""
+
+
+@pytest.fixture(scope="module")
+def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
+    """What the library makes of the lock-step test.
+
+    It comes before any node: kernels are compiled here, with no one waiting.
+    """
+    q0 = khr1.standing(khr1.neutral()[7:])
+    hs.Simulation(khr1, actuation=Servo(khr1)).run(q0, t_end=PERIOD)
+    sim = hs.Simulation(
+        khr1,
+        actuation=IdealTorque(khr1),
+        controller=lambda t, q, v: np.array(torques(q[7:], v[6:])),
+        ground=hs.Ground(),
+    )
+    return sim.run(q0, t_end=STEPS * PERIOD, sampling_period=PERIOD)
+
+
+@pytest.fixture(scope="module")
+def running(
+    ros_environment: dict[str, str], library_run: hs.Run
+) -> Iterator[Callable[[], Any]]:
+    """The process of a paused lock-step node; a new one where it has ended."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    processes: list[subprocess.Popen[str]] = []
+    remaps = [f"__ns:={SPACE}", "/clock:=clock", "/tf:=tf", "/diagnostics:=diagnostics"]
+    options = [f"command_timeout:={TIMEOUT}", "start_paused:=true"]
+    arguments = ["-m", "humans_sim.nodes.dynamics", "--ros-args"]
+    arguments += [word for remap in remaps for word in ("-r", remap)]
+    arguments += [word for option in options for word in ("-p", option)]
+    arguments += ["-p", "real_time_factor:=0", "-p", f"sampling_period:={PERIOD}"]
+
+    def get() -> subprocess.Popen[str]:
+        if not processes or processes[-1].poll() is not None:
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, *arguments],
+                    env=ros_environment,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+            )
+        return processes[-1]
+
+    yield get
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+class Robot:
+    """The simulated robot as a test sees it: paused at time zero.
+
+    Attributes:
+        states: joint_states, by stamp [ns].
+        events: (kind, subject) of all events.
+        odometry: the last one.
+        status: the last diagnostics, by key, with ``level``.
+        answers: whether each state is answered with zero torques.
+    """
+
+    def __init__(self, node: Any, wait: Callable[..., None]) -> None:
+        """Listen, and reset the simulation."""
+        from diagnostic_msgs.msg import DiagnosticArray
+        from humans_msgs.msg import SimulationEvent
+        from nav_msgs.msg import Odometry
+        from sensor_msgs.msg import JointState
+
+        self.node, self.wait = node, wait
+        self.states: dict[int, Any] = {}
+        self.events: list[tuple[str, str]] = []
+        self.odometry: Any = None
+        self.status: dict[str, Any] = {}
+        self.answers = False
+        self.commands = node.create_publisher(JointState, f"{SPACE}/joint_torques", 10)
+        listen = node.create_subscription
+        listen(JointState, f"{SPACE}/joint_states", self._on_state, 100)
+        listen(Odometry, f"{SPACE}/ground_truth/odom", self._on_odometry, 100)
+        listen(SimulationEvent, f"{SPACE}/events", self._on_event, 100)
+        listen(DiagnosticArray, f"{SPACE}/diagnostics", self._on_diagnostics, 10)
+        self.reset()
+        assert self.pause(True).success
+        assert self.reset().success
+        wait(lambda: 0 in self.states, "the state at time zero")
+        wait(lambda: self.commands.get_subscription_count() > 0, "a way to command")
+
+    def _on_state(self, message: Any) -> None:
+        stamp = message.header.stamp
+        self.states[stamp.sec * 10**9 + stamp.nanosec] = message
+        if self.answers:
+            self.command(stamp, message.name, [0.0] * len(message.name))
+
+    def _on_odometry(self, message: Any) -> None:
+        self.odometry = message
+
+    def _on_event(self, message: Any) -> None:
+        self.events.append((message.kind, message.subject))
+
+    def _on_diagnostics(self, message: Any) -> None:
+        status = message.status[0]
+        self.status = {value.key: value.value for value in status.values}
+        self.status["level"] = status.level
+
+    def command(self, stamp: Any, names: Any, efforts: Any) -> None:
+        """Publish joint torques."""
+        from sensor_msgs.msg import JointState
+
+        message = JointState(name=names, effort=efforts)
+        message.header.stamp = stamp
+        self.commands.publish(message)
+
+    def count(self, key: str) -> int:
+        """A number of the next diagnostics."""
+        self.status = {}
+        self.wait(lambda: bool(self.status), "diagnostics")
+        return int(self.status[key])
+
+    def call(self, kind: Any, name: str, request: Any) -> Any:
+        """Call a service and wait for its answer."""
+        client = self.node.create_client(kind, f"{SPACE}/{name}")
+        self.wait(client.service_is_ready, f"the service {name}")
+        future = client.call_async(request)
+        self.wait(future.done, f"an answer of {name}")
+        self.node.destroy_client(client)
+        return future.result()
+
+    def pause(self, paused: bool) -> Any:
+        """Call ``pause``."""
+        from std_srvs.srv import SetBool
+
+        return self.call(SetBool, "pause", SetBool.Request(data=paused))
+
+    def reset(self, **fields: Any) -> Any:
+        """Call ``reset``."""
+        from humans_msgs.srv import Reset
+
+        return self.call(Reset, "reset", Reset.Request(**fields))
+
+    def step(self, steps: int) -> Any:
+        """Call ``step``."""
+        from humans_msgs.srv import Step
+
+        return self.call(Step, "step", Step.Request(steps=steps))
+
+    def push(self, link: str, impulse: float) -> Any:
+        """Call ``push`` with an impulse along y."""
+        from humans_msgs.srv import Push
+
+        request = Push.Request(link_name=link)
+        request.impulse.y = impulse
+        return self.call(Push, "push", request)
+
+
+@pytest.fixture
+def robot(
+    running: Callable[[], Any], node: Any, wait_for: Callable[..., None]
+) -> Robot:
+    """The robot, reset and paused."""
+    running()
+    return Robot(node, wait_for)
+
+
+def test_lockstep_equals_the_library(
+    robot: Robot, start: Callable[..., Any], khr1: hs.Model, library_run: hs.Run
+) -> None:
+    """Two processes in lock-step do what one call of the library does, to the bit."""
+    start(str(HERE / "lockstep_controller.py"), "--ros-args", "-r", f"__ns:={SPACE}")
+    topic = f"{SPACE}/joint_torques"
+    robot.wait(lambda: robot.node.count_publishers(topic) > 1, "the controller")
+    assert robot.pause(False).success
+    robot.wait(lambda: STEPS * 10_000_000 in robot.states, "the end of the run")
+    assert ("timeout", "") not in robot.events
+    run = library_run
+    assert len(run.events) > 5
+    states = [robot.states[k * 10_000_000] for k in range(STEPS + 1)]
+    assert tuple(states[0].name) == khr1.joint_names
+    positions = np.array([state.position for state in states])
+    velocities = np.array([state.velocity for state in states])
+    np.testing.assert_array_equal(positions, run.q[:, 7:])
+    np.testing.assert_array_equal(velocities, run.v[:, 6:])
+    # Efforts are those that led to the state: the torques of the command before.
+    efforts = np.array([state.effort for state in states[1:]])
+    np.testing.assert_array_equal(efforts, run.torques[:-1, 6:])
+
+
+def test_services(robot: Robot, khr1: hs.Model) -> None:
+    """Step, push and reset do what they say, and say what they do not."""
+    from geometry_msgs.msg import Pose
+    from sensor_msgs.msg import JointState
+
+    robot.answers = True
+    assert robot.reset().success
+    stepped = robot.step(3)
+    assert stepped.success, stepped.message
+    assert stepped.stamp.nanosec == 30_000_000
+    robot.wait(lambda: 30_000_000 in robot.states, "the state after three steps")
+    assert not robot.step(0).success
+
+    assert "tail" in robot.push("tail", 1.0).message
+    assert not robot.push("", math.nan).success
+    pushed = robot.push("", 0.2)
+    assert pushed.success, pushed.message
+    assert abs(robot.odometry.twist.twist.linear.y) < 1e-3
+    assert robot.step(1).success
+    robot.wait(lambda: ("push", "") in robot.events, "the push")
+    robot.wait(lambda: 40_000_000 in robot.states, "the state after the push")
+    assert robot.odometry.twist.twist.linear.y > 0.02
+
+    refused = robot.reset(posture="handstand")
+    assert not refused.success and "handstand" in refused.message
+    inside = robot.reset(use_state=True)
+    assert not inside.success and "inside" in inside.message
+    assert inside.stamp.nanosec == 40_000_000
+    pose = Pose()
+    pose.position.z = 1.0
+    joints = JointState(name=["head_yaw"], position=[0.3], velocity=[0.1])
+    robot.answers = False
+    robot.states.clear()
+    done = robot.reset(use_state=True, base_pose=pose, joint_state=joints)
+    assert done.success and done.stamp.nanosec == 0, done.message
+    robot.wait(lambda: 0 in robot.states, "the state that was set")
+    head = khr1.joint_names.index("head_yaw")
+    assert robot.states[0].position[head] == 0.3
+    assert robot.states[0].velocity[head] == 0.1
+    assert robot.odometry.pose.pose.position.z == 1.0
+    assert ("reset", "") in robot.events
+    assert "runs" in robot.pause(False).message
+    assert "not paused" in robot.step(1).message
+
+
+def test_bad_commands_are_refused(robot: Robot, khr1: hs.Model) -> None:
+    """Commands that make no sense change nothing; a run that fails can be reset."""
+    from builtin_interfaces.msg import Time
+
+    names, zero = list(khr1.joint_names), [0.0] * len(khr1.joint_names)
+    refused, now = robot.count("refused_commands"), Time()
+    robot.command(now, ["tail"], [0.0])
+    robot.command(now, names, zero[:-1])
+    robot.command(now, ["head_yaw", "head_yaw"], [0.0, 1.0])
+    robot.command(now, ["head_yaw"], [math.nan])
+    robot.command(now, [], [])
+    robot.command(Time(sec=5), names, zero)
+    robot.command(Time(sec=-1), names, zero)
+    robot.wait(
+        lambda: int(robot.status.get("refused_commands", 0)) == refused + 7,
+        "seven refusals",
+    )
+    assert robot.status["level"] == b"\x01"
+    assert "late" in robot.status["last_refusal"]
+    robot.command(now, ["head_yaw"], [1e300])
+    assert not robot.step(1).success
+    robot.wait(lambda: ("failure", "") in robot.events, "the failure")
+    robot.wait(lambda: robot.status.get("level") == b"\x02", "an error")
+    assert "failed" in robot.pause(False).message
+    assert robot.reset().success
+    assert robot.count("refused_commands") == refused + 7
+    assert robot.status["level"] == b"\x00"
+
+
+def test_timeout_holds_the_last_command(robot: Robot) -> None:
+    """Without a command the last one acts on, and that is told."""
+    from builtin_interfaces.msg import Time
+
+    held = robot.count("held_commands")
+    robot.command(Time(), ["head_yaw"], [1e-6])
+    assert robot.step(1).success
+    begin = time.monotonic()
+    assert robot.pause(False).success
+    robot.wait(lambda: 20_000_000 in robot.states, "a period with the held command")
+    assert time.monotonic() - begin > 0.9 * TIMEOUT
+    effort = dict(
+        zip(robot.states[20_000_000].name, robot.states[20_000_000].effort, strict=True)
+    )
+    assert effort.pop("head_yaw") == 1e-6
+    assert not any(effort.values())
+    robot.wait(lambda: ("timeout", "") in robot.events, "the event")
+    robot.command(Time(), ["head_yaw"], [0.5])
+    late = int(robot.status["late_commands"])
+    robot.wait(lambda: int(robot.status["late_commands"]) > late, "a late command")
+    assert int(robot.status["held_commands"]) > held
+
+
+def test_interrupt_while_waiting(robot: Robot, running: Callable[[], Any]) -> None:
+    """SIGINT ends a node that waits for a command and owes an answer, with code 0."""
+    from humans_msgs.srv import Step
+
+    client = robot.node.create_client(Step, f"{SPACE}/step")
+    robot.wait(client.service_is_ready, "the service step")
+    future = client.call_async(Step.Request(steps=5))
+    robot.count("held_commands")
+    assert not future.done()
+    ends_well(running(), signal.SIGINT)
+
+
+def ends_well(process: Any, number: signal.Signals) -> str:
+    """Send a signal and expect a clean end; returns what the process said."""
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=EXIT)
+    assert process.returncode == 0, output
+    assert "Traceback" not in output
+    return str(output)
+
+
+def test_simulate_graph_on_the_wall_clock(
+    node: Any,
+    wait_for: Callable[..., None],
+    start: Callable[..., Any],
+    khr1: hs.Model,
+    library_run: hs.Run,
+) -> None:
+    """``humans-sim up simulate``: the clock keeps its pace, the robot stands."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    from geometry_msgs.msg import WrenchStamped
+    from rosgraph_msgs.msg import Clock
+    from tf2_msgs.msg import TFMessage
+
+    factor = 0.1
+    times: list[tuple[float, float]] = []
+    frames: dict[str, str] = {}
+    loads: dict[str, float] = {}
+
+    def on_clock(message: Any) -> None:
+        now = message.clock.sec + 1e-9 * message.clock.nanosec
+        times.append((time.monotonic(), now))
+
+    def on_tf(message: Any) -> None:
+        frames.update({t.child_frame_id: t.header.frame_id for t in message.transforms})
+
+    def on_wrench(message: Any) -> None:
+        loads[message.header.frame_id] = message.wrench.force.z
+
+    node.create_subscription(Clock, "/clock", on_clock, 10)
+    node.create_subscription(TFMessage, "/tf", on_tf, 100)
+    for sole in khr1.soles:
+        node.create_subscription(WrenchStamped, f"{sole.name}/wrench", on_wrench, 10)
+    process = start(
+        *("-m", "humans_sim.cli", "up", "simulate", "--headless", "--check"),
+        *("--ros", f"p dynamics:real_time_factor:={factor}"),
+    )
+    wait_for(lambda: bool(times) and times[-1][1] >= 0.1, "the landing")
+    first = times[-1]
+    wait_for(lambda: times[-1][1] >= 0.35, "the robot to stand")
+    wall, simulated = np.subtract(times[-1], first)
+    assert 0.7 * factor < simulated / wall < 1.1 * factor
+    assert frames["base_link"] == "world"
+    assert frames["base_footprint"] == "base_link"
+    assert frames["head"] == "base_link"
+    weight = khr1.mass * 9.81
+    assert sum(loads.values()) == pytest.approx(weight, rel=0.02)
+    assert "All topics flowed." in ends_well(process, signal.SIGTERM)
