@@ -50,6 +50,8 @@ _ACCELERATION = 1e-8
 _CONTRADICTION = 1e-4
 _USUAL = 9.81
 """Size of accelerations that tolerances refer to [m/s^2]."""
+_FIRST_STEP = 1e-3
+"""First step of a run [s]; the integrator lengthens or shortens it at once."""
 _STUCK_EVENTS = 500
 _STUCK_TIME = 1e-10
 
@@ -120,7 +122,7 @@ class EventStepper:
         self._lowest = (math.inf, math.inf)
         self._open_all()
         self._last_impact: dict[int, tuple[float, float]] = {}
-        self._first_step: float | None = None
+        self._first_step: float | None = _FIRST_STEP
         self._quiet_since, self._busy = self.t, 0
         self.z = np.asarray(actuation.initialise(self.t, self.q, self.v), float)
         self._solver: integrators.Integrator | None = None
@@ -400,10 +402,6 @@ class EventStepper:
         time = min(root[0] for root in roots)
         self._pending = (time, [root for root in roots if root[0] <= time + 1e-13])
 
-    def _solver_done(self) -> None:
-        self._first_step = None
-        self._solver = self._pending = None
-
     def _count_events(self) -> None:
         if self.t - self._quiet_since > _STUCK_TIME:
             self._quiet_since, self._busy = self.t, 0
@@ -418,7 +416,7 @@ class EventStepper:
         """The events that were found in the last step, now that their time has come."""
         assert self._pending is not None
         fired = self._pending[1]
-        self._solver_done()
+        self._restart()
         self._count_events()
         mask = np.zeros(len(self._signals), dtype=bool)
         stopped, contact = [], False
@@ -641,7 +639,7 @@ class EventStepper:
         shove: np.ndarray | None = None,
     ) -> None:
         """Impacts first, then the modes from here on."""
-        self._solver_done()
+        self._restart()
         gap, rate = self.system.gap_rates(self.q, self.v)
         touching = (gap <= _TOUCH) & (rate <= _SPEED)
         touching[self._phase.which] = True
