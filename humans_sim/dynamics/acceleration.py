@@ -7,9 +7,11 @@ direction). Then the acceleration follows from linear equations:
 .. math:: M a + N = \tau + \sum_i J_i^T f_i, \qquad J_c a + s = 0.
 
 Several points of one rigid foot are redundant: a is unique, the forces are not. The
-rows are solved by proximal iterations that start at reference forces, so of all
-solutions the one nearest to the reference is found, near being measured by what each
-contact can bear (``capacity``). No rank is ever decided.
+rows are solved by iterations that start at reference forces; along the directions in
+which forces do (next to) nothing, given as a projector (:func:`idle_forces`), they stay
+at the reference. Next to nothing matters: two feet on the ground without hip yaw can
+turn against each other only to second order, and holding that with force alone would
+take tons.
 """
 
 from __future__ import annotations
@@ -158,9 +160,76 @@ def proximal_solve(matrix, right, weight, start):
     return x, residual / size
 
 
+IDLE = 1e-8
+"""Mobility, relative to the largest, below which a force does next to nothing."""
+
+
+def idle_forces(
+    mass: np.ndarray, rows: np.ndarray, mode: np.ndarray, tangents: np.ndarray
+) -> np.ndarray:
+    """Projector on the contact forces that move the system next to nothing.
+
+    Over the rows that :func:`constrained_acceleration` solves: normal and tangents of
+    sticking contacts, the normal of sliding ones.
+    """
+    used = [
+        rows[c, : 1 + (tangents[c] if mode[c] == STICK else 0)]
+        for c in np.flatnonzero(mode)
+    ]
+    if not used:
+        return np.zeros((0, 0))
+    flat = np.concatenate(used)
+    mobility = flat @ np.linalg.solve(mass, flat.T)
+    values, vectors = np.linalg.eigh(0.5 * (mobility + mobility.T))
+    null = vectors[:, values < IDLE * max(values[-1], 1e-300)]
+    return np.ascontiguousarray(null @ null.T)
+
+
+@njit(cache=True)
+def deflated_solve(matrix, right, idle, start):
+    """Solve matrix x = right, x staying at ``start`` along the idle directions.
+
+    Returns x and the largest residual, relative.
+    """
+    n = right.shape[0]
+    scale = 0.0
+    for k in range(n):
+        scale += abs(matrix[k, k])
+    scale /= n
+    if scale == 0.0:
+        scale = 1.0
+    factors = matrix + scale * idle
+    for k in range(n):
+        factors[k, k] += _PROXIMAL * scale
+    order = np.empty(n, np.int64)
+    x = start.copy()
+    if not lu_factor(factors, order):
+        return x, np.inf
+    size = 1e-300
+    for k in range(n):
+        size = max(size, abs(right[k]))
+    before = np.inf
+    step = np.empty(n)
+    for _ in range(_ITERATIONS):
+        worst = 0.0
+        for k in range(n):
+            total = right[k]
+            for j in range(n):
+                total -= matrix[k, j] * x[j]
+            step[k] = total
+            worst = max(worst, abs(total))
+        if worst <= _RESIDUAL * size or worst >= 0.5 * before:
+            return x, worst / size
+        before = worst
+        lu_solve(factors, order, step)
+        for k in range(n):
+            x[k] += step[k]
+    return x, before / size
+
+
 @njit(cache=True)
 def constrained_acceleration(
-    mass, force, rows, drift, mode, tangents, friction, direction, reference, capacity
+    mass, force, rows, drift, mode, tangents, friction, direction, reference, idle
 ):
     """Acceleration and contact forces while the modes stay.
 
@@ -174,7 +243,7 @@ def constrained_acceleration(
         friction: (k,).
         direction: (k, 2) unit direction of sliding.
         reference: (k, 3) forces the solution shall be near to.
-        capacity: (k,) relative size of what a contact bears, above zero.
+        idle: projector on forces without effect, by :func:`idle_forces`.
 
     Returns:
         acceleration (nv,), forces (k, 3), the largest relative residual: above 1e-6
@@ -200,7 +269,7 @@ def constrained_acceleration(
         return acceleration, forces, 0.0
     constraint = np.zeros((nv, m))
     applied = np.zeros((nv, m))
-    right, weight, start = np.empty(m), np.empty(m), np.empty(m)
+    right, start = np.empty(m), np.empty(m)
     slides = False
     r = 0
     for c in range(k):
@@ -212,7 +281,6 @@ def constrained_acceleration(
                 constraint[j, r + i] = rows[c, i, j]
                 applied[j, r + i] = rows[c, i, j]
             right[r + i] = -drift[c, i]
-            weight[r + i] = 1.0 / capacity[c] ** 2
             start[r + i] = reference[c, i]
         if mode[c] == SLIDE and tangents[c] and friction[c] > 0.0:
             slides = True
@@ -228,7 +296,7 @@ def constrained_acceleration(
         applied = constraint
     delassus = constraint.T @ applied
     right -= constraint.T @ free
-    x, residual = proximal_solve(delassus, right, weight, start)
+    x, residual = deflated_solve(delassus, right, idle, start)
     acceleration = free + applied @ x
     backward(factor, acceleration)
     r = 0

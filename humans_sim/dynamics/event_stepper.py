@@ -16,6 +16,7 @@ from humans_sim.dynamics.acceleration import (
     SLIDE,
     STICK,
     constrained_acceleration,
+    idle_forces,
 )
 from humans_sim.dynamics.contact_problem import solve_contact
 from humans_sim.dynamics.events import Event
@@ -50,6 +51,8 @@ _ACCELERATION = 1e-8
 _CONTRADICTION = 1e-4
 _USUAL = 9.81
 """Size of accelerations that tolerances refer to [m/s^2]."""
+_IDLE_STEPS = 8
+"""Steps after which the forces without effect are looked for anew."""
 _FIRST_STEP = 1e-3
 """First step of a run [s]; the integrator lengthens or shortens it at once."""
 _STUCK_EVENTS = 500
@@ -66,16 +69,7 @@ class _Phase:
     friction: np.ndarray
     direction: np.ndarray
     reference: np.ndarray
-    capacity: np.ndarray
-
-    def share(self, forces: np.ndarray) -> None:
-        """Take these forces as the reference for the next ones."""
-        self.reference = forces
-        load = forces[:, 0].max(initial=0.0)
-        if load > 0:
-            self.capacity = np.clip(forces[:, 0] / load, 0.03, 1.0)
-        else:
-            self.capacity = np.ones(len(forces))
+    idle: np.ndarray
 
 
 class _Evaluation(NamedTuple):
@@ -120,6 +114,7 @@ class EventStepper:
         self.pushes = Pushes(system)
         self.evaluations = 0
         self._lowest = (math.inf, math.inf)
+        self._idle_age = 0
         self._open_all()
         self._last_impact: dict[int, tuple[float, float]] = {}
         self._first_step: float | None = _FIRST_STEP
@@ -307,7 +302,7 @@ class EventStepper:
             phase.friction,
             phase.direction,
             phase.reference,
-            phase.capacity,
+            phase.idle,
             STABILISATION,
         )
         if not residual < _CONTRADICTION:
@@ -360,7 +355,7 @@ class EventStepper:
             phase.friction,
             state.direction,
             phase.reference,
-            phase.capacity,
+            phase.idle,
             0.0,
         )[1]
 
@@ -394,6 +389,9 @@ class EventStepper:
         if not suspects:
             self._phase.direction = end.direction
             self._slid = self._sliding_speeds(end)
+            self._idle_age += 1
+            if self._phase.which.size and self._idle_age >= _IDLE_STEPS:
+                self._find_idle_forces(end.q)
             return
         roots = [
             (first_root(function, start, solver.t), subject, kind)
@@ -592,7 +590,7 @@ class EventStepper:
         else:
             share = self._shared(forces, end)
             if share.margin >= 0.0:
-                phase.share(share.forces)
+                phase.reference = share.forces
                 return
 
         def margin(t: float) -> float:
@@ -629,7 +627,7 @@ class EventStepper:
             np.zeros(0),
             np.zeros((0, 2)),
             np.zeros((0, 3)),
-            np.zeros(0),
+            np.zeros((0, 0)),
         )
 
     def _contact_event(
@@ -787,17 +785,19 @@ class EventStepper:
         slides = (tangents > 0) & np.isfinite(friction) & (speed > _SPEED)
         slides &= ~np.isin(which, stopped)
         k = len(which)
+        frictionless = (friction == 0) & (tangents > 0)
+        mode = np.where(slides | frictionless, SLIDE, STICK)
         jump, _, residual = constrained_acceleration(
             terms.mass,
             np.zeros(self.system.nv),
             terms.jacobian,
             motion,
-            np.where(slides | ((friction == 0) & (tangents > 0)), SLIDE, STICK),
+            mode,
             tangents,
             np.zeros(k),
             np.zeros((k, 2)),
             np.zeros((k, 3)),
-            np.ones(k),
+            idle_forces(terms.mass, terms.jacobian, mode, tangents),
         )
         if residual < _CONTRADICTION or np.abs(motion[:, 0]).max() < _SPEED:
             self.v = self.v + jump
@@ -838,7 +838,8 @@ class EventStepper:
                 friction[keep],
                 direction[keep] * (friction[keep] > 0)[:, None],
             )
-            level = _ACCELERATION * max(_USUAL, float(np.abs(free).max()))
+            size = max(_USUAL, float(np.abs(free).max()))
+            level = max(_ACCELERATION, 20 * solution.residual) * size
             stays = solution.motion[:, 0] <= level
             if stays.all() or not np.isinf(friction[keep]).any():
                 break
@@ -885,7 +886,7 @@ class EventStepper:
             if share.margin < 0.0:
                 return False
             forces = share.forces
-        phase.share(forces)
+        phase.reference = forces
         return True
 
     def _few_leave(self, which: np.ndarray, terms: Terms, slides: np.ndarray) -> bool:
@@ -932,9 +933,16 @@ class EventStepper:
             table.friction[which],
             direction,
             forces,
-            np.ones(len(which)),
+            np.zeros((0, 0)),
         )
-        self._phase.share(forces)
+        self._find_idle_forces(self.q)
+
+    def _find_idle_forces(self, q: np.ndarray) -> None:
+        """Which shares of the contact forces do nothing, in this posture."""
+        phase = self._phase
+        terms = self.system.terms(q, np.zeros(self.system.nv), phase.which)
+        phase.idle = idle_forces(terms.mass, terms.jacobian, phase.mode, phase.tangents)
+        self._idle_age = 0
 
     def _verify(self) -> None:
         """Let go of contacts that bear nothing, let slip those on their cones."""
@@ -946,11 +954,11 @@ class EventStepper:
             forces = self._bare_forces(state)
             now = margins(forces, phase.mode, phase.tangents, phase.friction)
             if now.min() >= -_FORCE / 2:
-                phase.share(forces)
+                phase.reference = forces
                 return
             share = self._shared(forces, state)
             if share.margin >= -_FORCE / 2:
-                phase.share(share.forces)
+                phase.reference = share.forces
                 return
             forces = share.forces
             worst = margins(forces, phase.mode, phase.tangents, phase.friction)

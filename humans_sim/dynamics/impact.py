@@ -18,7 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.dynamics.acceleration import STICK, constrained_acceleration
+from humans_sim.dynamics.acceleration import (
+    STICK,
+    constrained_acceleration,
+    idle_forces,
+)
 from humans_sim.dynamics.contact_problem import ContactProblemError, solve_contact
 from humans_sim.errors import ParameterError
 
@@ -80,17 +84,18 @@ def solve_impact(
     flat = rows.reshape(3 * k, nv)
     reached = rows @ pushed
     if law == "humans":
+        stick = np.full(k, STICK)
         jump, impulses, _ = constrained_acceleration(
             mass,
             np.zeros(nv),
             rows,
             reached,
-            np.full(k, STICK),
+            stick,
             tangents,
             friction,
             np.zeros((k, 2)),
             np.zeros((k, 3)),
-            np.ones(k),
+            idle_forces(mass, rows, stick, tangents),
         )
         after_velocity = pushed + jump
         return Impact(after_velocity, impulses, reached, rows @ after_velocity, 1.0)

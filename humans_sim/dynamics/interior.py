@@ -26,7 +26,8 @@ from humans_sim.dynamics.acceleration import (
     forward_rows,
 )
 
-_RANK = 1e-9
+_RANK = 1e-4
+"""Forces whose effect is below this, relative to the largest, are free to share."""
 _ENOUGH = 0.02
 """A margin of this part of the mean load is good enough to stop."""
 _ACCURACY = 1e-11

@@ -41,7 +41,7 @@ def phase_acceleration(
     friction,
     remembered,
     reference,
-    capacity,
+    idle,
     rate,
 ):
     """Acceleration, forces, residual, contact velocities, directions, least margin.
@@ -84,7 +84,7 @@ def phase_acceleration(
         friction,
         direction,
         reference,
-        capacity,
+        idle,
     )
     least = np.inf
     for c in range(k):
