@@ -59,6 +59,8 @@ class Parameters:
     def texts(self, name: str, description: str) -> tuple[str, ...]:
         """A list of texts; empty ones are left out."""
         value = self._declare(name, [], description)
+        if value is None:  # what an empty list in a parameter file becomes
+            return ()
         if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
             raise ParameterError(f"{name} must be a list of texts, not {value!r}")
         return tuple(filter(None, value))

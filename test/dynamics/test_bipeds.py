@@ -243,6 +243,26 @@ def test_push_is_an_impulse(khr1: hs.Model) -> None:
         np.testing.assert_allclose(data.hg.linear, impulse, atol=1e-9)
 
 
+def test_pushed_robot_rocks_and_stands(khr1: hs.Model) -> None:
+    """A side push of 0.03 N s: one foot lifts, lands, and the robot rests again."""
+    sim = hs.Simulation(khr1, actuation=Servo(khr1))
+    stepper = sim.start(khr1.neutral())
+    stepper.advance(0.1)
+    stepper.push("torso", np.zeros(3), np.array([0.0, 0.03, 0.0]))
+    samples = []
+    for t in np.arange(0.11, 1.0, 0.01):
+        stepper.advance(t)
+        samples.append(stepper.sample())
+    kinds = [event.kind for event in stepper.events]
+    assert "push" in kinds
+    assert kinds.count("contact_opened") >= 4
+    run = Run.of_samples(stepper.system, samples, stepper.events, {})
+    sound(run)
+    assert run.forces[-1, :8, 0].sum() == pytest.approx(khr1.mass * G, rel=1e-4)
+    assert np.abs(run.v[-1]).max() < 1e-3
+    assert (run.contacts[-1, :8] == 1).all()
+
+
 def test_steps_do_not_depend_on_samples(khr1: hs.Model) -> None:
     """Sampling finer changes nothing but the samples."""
     q = khr1.neutral()
