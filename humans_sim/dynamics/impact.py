@@ -40,6 +40,7 @@ class Impact:
         before: contact velocities before (k, 3) [m/s].
         after: contact velocities after (k, 3) [m/s].
         restitution_factor: 1, or less where Newton's coefficient asked for energy.
+        push_work: work of an impulse from outside [J].
     """
 
     velocity: np.ndarray
@@ -47,11 +48,13 @@ class Impact:
     before: np.ndarray
     after: np.ndarray
     restitution_factor: float
+    push_work: float
 
     @property
     def work(self) -> float:
-        """Work of the impulses: the change of kinetic energy [J]."""
-        return float(0.5 * np.sum(self.impulses * (self.before + self.after)))
+        """Work of all impulses: the change of kinetic energy [J]."""
+        contacts = 0.5 * np.sum(self.impulses * (self.before + self.after))
+        return float(contacts) + self.push_work
 
 
 def solve_impact(
@@ -83,6 +86,11 @@ def solve_impact(
     pushed = velocity if push is None else velocity + np.linalg.solve(mass, push)
     flat = rows.reshape(3 * k, nv)
     reached = rows @ pushed
+
+    def result(after: np.ndarray, impulses: np.ndarray, factor: float) -> Impact:
+        work = 0.0 if push is None else float(0.5 * push @ (velocity + after))
+        return Impact(after, impulses, before, rows @ after, factor, work)
+
     if law == "humans":
         stick = np.full(k, STICK)
         jump, impulses, _ = constrained_acceleration(
@@ -98,7 +106,7 @@ def solve_impact(
             idle_forces(mass, rows, stick, tangents),
         )
         after_velocity = pushed + jump
-        return Impact(after_velocity, impulses, reached, rows @ after_velocity, 1.0)
+        return result(after_velocity, impulses, 1.0)
     mobility = np.linalg.solve(mass, flat.T)
     delassus = flat @ mobility
     approach = np.minimum(before[:, 0], 0.0)
@@ -133,4 +141,4 @@ def solve_impact(
                 after_velocity, impulses = trial
             if high - low < 1e-9:
                 break
-    return Impact(after_velocity, impulses, reached, rows @ after_velocity, factor)
+    return result(after_velocity, impulses, factor)
