@@ -116,50 +116,6 @@ def lu_solve(matrix, order, vector):
         vector[k] = total / matrix[k, k]
 
 
-@njit(cache=True)
-def proximal_solve(matrix, right, weight, start):
-    """Solve matrix x = right near ``start``, the matrix singular or not.
-
-    Returns x and the largest residual.
-    """
-    n = right.shape[0]
-    scale = 0.0
-    for k in range(n):
-        scale += abs(matrix[k, k])
-    rho = _PROXIMAL * scale / n
-    if rho == 0.0:
-        rho = 1.0
-    factors = matrix.copy()
-    for k in range(n):
-        factors[k, k] += rho * weight[k]
-    order = np.empty(n, np.int64)
-    x = start.copy()
-    if not lu_factor(factors, order):
-        return x, np.inf
-    size = 1e-300
-    for k in range(n):
-        size = max(size, abs(right[k]))
-    residual = np.inf
-    step = np.empty(n)
-    for _ in range(_ITERATIONS):
-        worst = 0.0
-        for k in range(n):
-            total = right[k]
-            for j in range(n):
-                total -= matrix[k, j] * x[j]
-            step[k] = total
-            worst = max(worst, abs(total))
-        if worst <= _RESIDUAL * size or worst >= 0.5 * residual:
-            residual = min(worst, residual)
-            if worst <= 1e-10 * size:
-                break
-        residual = worst
-        lu_solve(factors, order, step)
-        for k in range(n):
-            x[k] += step[k]
-    return x, residual / size
-
-
 IDLE = 1e-8
 """Mobility, relative to the largest, below which a force does next to nothing."""
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK, proximal_solve
+from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK, deflated_solve
 from humans_sim.errors import HumansError, ParameterError
 
 _FIRST_SWEEPS = 20
@@ -508,7 +508,7 @@ def _polished(delassus, free, tangents, friction, sliding, forces):
     if size == 0:
         return np.zeros((n, 3))
     matrix, right = np.zeros((size, size)), np.zeros(size)
-    start, weight = np.zeros(size), np.ones(size)
+    start, idle = np.zeros(size), np.zeros((size, size))
     u = np.empty(3)
     for _ in range(60):
         for c in range(n):
@@ -531,7 +531,7 @@ def _polished(delassus, free, tangents, friction, sliding, forces):
                                     * delassus[3 * c + i, 3 * d + 1 + t]
                                 )
                         matrix[r, row[d, j]] = entry
-        x, _ = proximal_solve(matrix, right, weight, start)
+        x, _ = deflated_solve(matrix, right, idle, start)
         for c in range(n):
             for i in range(3):
                 found[c, i] = x[row[c, i]] if row[c, i] >= 0 else 0.0

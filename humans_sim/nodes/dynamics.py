@@ -35,7 +35,8 @@ from tf2_msgs.msg import TFMessage
 
 from humans_sim.dynamics.events import FAILURE, RESET, Event
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.soles import Soles
+from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
+from humans_sim.dynamics.stepper import Sample
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.conversions import (
@@ -78,6 +79,20 @@ class _Push:
     point: np.ndarray
     impulse: np.ndarray
     duration: float
+
+
+@dataclass(frozen=True)
+class _State:
+    """What is published of one time."""
+
+    sample: Sample
+    points: PointContacts
+    loads: list[SoleLoad]
+
+    @classmethod
+    def of(cls, sample: Sample, soles: Soles) -> _State:
+        points = soles.points(sample)
+        return cls(sample, points, soles.loads(sample, points))
 
 
 class Dynamics(ModelNode):
@@ -127,9 +142,9 @@ class Dynamics(ModelNode):
         """Begin a run at time zero; the old one is kept where that fails."""
         simulation = self._settings.simulation(self.model)
         assert isinstance(simulation.system, ModelSystem)
-        run = simulation.start(q, v)
-        self._run, self._sample = run, run.sample()
-        self._soles = Soles(simulation.system)
+        run, soles = simulation.start(q, v), Soles(simulation.system)
+        self._state = _State.of(run.sample(), soles)
+        self._run, self._soles = run, soles
         self._k, self._failure = 0, ""
         self._pushes: list[_Push] = []
         self._command: np.ndarray | None = None
@@ -182,7 +197,7 @@ class Dynamics(ModelNode):
             if self._command is not None:
                 self._run.command(self._command)
             self._advance((self._k + 1) * self._period)
-            self._sample = self._run.sample()
+            self._state = _State.of(self._run.sample(), self._soles)
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return
@@ -239,9 +254,8 @@ class Dynamics(ModelNode):
     def _publish_run(self) -> None:
         """Publish the events up to now and the state; joint_states come last."""
         self._publish_events()
-        stamp, sample = time_of(self._now), self._sample
-        points = self._soles.points(sample)
-        loads = self._soles.loads(sample, points)
+        stamp, sample = time_of(self._now), self._state.sample
+        points, loads = self._state.points, self._state.loads
         contacts = contact_states(self._soles, points, loads)
         contacts.header.stamp = stamp
         contacts.header.frame_id = self._settings.world
@@ -339,12 +353,12 @@ class Dynamics(ModelNode):
             self._begin(q, v)
         except Exception as error:  # whatever it is, the old run stands
             response.success, response.message = False, str(error)
-        else:
-            response.success = True
-            self._events.publish(simulation_event(Event(0.0, RESET)))
-            self._publish_run()
-            self._go()
-        response.stamp = time_of(self._now)
+            response.stamp = time_of(self._now)
+            return response
+        response.success, response.stamp = True, time_of(self._now)
+        self._events.publish(simulation_event(Event(0.0, RESET)))
+        self._publish_run()
+        self._go()
         return response
 
     def _state_of(
@@ -363,12 +377,12 @@ class Dynamics(ModelNode):
             response.success, response.message = False, _FAILED
             return response
         self._paused = request.data
-        self._end_steps("pause was called")
-        self._wait_anew()
-        self._go()
         response.success = True
         done = "paused at" if self._paused else "runs from"
         response.message = f"{done} {self._k * self._period:.9g} s"
+        self._end_steps("pause was called")
+        self._wait_anew()
+        self._go()
         return response
 
     async def _on_step(self, request: Any, response: Any) -> Any:

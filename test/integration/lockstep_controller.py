@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import rclpy
-from sensor_msgs.msg import JointState
-
-TARGET, GAIN, DAMPING = 0.2, 0.0015, 0.0002
+GAIN, DAMPING = 0.3, 0.003
 
 
-def torques(angles: Sequence[float], speeds: Sequence[float]) -> list[float]:
-    """Springs and dampers in all joints [N m]."""
+def torques(
+    names: Sequence[str], angles: Sequence[float], speeds: Sequence[float]
+) -> list[float]:
+    """Springs and dampers that hold the model upright, its arms a little out [N m]."""
     return [
-        GAIN * (TARGET - q) - DAMPING * v for q, v in zip(angles, speeds, strict=True)
+        GAIN * ((0.3 if "shoulder_roll" in name else 0.0) - angle) - DAMPING * speed
+        for name, angle, speed in zip(names, angles, speeds, strict=True)
     ]
 
 
 def main() -> None:
     """Answer until stopped."""
+    import rclpy
+    from sensor_msgs.msg import JointState
+
     rclpy.init()
     node = rclpy.create_node("lockstep_controller")
     publisher = node.create_publisher(JointState, "joint_torques", 10)
 
     def answer(state: JointState) -> None:
         command = JointState(header=state.header, name=state.name)
-        command.effort = torques(state.position, state.velocity)
+        command.effort = torques(state.name, state.position, state.velocity)
         publisher.publish(command)
 
     node.create_subscription(JointState, "joint_states", answer, 10)

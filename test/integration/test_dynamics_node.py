@@ -23,9 +23,9 @@ pytestmark = pytest.mark.ros
 
 HERE = Path(__file__).parent
 SPACE = "/lockstep"
-PERIOD, TIMEOUT = 0.01, 4.0
+PERIOD, TIMEOUT = 0.005, 4.0
 """Sampling period and command_timeout of the node under test [s]."""
-STEPS = 30
+STEPS, NANOSECONDS = 60, 5_000_000
 EXIT = 20.0
 """Wall time for a clean end, on a slow machine [s]."""
 
@@ -41,7 +41,7 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     sim = hs.Simulation(
         khr1,
         actuation=IdealTorque(khr1),
-        controller=lambda t, q, v: np.array(torques(q[7:], v[6:])),
+        controller=lambda t, q, v: np.array(torques(khr1.joint_names, q[7:], v[6:])),
         ground=hs.Ground(),
     )
     return sim.run(q0, t_end=STEPS * PERIOD, sampling_period=PERIOD)
@@ -81,7 +81,7 @@ def running(
 
 
 class Robot:
-    """The simulated robot as a test sees it: paused at time zero.
+    """The simulated robot as a test sees it: paused at time zero, in the air.
 
     Attributes:
         states: joint_states, by stamp [ns].
@@ -112,7 +112,7 @@ class Robot:
         listen(DiagnosticArray, f"{SPACE}/diagnostics", self._on_diagnostics, 10)
         self.reset()
         assert self.pause(True).success
-        assert self.reset().success
+        assert self.drop().success
         wait(lambda: 0 in self.states, "the state at time zero")
         wait(lambda: self.commands.get_subscription_count() > 0, "a way to command")
 
@@ -168,6 +168,14 @@ class Robot:
 
         return self.call(Reset, "reset", Reset.Request(**fields))
 
+    def drop(self, **fields: Any) -> Any:
+        """Reset to one metre of height."""
+        from geometry_msgs.msg import Pose
+
+        pose = Pose()
+        pose.position.z = 1.0
+        return self.reset(use_state=True, base_pose=pose, **fields)
+
     def step(self, steps: int) -> Any:
         """Call ``step``."""
         from humans_msgs.srv import Step
@@ -196,15 +204,17 @@ def test_lockstep_equals_the_library(
     robot: Robot, start: Callable[..., Any], khr1: hs.Model, library_run: hs.Run
 ) -> None:
     """Two processes in lock-step do what one call of the library does, to the bit."""
+    robot.states.clear()
+    assert robot.reset().success
     start(str(HERE / "lockstep_controller.py"), "--ros-args", "-r", f"__ns:={SPACE}")
     topic = f"{SPACE}/joint_torques"
     robot.wait(lambda: robot.node.count_publishers(topic) > 1, "the controller")
     assert robot.pause(False).success
-    robot.wait(lambda: STEPS * 10_000_000 in robot.states, "the end of the run")
+    robot.wait(lambda: STEPS * NANOSECONDS in robot.states, "the end of the run")
     assert ("timeout", "") not in robot.events
     run = library_run
     assert len(run.events) > 5
-    states = [robot.states[k * 10_000_000] for k in range(STEPS + 1)]
+    states = [robot.states[k * NANOSECONDS] for k in range(STEPS + 1)]
     assert tuple(states[0].name) == khr1.joint_names
     positions = np.array([state.position for state in states])
     velocities = np.array([state.velocity for state in states])
@@ -217,15 +227,14 @@ def test_lockstep_equals_the_library(
 
 def test_services(robot: Robot, khr1: hs.Model) -> None:
     """Step, push and reset do what they say, and say what they do not."""
-    from geometry_msgs.msg import Pose
     from sensor_msgs.msg import JointState
 
     robot.answers = True
-    assert robot.reset().success
+    robot.command(robot.states[0].header.stamp, ["head_yaw"], [0.0])
     stepped = robot.step(3)
     assert stepped.success, stepped.message
-    assert stepped.stamp.nanosec == 30_000_000
-    robot.wait(lambda: 30_000_000 in robot.states, "the state after three steps")
+    assert stepped.stamp.nanosec == 3 * NANOSECONDS
+    robot.wait(lambda: 3 * NANOSECONDS in robot.states, "the state after three steps")
     assert not robot.step(0).success
 
     assert "tail" in robot.push("tail", 1.0).message
@@ -235,20 +244,18 @@ def test_services(robot: Robot, khr1: hs.Model) -> None:
     assert abs(robot.odometry.twist.twist.linear.y) < 1e-3
     assert robot.step(1).success
     robot.wait(lambda: ("push", "") in robot.events, "the push")
-    robot.wait(lambda: 40_000_000 in robot.states, "the state after the push")
-    assert robot.odometry.twist.twist.linear.y > 0.02
+    robot.wait(lambda: 4 * NANOSECONDS in robot.states, "the state after the push")
+    assert robot.odometry.twist.twist.linear.y > 0.1
 
     refused = robot.reset(posture="handstand")
     assert not refused.success and "handstand" in refused.message
     inside = robot.reset(use_state=True)
     assert not inside.success and "inside" in inside.message
-    assert inside.stamp.nanosec == 40_000_000
-    pose = Pose()
-    pose.position.z = 1.0
-    joints = JointState(name=["head_yaw"], position=[0.3], velocity=[0.1])
+    assert inside.stamp.nanosec == 4 * NANOSECONDS
     robot.answers = False
     robot.states.clear()
-    done = robot.reset(use_state=True, base_pose=pose, joint_state=joints)
+    joints = JointState(name=["head_yaw"], position=[0.3], velocity=[0.1])
+    done = robot.drop(joint_state=joints)
     assert done.success and done.stamp.nanosec == 0, done.message
     robot.wait(lambda: 0 in robot.states, "the state that was set")
     head = khr1.joint_names.index("head_yaw")
@@ -298,10 +305,16 @@ def test_timeout_holds_the_last_command(robot: Robot) -> None:
     assert robot.step(1).success
     begin = time.monotonic()
     assert robot.pause(False).success
-    robot.wait(lambda: 20_000_000 in robot.states, "a period with the held command")
+    robot.wait(
+        lambda: 2 * NANOSECONDS in robot.states, "a period with the held command"
+    )
     assert time.monotonic() - begin > 0.9 * TIMEOUT
     effort = dict(
-        zip(robot.states[20_000_000].name, robot.states[20_000_000].effort, strict=True)
+        zip(
+            robot.states[2 * NANOSECONDS].name,
+            robot.states[2 * NANOSECONDS].effort,
+            strict=True,
+        )
     )
     assert effort.pop("head_yaw") == 1e-6
     assert not any(effort.values())
