@@ -1,4 +1,4 @@
-"""The KHR-1 falls on its feet, servos on, and is pushed: events at their exact times."""
+"""The KHR-1 falls on its feet, servos on, and is pushed: events and their times."""
 
 import numpy as np
 

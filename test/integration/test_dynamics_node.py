@@ -37,7 +37,9 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     It comes before any node: kernels are compiled here, with no one waiting.
     """
     q0 = khr1.standing(khr1.neutral()[7:])
-    hs.Simulation(khr1, actuation=Servo(khr1)).run(q0, t_end=PERIOD)
+    dropped = q0.copy()
+    dropped[2] += 0.01
+    hs.Simulation(khr1, actuation=Servo(khr1)).run(dropped, t_end=0.1)
     sim = hs.Simulation(
         khr1,
         actuation=IdealTorque(khr1),
