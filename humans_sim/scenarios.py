@@ -35,6 +35,7 @@ _OPTIONS = (
     "rtol",
     "atol",
     "max_step",
+    "max_work",
     "impact",
     "time_step",
     "zeno_time",

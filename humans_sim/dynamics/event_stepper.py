@@ -55,6 +55,8 @@ _IDLE_STEPS = 8
 """Steps after which the forces without effect are looked for anew."""
 _FIRST_STEP = 1e-3
 """First step of a run [s]; the integrator lengthens or shortens it at once."""
+_EVENT_WORK = 100
+"""Work of an event, in evaluations of the right-hand side."""
 _STUCK_EVENTS = 500
 _STUCK_TIME = 1e-10
 
@@ -80,6 +82,7 @@ class _Evaluation(NamedTuple):
     v: np.ndarray
     z: np.ndarray
     torques: np.ndarray
+    applied: np.ndarray
     terms: Terms
     acceleration: np.ndarray
     forces: np.ndarray
@@ -114,7 +117,7 @@ class EventStepper:
         self.pushes = Pushes(system)
         self.evaluations = 0
         self._lowest = (math.inf, math.inf)
-        self._idle_age = 0
+        self._idle_age = self._work_done = 0
         self._open_all()
         self._last_impact: dict[int, tuple[float, float]] = {}
         self._first_step: float | None = _FIRST_STEP
@@ -221,7 +224,9 @@ class EventStepper:
                 ``t_end`` up to it. By default ``t_end`` itself.
         """
         bound = t_end if bound is None else bound
+        self._work_done = 0
         while self.t < t_end:
+            self._mind_the_budget(t_end)
             if self._solver is None:
                 self._begin()
             assert self._solver is not None
@@ -240,6 +245,15 @@ class EventStepper:
                 self._step(min(bound, self._next_time()))
         while self._next_time() <= self.t:
             self._timed_event()
+
+    def _mind_the_budget(self, t_end: float) -> None:
+        """End a run that would take for ever."""
+        if self._work_done > self.options.max_work:
+            raise StepError(
+                f"too much work to reach {t_end:.9g} s (max_work): the system is too "
+                "stiff for its integrator, or contacts chatter; try method="
+                "'time_stepping', integrator='cvode' or a larger zeno_speed"
+            )
 
     def _next_time(self) -> float:
         """Time of the next event that is known in advance [s]."""
@@ -286,13 +300,14 @@ class EventStepper:
         x, v, z = y[:nv], y[nv : 2 * nv], y[2 * nv :]
         q = self._chart.configuration(x)
         torques, rates = self.actuation.dynamics(t, q, v, z)
+        applied = torques
         if self.pushes.active:
-            torques = torques + self.pushes.force(t, q)
+            applied = torques + self.pushes.force(t, q)
         phase = self._phase
         terms = self.system.terms(q, v, phase.which)
         acceleration, forces, residual, motion, direction, least = phase_acceleration(
             terms.mass,
-            torques - terms.bias,
+            applied - terms.bias,
             v,
             terms.gap,
             terms.jacobian,
@@ -308,10 +323,11 @@ class EventStepper:
         if not residual < _CONTRADICTION:
             self._refuse(residual)
         self.evaluations += 1
+        self._work_done += 1
         if least < self._lowest[0]:
             self._lowest = (least, t)
         self._last = _Evaluation(
-            t, q, v, z, torques, terms, acceleration, forces, motion, direction
+            t, q, v, z, torques, applied, terms, acceleration, forces, motion, direction
         )
         return np.concatenate([self._chart.rates(x, v), acceleration, rates])
 
@@ -345,7 +361,7 @@ class EventStepper:
             return state.forces
         return phase_acceleration(
             terms.mass,
-            state.torques - terms.bias,
+            state.applied - terms.bias,
             state.v,
             terms.gap,
             terms.jacobian,
@@ -404,6 +420,7 @@ class EventStepper:
         if self.t - self._quiet_since > _STUCK_TIME:
             self._quiet_since, self._busy = self.t, 0
         self._busy += 1
+        self._work_done += _EVENT_WORK
         if self._busy > _STUCK_EVENTS:
             raise StepError(
                 f"{_STUCK_EVENTS} events at one time: a contact jams (large friction "

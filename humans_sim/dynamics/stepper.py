@@ -37,6 +37,8 @@ class Options:
             stages of one step is not seen.
         impact: impact law, ``inequality`` or ``humans``.
         time_step: step of the time-stepping method [s].
+        max_work: evaluations of the right-hand side (an event counts as a hundred) that
+            one sampling period may take (event-driven); beyond, the run ends.
         zeno_time: impacts of one contact closer than this pile up [s], if also
         zeno_speed: they are slower than this [m/s].
     """
@@ -47,6 +49,7 @@ class Options:
     max_step: float = 0.1
     impact: str = "inequality"
     time_step: float = 1e-3
+    max_work: float = 200_000
     zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
 

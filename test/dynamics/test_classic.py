@@ -350,3 +350,13 @@ def test_failure_keeps_what_was_computed() -> None:
     assert len(error.run.t) > 20
     assert error.q[0] >= 0.5 - 1e-6
     assert error.run.events[-1].kind == "failure"
+
+
+def test_a_run_that_takes_for_ever_ends() -> None:
+    """A budget of work for each sampling period; the error says what to try."""
+    with pytest.raises(SimulationError, match="too much work.*time_stepping") as info:
+        simulate(
+            problems.bouncing_ball(0.9999999), [1e-6], end=1.0, period=1.0, max_work=5e3
+        )
+    assert 0.0 < info.value.time < 1.0
+    assert len(info.value.run.events) > 10
