@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from humans_sim.errors import ParameterError
 from humans_sim.models.yaml_file import read_yaml
-from humans_sim.resources import resource
+from humans_sim.resources import named_file, resource, resource_names
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Graph:
 
 def graph_names() -> list[str]:
     """Names of the graphs that come with the package."""
-    return sorted(path.stem for path in resource("config", "graphs").glob("*.yaml"))
+    return resource_names("graphs")
 
 
 def read_graph(name: str) -> Graph:
@@ -49,12 +48,7 @@ def read_graph(name: str) -> Graph:
         ParameterError: no such graph.
         ModelFileError: the file is malformed.
     """
-    path = Path(name)
-    if path.suffix != ".yaml":
-        if name not in graph_names():
-            known = ", ".join(graph_names())
-            raise ParameterError(f"no graph is called '{name}' (there are: {known})")
-        path = resource("config", "graphs", f"{name}.yaml")
+    path = named_file("graphs", name, "graph")
     fields = read_yaml(path).fields(
         ("title", "parameters", "nodes", "topics"), ("pages", "latched")
     )

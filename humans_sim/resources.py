@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from humans_sim.errors import HumansError
+from humans_sim.errors import HumansError, ParameterError
 
 
 @cache
@@ -33,3 +33,23 @@ def share_directory() -> Path:
 def resource(*parts: str) -> Path:
     """Path of a data file, e.g. ``resource("config", "models", "bip.yaml")``."""
     return share_directory().joinpath(*parts)
+
+
+def resource_names(folder: str) -> list[str]:
+    """Names of the YAML files in a folder of ``config``."""
+    return sorted(path.stem for path in resource("config", folder).glob("*.yaml"))
+
+
+def named_file(folder: str, name: str, what: str) -> Path:
+    """A YAML file of the package by its name, or one's own by its path.
+
+    Raises:
+        ParameterError: the package has no such file.
+    """
+    path = Path(name)
+    if path.suffix == ".yaml":
+        return path
+    if name not in resource_names(folder):
+        known = ", ".join(resource_names(folder))
+        raise ParameterError(f"no {what} is called '{name}' (there are: {known})")
+    return resource("config", folder, f"{name}.yaml")

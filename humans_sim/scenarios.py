@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from humans_sim.errors import ParameterError
 from humans_sim.models.yaml_file import YamlValue, read_yaml
-from humans_sim.resources import resource
+from humans_sim.resources import named_file, resource_names
 
 _TIME = ("end", "sampling_period")
 _GROUND = (
@@ -251,7 +250,7 @@ def _ground(value: YamlValue | None) -> Any:
 
 def scenario_names() -> list[str]:
     """Names of the scenarios that come with the package."""
-    return sorted(path.stem for path in resource("config", "scenarios").glob("*.yaml"))
+    return resource_names("scenarios")
 
 
 def read_scenario(name: str) -> Scenario:
@@ -261,12 +260,7 @@ def read_scenario(name: str) -> Scenario:
         ParameterError: no such scenario.
         ModelFileError: the file is malformed.
     """
-    path = Path(name)
-    if path.suffix != ".yaml":
-        if name not in scenario_names():
-            known = ", ".join(scenario_names())
-            raise ParameterError(f"no scenario is called '{name}' (there are: {known})")
-        path = resource("config", "scenarios", f"{name}.yaml")
+    path = named_file("scenarios", name, "scenario")
     root = read_yaml(path)
     fields = root.fields(("title", "time"), _OPTIONAL)
     if ("model" in fields) == ("problem" in fields):

@@ -24,12 +24,12 @@ from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.impact import solve_impact
 from humans_sim.dynamics.interior import Share, best_share, margins
 from humans_sim.dynamics.phase import STABILISATION, phase_acceleration
-from humans_sim.dynamics.pushes import Pushes
 from humans_sim.dynamics.roots import first_root, lowest, may_dip
 from humans_sim.dynamics.stepper import (
     Options,
     Sample,
     StepError,
+    Stepper,
     event_of_contact,
     impact_event,
     lift_out,
@@ -90,16 +90,8 @@ class _Evaluation(NamedTuple):
     direction: np.ndarray
 
 
-class EventStepper:
-    """Integrates from event to event.
-
-    Attributes:
-        t: the time reached [s].
-        q: configuration.
-        v: velocity.
-        z: states of the actuation.
-        events: everything that happened so far.
-    """
+class EventStepper(Stepper):
+    """Integrates from event to event."""
 
     def __init__(
         self,
@@ -111,18 +103,13 @@ class EventStepper:
         v: np.ndarray,
     ) -> None:
         """Start at (t, q, v): contacts that touch are found, impacts happen."""
-        self.system, self.actuation, self.options = system, actuation, options
-        self.t, self.events = float(t), list[Event]()
-        self.q, self.v = lift_out(system, np.array(q, float)), np.array(v, float)
-        self.pushes = Pushes(system)
-        self.evaluations = 0
+        super().__init__(system, actuation, options, t, q, v)
         self._lowest = (math.inf, math.inf)
         self._idle_age = self._work_done = 0
         self._open_all()
         self._last_impact: dict[int, tuple[float, float]] = {}
         self._first_step: float | None = _FIRST_STEP
         self._quiet_since, self._busy = self.t, 0
-        self.z = np.asarray(actuation.initialise(self.t, self.q, self.v), float)
         self._solver: integrators.Integrator | None = None
         self._pending: tuple[float, list[tuple[float, int, str]]] | None = None
         self._chart = system.chart(self.q)
@@ -203,15 +190,7 @@ class EventStepper:
         else:
             shove = self.pushes.generalised(self.q, link, point, impulse)
             self._contact_event(np.zeros(0, dtype=np.int64), shove=shove)
-        detail = {"text": f"{np.linalg.norm(impulse):g} N s in {duration:g} s"}
-        self._record(Event(self.t, kinds.PUSH, link, detail))
-
-    def set_state(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Begin anew at another state."""
-        self.system.check_state(q, v)
-        events = self.events
-        self.__init__(self.system, self.actuation, self.options, t, q, v)  # type: ignore[misc]
-        self.events = [*events, Event(t, kinds.RESET), *self.events]
+        self._record_push(link, impulse, duration)
 
     # -- going on ------------------------------------------------------------------
 

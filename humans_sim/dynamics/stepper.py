@@ -11,7 +11,9 @@ import numpy as np
 from humans_sim.dynamics import events as kinds
 from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
 from humans_sim.dynamics.events import Event
+from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.impact import Impact
+from humans_sim.dynamics.pushes import Pushes
 from humans_sim.dynamics.system import LIMIT, ContactTable, System
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 
@@ -81,6 +83,47 @@ class Sample(NamedTuple):
     gaps: np.ndarray
     kinetic: float
     potential: float
+
+
+class Stepper:
+    """A system on its way through time; the parent of both methods.
+
+    Attributes:
+        t: the time reached [s].
+        q: configuration.
+        v: velocity.
+        z: states of the actuation.
+        events: everything that happened so far.
+        evaluations: of the equations of motion.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        actuation: Actuation,
+        options: Options,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+    ) -> None:
+        """Start at (t, q, v), rounding errors of q put right."""
+        self.system, self.actuation, self.options = system, actuation, options
+        self.t, self.events = float(t), list[Event]()
+        self.q, self.v = lift_out(system, np.array(q, float)), np.array(v, float)
+        self.pushes = Pushes(system)
+        self.evaluations = 0
+        self.z = np.asarray(actuation.initialise(self.t, self.q, self.v), float)
+
+    def set_state(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Begin anew at another state; nothing changes where that is refused."""
+        self.system.check_state(q, v)
+        fresh = type(self)(self.system, self.actuation, self.options, t, q, v)
+        fresh.events = [*self.events, Event(t, kinds.RESET), *fresh.events]
+        self.__dict__ = fresh.__dict__
+
+    def _record_push(self, link: str, impulse: np.ndarray, duration: float) -> None:
+        text = f"{np.linalg.norm(impulse):g} N s in {duration:g} s"
+        self.events.append(Event(self.t, kinds.PUSH, link, {"text": text}))
 
 
 def lift_out(

@@ -12,28 +12,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.dynamics import events as kinds
 from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
 from humans_sim.dynamics.contact_problem import solve_contact
-from humans_sim.dynamics.events import Event
 from humans_sim.dynamics.hooks import Actuation
-from humans_sim.dynamics.pushes import Pushes
-from humans_sim.dynamics.stepper import Options, Sample, event_of_contact, lift_out
+from humans_sim.dynamics.stepper import (
+    Options,
+    Sample,
+    Stepper,
+    event_of_contact,
+    lift_out,
+)
 from humans_sim.dynamics.system import System
 
 _SPEED = 1e-9
 
 
-class TimeStepper:
-    """Fixed steps; the same interface as the event-driven method.
-
-    Attributes:
-        t: the time reached [s].
-        q: configuration.
-        v: velocity.
-        z: states of the actuation.
-        events: contacts that closed, opened, stuck or slipped, at the end of a step.
-    """
+class TimeStepper(Stepper):
+    """Fixed steps; events are told at the end of the step in which they happened."""
 
     GAP_TOLERANCE = 1e-8
 
@@ -47,12 +42,7 @@ class TimeStepper:
         v: np.ndarray,
     ) -> None:
         """Start at (t, q, v)."""
-        self.system, self.actuation, self.options = system, actuation, options
-        self.t, self.events = float(t), list[Event]()
-        self.q, self.v = lift_out(system, np.array(q, float)), np.array(v, float)
-        self.pushes = Pushes(system)
-        self.evaluations = 0
-        self.z = np.asarray(actuation.initialise(self.t, self.q, self.v), float)
+        super().__init__(system, actuation, options, t, q, v)
         nc = len(system.contacts)
         self.mode = np.zeros(nc, dtype=np.int64)
         self._forces = np.zeros((nc, 3))
@@ -88,15 +78,7 @@ class TimeStepper:
         """Push a link: over one step, or by a constant force over a duration."""
         duration = max(duration, self.options.time_step)
         self.pushes.add(link, point, impulse / duration, self.t, self.t + duration)
-        detail = {"text": f"{np.linalg.norm(impulse):g} N s in {duration:g} s"}
-        self.events.append(Event(self.t, kinds.PUSH, link, detail))
-
-    def set_state(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Begin anew at another state."""
-        self.system.check_state(q, v)
-        events = self.events
-        self.__init__(self.system, self.actuation, self.options, t, q, v)  # type: ignore[misc]
-        self.events = [*events, Event(t, kinds.RESET), *self.events]
+        self._record_push(link, impulse, duration)
 
     def advance(self, t_end: float, bound: float | None = None) -> None:
         """Step to ``t_end``; the last step is cut so as to end there."""

@@ -243,6 +243,28 @@ def test_push_is_an_impulse(khr1: hs.Model) -> None:
         np.testing.assert_allclose(data.hg.linear, impulse, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
+def test_set_state(khr1: hs.Model, method: str) -> None:
+    """A new state is taken whole; a refused one leaves everything as it was."""
+    stepper = hs.Simulation(khr1, locked=["*"], method=method).start(khr1.neutral())
+    stepper.advance(0.05)
+    sunk = khr1.neutral()
+    sunk[2] -= 0.01
+    with pytest.raises(hs.ConfigurationError, match="inside"):
+        stepper.set_state(0.0, sunk, np.zeros(khr1.nv))
+    assert stepper.t == 0.05
+    stepper.advance(0.1)
+    raised = khr1.neutral()
+    raised[2] += 0.02
+    stepper.set_state(0.0, raised, np.zeros(khr1.nv))
+    assert stepper.t == 0.0
+    assert not stepper.mode.any()
+    stepper.advance(0.2)
+    kinds = [event.kind for event in stepper.events]
+    assert "contact_closed" in kinds[kinds.index("reset") :]
+    assert stepper.q[2] == pytest.approx(khr1.neutral()[2], abs=1e-8)
+
+
 def test_pushed_robot_rocks_and_stands(khr1: hs.Model) -> None:
     """A side push of 0.03 N s: one foot lifts, lands, and the robot rests again."""
     sim = hs.Simulation(khr1, actuation=Servo(khr1))
