@@ -157,12 +157,8 @@ def up(
 ) -> None:
     """Run a graph of ROS 2 nodes in this process (without a name: list them)."""
     if not graph:
-        table = Table(title="graphs")
-        table.add_column("name")
-        table.add_column("what it runs")
-        for name in graph_names():
-            table.add_row(name, read_graph(name).title)
-        console.print(table)
+        titles = {name: read_graph(name).title for name in graph_names()}
+        _print_titles("graphs", "what it runs", titles)
         return
     wanted = read_graph(graph)
     arguments: list[str] = []
@@ -200,12 +196,8 @@ def run(
     from humans_sim.scenarios import read_scenario, scenario_names
 
     if not scenario:
-        table = Table(title="scenarios")
-        table.add_column("name")
-        table.add_column("what happens")
-        for name in scenario_names():
-            table.add_row(name, read_scenario(name).title)
-        console.print(table)
+        titles = {name: read_scenario(name).title for name in scenario_names()}
+        _print_titles("scenarios", "what happens", titles)
         return
     changes: dict[str, Any] = {"model": model, "end": end, "method": method}
     if integrator is not None:
@@ -252,6 +244,15 @@ def check(
     _print_check(stored)
     if not stored.check():
         raise HumansError("the run is not physically right: see the table")
+
+
+def _print_titles(title: str, column: str, titles: dict[str, str]) -> None:
+    table = Table(title=title)
+    table.add_column("name")
+    table.add_column(column)
+    for name, text in titles.items():
+        table.add_row(name, text)
+    console.print(table)
 
 
 _WRITERS = {".npz": "save", ".mcap": "to_mcap", ".csv": "to_csv"}

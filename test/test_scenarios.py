@@ -37,7 +37,7 @@ def test_scenario_runs_and_is_right(name: str) -> None:
     assert run.t[-1] == pytest.approx(scenario.end)
 
 
-def test_names_of_the_issue_are_there() -> None:
+def test_promised_scenarios_are_there() -> None:
     """The scenarios that the documentation promises."""
     promised = {"drop", "bounce", "space-walk", "rocking-block", "woodpecker", "slide"}
     assert promised <= set(scenario_names())

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from humans_sim.dynamics.events import Event
+from humans_sim.errors import ParameterError
 
 
 class Actuation:
@@ -44,7 +45,7 @@ class Actuation:
 
     def command(self, t: float, command: np.ndarray) -> None:
         """Take a command of the controller."""
-        raise NotImplementedError(f"{type(self).__name__} takes no commands")
+        raise ParameterError(f"the actuation {type(self).__name__} takes no commands")
 
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray

@@ -25,7 +25,9 @@ def cvode_here() -> bool:
 
 
 @pytest.mark.sundials
-@pytest.mark.skipif(not cvode_here(), reason="scikit-sundae has no wheel here")
+@pytest.mark.skipif(
+    not cvode_here(), reason="scikit-sundae is not installed (no wheel for arm64 Linux)"
+)
 def test_cvode_agrees_with_dop853(khr1: hs.Model) -> None:
     """The same impact times and the same rest, by another method altogether."""
     ball = problems.bouncing_ball(0.7)
@@ -147,6 +149,17 @@ def test_the_five_hooks() -> None:
     np.testing.assert_allclose(
         run.z[:, 0], 0.5 + run.t + 0.05 * (run.t >= 0.25), atol=1e-9
     )
+
+
+def test_a_controller_without_ears_is_refused() -> None:
+    """Commands to an actuation that takes none: a typed error."""
+    sim = hs.Simulation(
+        problems.bouncing_ball(),
+        actuation=_Recorder(),
+        controller=lambda t, q, v: np.zeros(1),
+    )
+    with pytest.raises(hs.ParameterError, match="_Recorder takes no commands"):
+        sim.run(np.array([1.0]))
 
 
 def test_quiet_samples_keep_the_integrator(khr1: hs.Model) -> None:
