@@ -249,10 +249,11 @@ class ContactEvents(SmoothMotion):
             torques = torques + self.pushes.force(self.t, self.q)
         nv = self.system.nv
         keep = np.arange(len(which))
-        if self._all_stay(which, tangents, friction, slides, direction):
-            return
-        if self._few_leave(which, terms, slides):
-            return
+        if not _is_paradox(terms, tangents, friction, slides, direction):
+            if self._all_stay(which, tangents, friction, slides, direction):
+                return
+            if self._few_leave(which, terms, slides):
+                return
         while True:
             flat = terms.jacobian[keep].reshape(-1, nv)
             solved = np.linalg.solve(
@@ -385,3 +386,24 @@ class ContactEvents(SmoothMotion):
             self.events.append(
                 event_of_contact(self.t, self.system.contacts, int(i), old[i], new[i])
             )
+
+
+def _is_paradox(
+    terms: Terms,
+    tangents: np.ndarray,
+    friction: np.ndarray,
+    slides: np.ndarray,
+    direction: np.ndarray,
+) -> bool:
+    """Whether friction pulls a sliding contact in as it presses (Painleve).
+
+    Then the equations of the closed contact can have a solution that the motion never
+    takes; only the contact problem may decide.
+    """
+    for c in np.flatnonzero(slides & (friction > 0)):
+        push = terms.jacobian[c, 0].copy()
+        for i in range(tangents[c]):
+            push -= friction[c] * direction[c, i] * terms.jacobian[c, 1 + i]
+        if terms.jacobian[c, 0] @ np.linalg.solve(terms.mass, push) <= 0.0:
+            return True
+    return False

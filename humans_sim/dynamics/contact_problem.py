@@ -309,9 +309,10 @@ def _solve_one(w, b, tangents, mu, sliding, f):
         return
     if sliding[0] != 0.0 or sliding[1] != 0.0:
         stiffness = w[0, 0] - mu * (w[0, 1] * sliding[0] + w[0, 2] * sliding[1])
-        # Painleve: a negative stiffness has no solution here; the sweeps then grow
-        # without bound and the caller says so.
-        f[0] = max(0.0, -b[0] / stiffness) if stiffness != 0.0 else 0.0
+        # Painleve, a stiffness below zero: with motion into the surface there is no
+        # force, and the residual says so; with motion off it, of the two solutions the
+        # open one is taken: the closed one is unstable.
+        f[0] = max(0.0, -b[0] / stiffness) if stiffness > 0.0 else 0.0
         f[1] = -mu * f[0] * sliding[0]
         f[2] = -mu * f[0] * sliding[1]
         return

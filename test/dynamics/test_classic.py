@@ -193,6 +193,25 @@ def test_painleve_is_refused() -> None:
     assert info.value.time == pytest.approx(0.0)
 
 
+def test_painleve_with_two_answers_takes_the_stable_one() -> None:
+    """Spinning fast, the same rod could stay or lift: it lifts, as its motion wants."""
+    angle, spin = -1.0, 8.0
+    arm = 0.5 * np.array([math.sin(angle), -math.cos(angle)])
+    run = simulate(
+        problems.falling_rod(2.5),
+        [0.0, 0.5 * math.cos(angle), angle],
+        [-1.0 + arm[1] * spin, -arm[0] * spin, spin],
+        end=0.02,
+        period=0.001,
+    )
+    assert not run.forces[0].any()
+    assert run.gaps[1, 0] > 0
+    # Free flight: the centre falls on its parabola, the spin stays.
+    fall = run.q[0, 1] + run.v[0, 1] * run.t - 0.5 * G * run.t**2
+    np.testing.assert_allclose(run.q[:, 1], fall, atol=1e-12)
+    np.testing.assert_allclose(run.v[:, 2], spin, rtol=1e-12)
+
+
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 @pytest.mark.parametrize("restitution", [0.0, 0.9])
 def test_rocking_block(friction: float, restitution: float) -> None:
