@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.dynamics.hooks import Actuation
-from humans_sim.errors import ParameterError
+from humans_sim.actuation.commanded import Commanded, Law
 from humans_sim.models import Model
 
 
-class IdealTorque(Actuation):
-    """Torque sources in all joints of a model; the command is (njoints,) [N m]."""
+class IdealTorque(Commanded):
+    """Torque sources in all joints of a model; the command is (njoints,) [N m].
 
-    def __init__(self, model: Model) -> None:
+    Args:
+        model: the model.
+        law: control law called by the actuation itself, or None.
+        period: time between its calls [s].
+        delay: from a command to its effect [s].
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        law: Law | None = None,
+        period: float = 0.005,
+        delay: float = 0.0,
+    ) -> None:
         """No torque until the first command."""
-        self._joints = len(model.joint_names)
+        joints = len(model.joint_names)
+        super().__init__(joints, "joint torques [N m]", law, period, delay)
         self._force = np.zeros(model.nv)
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Zero torque."""
         self._force = np.zeros_like(self._force)
-        return np.zeros(0)
+        return super().initialise(t, q, v)
 
-    def command(self, t: float, command: np.ndarray) -> None:
+    def apply(self, t: float, command: np.ndarray) -> None:
         """Hold these joint torques from now on."""
-        torques = np.asarray(command, dtype=float)
-        if torques.shape != (self._joints,) or not np.isfinite(torques).all():
-            raise ParameterError(
-                f"{self._joints} finite joint torques are wanted, not {command}"
-            )
-        self._force = np.concatenate([np.zeros(6), torques])
+        self._force = np.concatenate([np.zeros(6), command])
 
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray

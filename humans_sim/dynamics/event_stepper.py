@@ -230,9 +230,7 @@ class EventStepper(ContactEvents):
         self._count_events()
 
     def _actuation_event(self, fired: np.ndarray) -> None:
-        self.z, happened = self.actuation.handle(self.t, self.q, self.v, self.z, fired)
-        for event in happened:
-            self.events.append(event)
+        self._handle_actuation(fired)
         self._restart()
         # Other torques: closed contacts may open, stick or slip at once.
         self._settle(self._phase.which, np.zeros(0, dtype=np.int64))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Actuation:
         """Set the discrete states; return z at the start (nz,)."""
         return np.zeros(self.nz)
 
-    def command(self, t: float, command: np.ndarray) -> None:
+    def command(self, t: float, command: Any) -> None:
         """Take a command of the controller."""
         raise ParameterError(f"the actuation {type(self).__name__} takes no commands")
 

@@ -113,6 +113,8 @@ class Stepper:
         self.pushes = Pushes(system)
         self.evaluations = 0
         self.z = np.asarray(actuation.initialise(self.t, self.q, self.v), float)
+        while actuation.next_time(self.t) <= self.t:
+            self._handle_actuation()
 
     def set_state(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Begin anew at another state; nothing changes where that is refused."""
@@ -120,6 +122,14 @@ class Stepper:
         fresh = type(self)(self.system, self.actuation, self.options, t, q, v)
         fresh.events = [*self.events, Event(t, kinds.RESET), *fresh.events]
         self.__dict__ = fresh.__dict__
+
+    def _handle_actuation(self, fired: np.ndarray | None = None) -> None:
+        """Let the actuation handle its events: signals that fired, times that came."""
+        state = (self.t, self.q, self.v, self.z)
+        if fired is None:
+            fired = np.zeros(len(self.actuation.detect(*state)), dtype=bool)
+        self.z, happened = self.actuation.handle(*state, fired)
+        self.events.extend(happened)
 
     def _record_push(self, link: str, impulse: np.ndarray, duration: float) -> None:
         text = f"{np.linalg.norm(impulse):g} N s in {duration:g} s"

@@ -89,19 +89,12 @@ class TimeStepper(Stepper):
             h = left if left < 1.5 * step else step
             due = self.actuation.next_time(self.t)
             if due <= self.t:
-                none = np.zeros(
-                    len(self.actuation.detect(self.t, self.q, self.v, self.z)), bool
-                )
-                self._handle(none)
+                self._handle_actuation()
                 continue
             self.pushes.expire(self.t)
             self._step(min(h, due - self.t))
             if left <= h:
                 self.t = t_end
-
-    def _handle(self, fired: np.ndarray) -> None:
-        self.z, happened = self.actuation.handle(self.t, self.q, self.v, self.z, fired)
-        self.events.extend(happened)
 
     def _step(self, h: float) -> None:
         system, table = self.system, self.system.contacts
@@ -154,7 +147,7 @@ class TimeStepper(Stepper):
         after = self.actuation.detect(self.t, self.q, self.v, self.z)
         fired = np.sign(before) * np.sign(after) < 0
         if fired.any():
-            self._handle(fired)
+            self._handle_actuation(fired)
 
     def _modes(self, solution, which: np.ndarray) -> np.ndarray:  # type: ignore[no-untyped-def]
         tangents = self.system.contacts.tangents[which]

@@ -1,0 +1,121 @@
+"""Several actuations of one model at once: muscles here, motors there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from humans_sim.actuation.commanded import ControlClock, Law
+from humans_sim.dynamics.events import Event
+from humans_sim.dynamics.hooks import Actuation
+from humans_sim.errors import ParameterError
+
+
+class Together(Actuation):
+    """The sum of several actuations; their states stand one after the other in z.
+
+    Args:
+        parts: the actuations.
+        law: control law for all of them, called with the whole z; it answers with one
+            command for each part, None for a part that goes on as it was. Each part
+            delays its commands as it does alone.
+        period: time between calls of the law [s].
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Actuation],
+        law: Law | None = None,
+        period: float = 0.005,
+    ) -> None:
+        """Put them together."""
+        if not parts:
+            raise ParameterError("there is nothing to put together")
+        self.parts = tuple(parts)
+        self._clock = ControlClock(law, period)
+        ends = np.cumsum([0, *(part.nz for part in parts)])
+        self._slices = [
+            slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)
+        ]
+        self.nz = int(ends[-1])
+        self.z_names = tuple(name for part in parts for name in part.z_names)
+        inertias = [part.armature for part in parts if part.armature is not None]
+        self.armature = np.sum(inertias, axis=0) if inertias else None
+        self._signals = [0] * len(parts)
+
+    def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Start all of them; the law is called at once."""
+        self._clock.start(t)
+        return np.concatenate([part.initialise(t, q, v) for part in self.parts])
+
+    def command(self, t: float, command: Sequence[np.ndarray | None]) -> None:
+        """Give each part its command; None leaves a part alone."""
+        if len(command) != len(self.parts):
+            raise ParameterError(
+                f"{len(self.parts)} commands are wanted, one for each actuation, not "
+                f"{len(command)}"
+            )
+        for part, own in zip(self.parts, command, strict=True):
+            if own is not None:
+                part.command(t, own)
+
+    def dynamics(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of the forces, and all rates."""
+        force, rates = np.zeros(len(v)), np.empty(self.nz)
+        for part, own in zip(self.parts, self._slices, strict=True):
+            added, rates[own] = part.dynamics(t, q, v, z[own])
+            force += added
+        return force, rates
+
+    def detect(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """The signals of all of them."""
+        found = [
+            part.detect(t, q, v, z[own])
+            for part, own in zip(self.parts, self._slices, strict=True)
+        ]
+        self._signals = [len(signals) for signals in found]
+        return np.concatenate(found)
+
+    def next_time(self, t: float) -> float:
+        """The earliest of all events that are known in advance [s]."""
+        return min([self._clock.next_call, *(p.next_time(t) for p in self.parts)])
+
+    def handle(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        z: np.ndarray,
+        fired: np.ndarray,
+    ) -> tuple[np.ndarray, Sequence[Event]]:
+        """Call the law where its time has come; each part handles its own events."""
+        while self._clock.next_call <= t:
+            answer = self._clock.ask(t, q, v, z)
+            if answer is not None:
+                self.command(t, answer)
+        z, happened, first = z.copy(), list[Event](), 0
+        for part, own, count in zip(
+            self.parts, self._slices, self._signals, strict=True
+        ):
+            mine = fired[first : first + count]
+            first += count
+            if mine.any() or part.next_time(t) <= t:
+                z[own], events = part.handle(t, q, v, z[own], mine)
+                happened += events
+        return z, happened
+
+    def reset(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Each part adapts to a jump of the mechanics."""
+        return np.concatenate(
+            [
+                part.reset(t, q, v, z[own])
+                for part, own in zip(self.parts, self._slices, strict=True)
+            ]
+        )
