@@ -40,6 +40,7 @@ setup(
         "mcap-ros2-support",
         "numba",
         "numpy",
+        "osqp",
         "pin",
         "pyyaml",
         "rich",

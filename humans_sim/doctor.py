@@ -21,6 +21,7 @@ _LIBRARIES = (
     ("matplotlib", "matplotlib"),
     ("mcap_ros2", "mcap-ros2-support"),
     ("numba", "numba"),
+    ("osqp", "osqp"),
     ("trimesh", "trimesh"),
     ("yaml", "pyyaml"),
     ("xacro", "xacro"),

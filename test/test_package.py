@@ -30,7 +30,7 @@ ROSDEP = {
     "catkin_pkg": "python3-catkin-pkg",
     "PIL": "python3-pil",
 }
-NO_KEY = {"mcap", "mcap_ros2", "sksundae", "viser", "yourdfpy"}
+NO_KEY = {"mcap", "mcap_ros2", "osqp", "sksundae", "viser", "yourdfpy"}
 
 
 @pytest.mark.parametrize("folder", [".", "msgs", "msgs/compat/tf2_msgs"])

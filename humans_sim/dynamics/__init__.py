@@ -3,6 +3,7 @@
 from humans_sim.dynamics.events import Event
 from humans_sim.dynamics.general_system import GeneralSystem
 from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.run import Run, RunFileError, load_run
 from humans_sim.dynamics.simulation import Simulation, SimulationError
 from humans_sim.dynamics.system import ContactTable
@@ -12,6 +13,7 @@ __all__ = [
     "ContactTable",
     "Event",
     "GeneralSystem",
+    "Push",
     "Run",
     "RunFileError",
     "Simulation",

@@ -56,6 +56,11 @@ class GeneralSystem:
         """Names of the velocities: those of the coordinates."""
         return self.position_names
 
+    @property
+    def locked(self) -> Vector:
+        """Nothing is locked."""
+        return np.zeros(0, dtype=np.int64)
+
     def chart(self, q: Vector) -> FlatChart:
         """Coordinates around q."""
         return FlatChart(q)

@@ -16,6 +16,9 @@ from humans_sim.dynamics.system import LIMIT, POINT, ContactTable, Terms
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 
+ALL, BASE = "*", "base"
+"""Words for what is locked: all joints, and the base."""
+
 
 class ModelSystem:
     """The equations of motion of a model whose points may touch the scene.
@@ -43,7 +46,7 @@ class ModelSystem:
         Args:
             model: the model.
             ground: the scene.
-            locked: joints that do not move; ``["*"]`` for all.
+            locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base.
             limits: whether joints stop at their limits.
             limit_restitution: Newton's coefficient of a joint at its limit.
             radii: radius of the ball around a contact point, by its name [m].
@@ -58,7 +61,7 @@ class ModelSystem:
         self.position_names = (*(f"base_{n}" for n in base), *model.joint_names)
         twist = ("vx", "vy", "vz", "wx", "wy", "wz")
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
-        self._locked = self._locked_velocities(locked)
+        self.locked = self._locked_velocities(locked)
         names = model.contact_names if contacts is None else tuple(contacts)
         self.contact_points = names
         self._radius = self._radii(radii or {})
@@ -97,16 +100,18 @@ class ModelSystem:
         self._motions = np.zeros((len(self._joints), 2, 6))
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
-        names = self.model.joint_names
-        if list(locked) == ["*"]:
-            locked = names
-        unknown = sorted(set(locked) - set(names))
+        names, wanted = self.model.joint_names, set(locked)
+        base = range(6) if BASE in wanted else ()
+        if ALL in wanted:
+            wanted |= set(names)
+        unknown = sorted(wanted - set(names) - {BASE, ALL})
         if unknown:
             raise ParameterError(f"{self.name} has no joint '{unknown[0]}' to lock")
-        return np.array([6 + names.index(n) for n in locked], dtype=np.int64)
+        joints = [6 + j for j, name in enumerate(names) if name in wanted]
+        return np.array([*base, *joints], dtype=np.int64)
 
     def _is_locked(self, velocity: int) -> bool:
-        return velocity in self._locked
+        return velocity in self.locked
 
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
@@ -154,8 +159,8 @@ class ModelSystem:
         """Raise :class:`ConfigurationError` where q or v cannot be used."""
         self.model.check_configuration(q)
         self.model.check_velocity(v)
-        if len(self._locked) and np.any(v[self._locked]):
-            moving = self._locked[np.flatnonzero(v[self._locked])[0]]
+        if len(self.locked) and np.any(v[self.locked]):
+            moving = self.locked[np.flatnonzero(v[self.locked])[0]]
             raise ParameterError(
                 f"{self.velocity_names[moving]} is locked: its velocity must be zero"
             )
@@ -219,8 +224,8 @@ class ModelSystem:
             )
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
-        if len(self._locked):
-            _lock(self._locked, mass, bias, rows)
+        if len(self.locked):
+            _lock(self.locked, mass, bias, rows)
         return Terms(mass, bias, gap, rows, drift)
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
@@ -288,7 +293,7 @@ class ModelSystem:
         arm = data.oMf[frame].rotation @ np.asarray(point, dtype=float)
         moment = np.cross(arm, force)
         found = jacobian[:3].T @ force + jacobian[3:].T @ moment
-        found[self._locked] = 0.0
+        found[self.locked] = 0.0
         return found
 
 

@@ -12,6 +12,35 @@ from humans_sim.errors import ParameterError
 
 
 @dataclass(frozen=True)
+class Push:
+    """A push that is planned.
+
+    Attributes:
+        time: when it begins [s].
+        impulse: in the world [N s].
+        link: name of a link; empty for the base.
+        point: where, in the link's frame [m].
+        duration: zero for an impact, else the time over which a constant force gives
+            the impulse [s].
+    """
+
+    time: float
+    impulse: tuple[float, float, float]
+    link: str = ""
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    duration: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        numbers = [self.time, self.duration, *self.impulse, *self.point]
+        if len(numbers) != 8 or not np.isfinite(numbers).all() or self.duration < 0:
+            raise ParameterError(
+                f"a push wants a time, three numbers each for impulse and point, and "
+                f"a duration of 0 or more, not {self}"
+            )
+
+
+@dataclass(frozen=True)
 class _Push:
     link: str
     point: np.ndarray

@@ -19,6 +19,7 @@ from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.impact import LAWS
 from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.run import Run
 from humans_sim.dynamics.stepper import Options, Sample, StepError
 from humans_sim.dynamics.system import System
@@ -64,13 +65,15 @@ class Simulation:
         ground: the scene (biped models only).
         method: ``event_driven`` (exact event times) or ``time_stepping`` (Moreau and
             Jean's method: fixed steps, many contacts).
-        locked: joints that do not move; ``["*"]`` for all (biped models only).
+        locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base
+            (biped models only).
         limits: whether joints stop at their limits (biped models only).
         limit_restitution: Newton's coefficient of a joint at its limit.
         radii: balls around contact points, by name [m] (biped models only).
         contacts: tags that may touch the scene, the model's contact points unless given
             (biped models only).
         gravity: [m/s^2] (biped models only).
+        pushes: from outside, at their times (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -90,6 +93,7 @@ class Simulation:
         radii: Mapping[str, float] | None = None,
         contacts: Sequence[str] | None = None,
         gravity: Sequence[float] | None = None,
+        pushes: Sequence[Push] = (),
         passive: bool | None = None,
         **options: Any,
     ) -> None:
@@ -107,10 +111,10 @@ class Simulation:
                 gravity=gravity,
             )
         else:
-            if ground is not None or locked or radii or contacts or gravity:
+            if ground is not None or locked or radii or contacts or gravity or pushes:
                 raise ParameterError(
-                    "ground, locked, radii, contacts and gravity belong to biped "
-                    "models; a system in general coordinates has its own"
+                    "ground, locked, radii, contacts, gravity and pushes belong to "
+                    "biped models; a system in general coordinates has its own"
                 )
             self.system = model
         if method not in METHODS:
@@ -136,6 +140,7 @@ class Simulation:
                 "IdealTorque(model)"
             )
         self.method = method
+        self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
         self.controller = controller
@@ -184,14 +189,17 @@ class Simulation:
             raise ParameterError(f"t_end {t_end} must come after t_start {t_start}")
         times = sampling_times(t_start, t_end, sampling_period)
         samples: list[Sample] = []
+        pushes = [push for push in self.pushes if push.time >= t_start]
         stepper: EventStepper | TimeStepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
             with _progress(progress, len(times)) as advance:
-                for k, time in enumerate(times):
-                    if k:
-                        bound = time if self.controller is not None else t_end
-                        stepper.advance(time, bound)
+                for time in times:
+                    while pushes and pushes[0].time <= time:
+                        self._push(stepper, pushes.pop(0))
+                    known = pushes[0].time if pushes else t_end
+                    bound = time if self.controller is not None else min(known, t_end)
+                    stepper.advance(time, bound)
                     if self.controller is not None:
                         stepper.command(self.controller(time, stepper.q, stepper.v))
                     samples.append(stepper.sample())
@@ -205,6 +213,12 @@ class Simulation:
             state = (stepper.t, stepper.q, stepper.v, stepper.z, stepper.mode)
             raise self._failure(state, samples, stepper.events, error) from error
         return self._result(samples, stepper.events)
+
+    @staticmethod
+    def _push(stepper: EventStepper | TimeStepper, push: Push) -> None:
+        stepper.advance(push.time)
+        impulse, point = np.array(push.impulse), np.array(push.point)
+        stepper.push(push.link, point, impulse, push.duration)
 
     def _result(self, samples: Sequence[Sample], events: Sequence[Event]) -> Run:
         info: dict[str, Any] = {

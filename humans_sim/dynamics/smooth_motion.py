@@ -120,10 +120,7 @@ class SmoothMotion(Stepper):
         nv = self.system.nv
         x, v, z = y[:nv], y[nv : 2 * nv], y[2 * nv :]
         q = self._chart.configuration(x)
-        torques, rates = self.actuation.dynamics(t, q, v, z)
-        applied = torques
-        if self.pushes.active:
-            applied = torques + self.pushes.force(t, q)
+        torques, applied, rates = self._loads(t, q, v, z)
         phase = self._phase
         terms = self.system.terms(q, v, phase.which)
         acceleration, forces, residual, motion, direction, least = phase_acceleration(

@@ -123,6 +123,22 @@ class Stepper:
         fresh.events = [*self.events, Event(t, kinds.RESET), *fresh.events]
         self.__dict__ = fresh.__dict__
 
+    def _loads(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Torques of the actuation, the same with pushes, and the rates of z.
+
+        What acts along a locked velocity is borne by the lock.
+        """
+        torques, rates = self.actuation.dynamics(t, q, v, z)
+        locked = self.system.locked
+        if locked.size:
+            torques = torques.copy()
+            torques[locked] = 0.0
+        if self.pushes.active:
+            return torques, torques + self.pushes.force(t, q), rates
+        return torques, torques, rates
+
     def _handle_actuation(self, fired: np.ndarray | None = None) -> None:
         """Let the actuation handle its events: signals that fired, times that came."""
         state = (self.t, self.q, self.v, self.z)

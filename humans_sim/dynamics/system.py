@@ -107,6 +107,8 @@ class System(Protocol):
     contacts: ContactTable
     position_names: tuple[str, ...]
     velocity_names: tuple[str, ...]
+    locked: np.ndarray
+    """Indices of velocities that stay zero, whatever acts on them."""
 
     def chart(self, q: np.ndarray) -> Chart:
         """Local coordinates around a configuration."""

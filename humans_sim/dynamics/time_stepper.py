@@ -25,6 +25,7 @@ from humans_sim.dynamics.stepper import (
 from humans_sim.dynamics.system import System
 
 _SPEED = 1e-9
+_ROUNDING = 1e-9
 
 
 class TimeStepper(Stepper):
@@ -46,7 +47,7 @@ class TimeStepper(Stepper):
         nc = len(system.contacts)
         self.mode = np.zeros(nc, dtype=np.int64)
         self._forces = np.zeros((nc, 3))
-        self._torques = actuation.dynamics(self.t, self.q, self.v, self.z)[0]
+        self._torques = self._loads(self.t, self.q, self.v, self.z)[0]
 
     def sample(self) -> Sample:
         """Everything at the time reached; forces are means over the last step."""
@@ -87,14 +88,18 @@ class TimeStepper(Stepper):
             # Equal steps, so that a run does not depend on how it is cut to pieces.
             left = t_end - self.t
             h = left if left < 1.5 * step else step
-            due = self.actuation.next_time(self.t)
-            if due <= self.t:
+            if self.actuation.next_time(self.t) <= self.t:
                 self._handle_actuation()
                 continue
             self.pushes.expire(self.t)
+            due = min(
+                self.actuation.next_time(self.t), self.pushes.next_time(self.t), t_end
+            )
             self._step(min(h, due - self.t))
-            if left <= h:
-                self.t = t_end
+            if due - self.t <= _ROUNDING * h:
+                self.t = due
+        while self.actuation.next_time(self.t) <= self.t:
+            self._handle_actuation()
 
     def _step(self, h: float) -> None:
         system, table = self.system, self.system.contacts
@@ -102,9 +107,7 @@ class TimeStepper(Stepper):
         # Forces at the middle of the step, contacts at its predicted end.
         chart = system.chart(self.q)
         half = chart.configuration(0.5 * h * chart.rates(np.zeros(system.nv), self.v))
-        torques, rates = self.actuation.dynamics(self.t, self.q, self.v, self.z)
-        if self.pushes.active:
-            torques = torques + self.pushes.force(self.t, self.q)
+        torques, applied, rates = self._loads(self.t, self.q, self.v, self.z)
         gap, rate = system.gap_rates(half, self.v)
         which = np.flatnonzero(gap + 0.5 * h * np.minimum(rate, 0.0) <= 0.0)
         which = np.union1d(which, np.flatnonzero(self.mode != OPEN)).astype(np.int64)
@@ -112,7 +115,7 @@ class TimeStepper(Stepper):
         k, nv = len(which), system.nv
         flat = terms.jacobian.reshape(-1, nv)
         solved = np.linalg.solve(
-            terms.mass, np.column_stack([torques - terms.bias, flat.T])
+            terms.mass, np.column_stack([applied - terms.bias, flat.T])
         )
         free = self.v + h * solved[:, 0]
         mode = np.zeros(len(table), dtype=np.int64)

@@ -333,3 +333,53 @@ def test_bad_starts_are_refused(khr1: hs.Model) -> None:
     for period, end in ((0.0, 1.0), (math.nan, 1.0), (0.01, -1.0)):
         with pytest.raises(hs.ParameterError):
             sim.run(q, t_end=end, sampling_period=period)
+
+
+@pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
+def test_locks_bear_torques(khr1: hs.Model, method: str) -> None:
+    """Torques on a locked joint, and gravity on a locked base, move nothing."""
+    torques = np.zeros(17)
+    torques[3], torques[5] = 0.1, 1e-4
+    free = khr1.joint_names[5]
+    simulation = hs.Simulation(
+        khr1,
+        IdealTorque(khr1),
+        lambda t, q, v: torques,
+        hs.Ground.empty(),
+        method,
+        locked=["base", *(j for j in khr1.joint_names if j != free)],
+        gravity=[0, 0, 0],
+        limits=False,
+    )
+    run = simulation.run(khr1.neutral(), t_end=0.1)
+    moved = run.q[-1] - run.q[0]
+    inertia = khr1.inertia(khr1.neutral())[11, 11]
+    assert moved[12] == pytest.approx(0.5 * 1e-4 * 0.1**2 / inertia, rel=1e-2)
+    assert np.count_nonzero(np.delete(moved, 12)) == 0
+    assert run.torques[-1][9] == 0.0
+
+
+@pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
+def test_planned_pushes(khr1: hs.Model, method: str) -> None:
+    """Pushes come at their times, between samples too, and give their impulses."""
+    simulation = hs.Simulation(
+        khr1,
+        ground=hs.Ground.empty(),
+        method=method,
+        locked=["*"],
+        gravity=[0, 0, 0],
+        pushes=[
+            hs.Push(0.0525, (0.0, 0.2, 0.0), duration=0.02),
+            hs.Push(0.0325, (0.1, 0.0, 0.0)),
+        ],
+    )
+    run = simulation.run(khr1.neutral(), t_end=0.1)
+    times = [e.time for e in run.events if e.kind == "push"]
+    assert times == pytest.approx([0.0325, 0.0525], abs=1e-15)
+    mass_centre = [khr1.com(q) for q in run.q]
+    speed = (mass_centre[-1] - mass_centre[-2]) / 0.01
+    exact = np.array([0.1, 0.2, 0.0]) / khr1.mass
+    error = 1e-9 if method == "event_driven" else 1e-4
+    assert speed == pytest.approx(exact, abs=error)
+    with pytest.raises(hs.ParameterError, match="a push wants"):
+        hs.Push(0.0, (0.0, float("nan"), 0.0))
