@@ -182,6 +182,9 @@ def run(
         str | None, typer.Option(help="event_driven or time_stepping.")
     ] = None,
     integrator: Annotated[str | None, typer.Option(help="dop853 or cvode.")] = None,
+    friction: Annotated[
+        float | None, typer.Option(help="Coulomb friction with this coefficient.")
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Write the run: .npz, .mcap or .csv.")
     ] = None,
@@ -200,6 +203,7 @@ def run(
         _print_titles("scenarios", "what happens", titles)
         return
     changes: dict[str, Any] = {"model": model, "end": end, "method": method}
+    changes["friction"] = friction
     if integrator is not None:
         changes["options"] = {"integrator": integrator}
     chosen = read_scenario(scenario).with_changes(**changes)

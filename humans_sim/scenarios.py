@@ -18,16 +18,6 @@ from humans_sim.models.yaml_file import YamlValue, read_yaml
 from humans_sim.resources import named_file, resource_names
 
 _TIME = ("end", "sampling_period")
-_GROUND = (
-    "friction",
-    "restitution",
-    "law",
-    "slope",
-    "steps",
-    "boxes",
-    "chair",
-    "empty",
-)
 _START = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
 _OPTIONS = (
     "integrator",
@@ -46,11 +36,14 @@ _OPTIONAL = (
     "parameters",
     "ground",
     "locked",
+    "free",
     "limits",
     "radii",
     "contacts",
     "gravity",
     "actuation",
+    "controller",
+    "pushes",
     "start",
     "method",
     "options",
@@ -69,6 +62,7 @@ class Scenario:
         sampling_period: [s].
         method: ``event_driven`` or ``time_stepping``.
         options: of the integration.
+        friction: Coulomb's coefficient instead of the ground's own law, or None.
     """
 
     name: str
@@ -79,11 +73,15 @@ class Scenario:
     method: str
     options: dict[str, Any]
     _fields: dict[str, YamlValue]
+    friction: float | None = None
 
     def with_changes(self, **changes: Any) -> Scenario:
-        """The same scenario with another model, end, method or options."""
-        if changes.get("model") is not None and self.model is None:
-            raise ParameterError(f"the scenario '{self.name}' has no biped model")
+        """The same scenario with another model, end, method, friction or options."""
+        for key in ("model", "friction"):
+            if changes.get(key) is not None and self.model is None:
+                raise ParameterError(
+                    f"the scenario '{self.name}' has no biped model: no other {key}"
+                )
         given = {key: value for key, value in changes.items() if value is not None}
         options = {**self.options, **given.pop("options", {})}
         return replace(self, options=options, **given)
@@ -125,32 +123,46 @@ class Scenario:
         return Simulation(system, method=self.method, **self.options), q, v
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
+        from humans_sim.applications import drive
+        from humans_sim.dynamics.model_system import ALL, BASE
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model
+        from humans_sim.scene_files import ground_of, pushes_of
 
         model, fields = load_model(name), self._fields
-        arguments: dict[str, Any] = {}
+        ground = ground_of(fields.get("ground"))
+        if self.friction is not None:
+            ground = replace(ground, law="coulomb", friction=self.friction)
+        scene: dict[str, Any] = {"ground": ground}
         if "locked" in fields:
             wanted = [item.text() for item in fields["locked"]]
-            arguments["locked"] = [j for j in wanted if j == "*" or _has(model, j)]
+            scene["locked"] = [j for j in wanted if j in (ALL, BASE) or _has(model, j)]
+        if "free" in fields:
+            free = {item.text() for item in fields["free"]}
+            unknown = sorted(free - {BASE, *model.joint_names})
+            if unknown:
+                raise fields["free"].error(f"{model.name} has no joint '{unknown[0]}'")
+            scene["locked"] = [j for j in (BASE, *model.joint_names) if j not in free]
         if "contacts" in fields:
-            arguments["contacts"] = [item.text() for item in fields["contacts"]]
+            scene["contacts"] = [item.text() for item in fields["contacts"]]
         if "limits" in fields:
-            arguments["limits"] = fields["limits"].choice(("true", "false")) == "true"
+            scene["limits"] = fields["limits"].choice(("true", "false")) == "true"
         if "radii" in fields:
             given = fields["radii"].mapping()
-            arguments["radii"] = {key: value.number() for key, value in given.items()}
+            scene["radii"] = {key: value.number() for key, value in given.items()}
         if "gravity" in fields:
-            arguments["gravity"] = fields["gravity"].vector(3)
-        if "actuation" in fields:
-            arguments["actuation"] = _actuation(fields["actuation"], model)
+            scene["gravity"] = fields["gravity"].vector(3)
+        driven = drive(fields.get("actuation"), fields.get("controller"), model, scene)
         simulation = Simulation(
             model,
-            ground=_ground(fields.get("ground")),
+            driven.actuation,
             method=self.method,
-            **arguments,
+            pushes=pushes_of(fields.get("pushes")),
+            **scene,
             **self.options,
         )
+        if driven.start is not None and "start" not in fields:
+            return simulation, driven.start, np.zeros(model.nv)
         return (simulation, *self._model_start(model, simulation.system))
 
     def _model_start(self, model: Any, system: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -198,54 +210,6 @@ class Scenario:
 
 def _has(model: Any, joint: str) -> bool:
     return joint in model.joint_names
-
-
-def _actuation(value: YamlValue, model: Any) -> Any:
-    from humans_sim.actuation import Servo
-
-    given = value.fields((), ("servo",))
-    numbers = {}
-    if "servo" in given:
-        numbers = {k: v.number() for k, v in given["servo"].mapping().items()}
-    try:
-        return Servo(model, **numbers)
-    except TypeError as error:
-        raise value.error(f"these parameters do not fit: {error}") from None
-
-
-def _ground(value: YamlValue | None) -> Any:
-    from humans_sim.contact import Box, Ground, HalfSpace
-
-    if value is None:
-        return Ground()
-    given = value.fields((), _GROUND)
-    numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
-    law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
-    solids: tuple[HalfSpace, ...] = (HalfSpace(),)
-    if "slope" in given:
-        angle = math.radians(given["slope"].number())
-        solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
-    if "empty" in given and given["empty"].choice(("true", "false")) == "true":
-        solids = ()
-    ground = Ground(law=law, solids=solids, **numbers)
-    if "steps" in given:
-        steps = given["steps"].fields(("count", "rise", "depth", "start"))
-        ground = ground.with_steps(
-            int(steps["count"].number()),
-            steps["rise"].positive(),
-            steps["depth"].positive(),
-            steps["start"].number(),
-        )
-    if "chair" in given:
-        chair = given["chair"].fields(("x",), ("seat_height",))
-        heights = {k: v.positive() for k, v in chair.items() if k != "x"}
-        ground = ground.with_chair(chair["x"].number(), **heights)
-    for k, item in enumerate(given["boxes"].items() if "boxes" in given else ()):
-        box = item.fields(("size", "centre"), ("name",))
-        name = box["name"].text() if "name" in box else f"box_{k}"
-        size, centre = box["size"].vector(3), box["centre"].vector(3)
-        ground = ground.with_solids(Box(tuple(size), tuple(centre), name=name))
-    return ground
 
 
 def scenario_names() -> list[str]:

@@ -1,0 +1,195 @@
+"""What drives a scenario: the actuation and the control law that a file names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from humans_sim.actuation import IdealTorque, ScrewDriveMotors, Servo
+from humans_sim.actuation.commanded import Law
+from humans_sim.control.bip_control import BipControl
+from humans_sim.control.bip_step import StepShape, one_step, standing, start_of
+from humans_sim.control.bip_task import BipTask
+from humans_sim.control.follow import Follow
+from humans_sim.control.motion import BASE, Curve, Motion
+from humans_sim.control.traj3 import read_traj3
+from humans_sim.control.trajectory import ContactPhase, Trajectory
+from humans_sim.control.whole_body import WholeBody
+from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.errors import ParameterError
+from humans_sim.models import Model
+from humans_sim.models.yaml_file import YamlValue
+
+_TIMING = ("period", "delay")
+
+
+class Driven(NamedTuple):
+    """An actuation with its law.
+
+    Attributes:
+        actuation: or None for a passive body.
+        start: configuration at which the law wants to start, or None.
+    """
+
+    actuation: Actuation | None
+    start: np.ndarray | None = None
+
+
+def drive(
+    actuation: YamlValue | None,
+    controller: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> Driven:
+    """The actuation and the control law that a scenario names.
+
+    Args:
+        actuation: its section ``actuation``.
+        controller: its section ``controller``.
+        model: the model.
+        scene: arguments of the simulation that say what the model may touch.
+    """
+    if controller is None:
+        return Driven(None if actuation is None else _alone(actuation, model))
+    kind, section = _only(controller, tuple(_CONTROLLERS))
+    return _CONTROLLERS[kind](section, actuation, model, scene)
+
+
+def _only(value: YamlValue, choices: tuple[str, ...]) -> tuple[str, YamlValue]:
+    """The one key of a mapping, with its value."""
+    given = value.fields((), choices)
+    if len(given) != 1:
+        raise value.error(f"exactly one of {', '.join(choices)} is wanted")
+    return next(iter(given.items()))
+
+
+def _numbers(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> Any:
+    """Call ``make`` with the numbers of a mapping."""
+    numbers = {key: item.number() for key, item in value.mapping().items()}
+    try:
+        return make(*arguments, **numbers)
+    except TypeError as error:
+        raise value.error(f"these parameters do not fit: {error}") from None
+
+
+def _alone(value: YamlValue, model: Model) -> Actuation:
+    """An actuation that no law commands."""
+    _, section = _only(value, ("servo",))
+    return _numbers(section, Servo, model)
+
+
+def _torques(value: YamlValue | None, model: Model, law: Law) -> IdealTorque:
+    """Torques in all joints, commanded by a law."""
+    if value is None:
+        return IdealTorque(model, law)
+    _, section = _only(value, ("torque",))
+    numbers = {k: v.number() for k, v in section.fields((), _TIMING).items()}
+    return IdealTorque(model, law, **numbers)
+
+
+def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[str]]]:
+    """Contacts that bear, by time; a sole stands for its corners on the ground."""
+    soles = {sole.name: sole.contacts for sole in system.model.soles}
+    solids = system.ground.solids
+    floor = f"/{solids[0].name}" if len(solids) > 1 else ""
+    found = []
+    for item in value:
+        part = item.fields(("contacts",), ("until",))
+        names: list[str] = []
+        for word in part["contacts"]:
+            corners = soles.get(word.text())
+            names += [word.text()] if corners is None else [c + floor for c in corners]
+        until = part["until"].positive() if "until" in part else math.inf
+        found.append((until, names))
+    return found
+
+
+def _follow(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> Driven:
+    """A body that follows a motion by torques in its joints."""
+    given = value.fields(
+        ("end", "feet", "curves", "bearing"),
+        ("friction", "frames", "stiffness"),
+    )
+    system = ModelSystem(model, **scene)
+    motion = _motion(given, model)
+    friction = given["friction"].positive() if "friction" in given else 0.5
+    extra: dict[str, Any] = {}
+    if "frames" in given:
+        extra["frames"] = [item.text() for item in given["frames"]]
+    if "stiffness" in given:
+        extra["stiffness"] = given["stiffness"].positive()
+    bearing = _bearing(given["bearing"], system)
+    law = Follow(WholeBody(system, friction), motion, bearing, **extra)
+    return Driven(_torques(actuation, model, law), motion.postures[0])
+
+
+def _motion(given: Mapping[str, YamlValue], model: Model) -> Motion:
+    curves = {}
+    for name, item in given["curves"].mapping().items():
+        scale = 1.0 if name in BASE[:3] else math.pi / 180
+        knots = [knot.vector(2) for knot in item]
+        curves[name] = Curve([(float(t), scale * float(x)) for t, x in knots])
+    feet = [item.text() for item in given["feet"]]
+    start = model.standing(np.zeros(len(model.joint_names)))
+    try:
+        return Motion(model, curves, feet, start, given["end"].positive())
+    except ParameterError as error:
+        raise given["curves"].error(str(error)) from None
+
+
+def _bip(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> Driven:
+    """Bip on a trajectory of its task function, through its motors."""
+    given = value.fields(
+        ("motion",), ("step", "stiffness", "damping", "friction", "margin")
+    )
+    timing: dict[str, Any] = {"period": 0.005, "delay": 0.0}
+    if actuation is not None:
+        _, section = _only(actuation, ("motors",))
+        for key, item in section.fields((), (*_TIMING, "frozen_ratio")).items():
+            timing[key] = item.number() if key in _TIMING else _truth(item)
+    task = BipTask(model)
+    shape = _numbers(given["step"], StepShape) if "step" in given else StepShape()
+    trajectory = _bip_motion(given["motion"], task, shape)
+    numbers = {
+        key: item.positive()
+        for key, item in given.items()
+        if key not in ("motion", "step")
+    }
+    horizon = timing["delay"] + 0.5 * timing["period"]
+    law = BipControl(task, trajectory, horizon=horizon, **numbers)
+    motors = ScrewDriveMotors(model, law, **timing)
+    return Driven(motors, start_of(task, trajectory))
+
+
+def _truth(value: YamlValue) -> bool:
+    return value.choice(("true", "false")) == "true"
+
+
+def _bip_motion(value: YamlValue, task: BipTask, shape: StepShape) -> Trajectory:
+    """A motion by its name, or a .traj3 file of positions in the task space."""
+    word = value.text()
+    if word == "step":
+        return one_step(task, shape)
+    if word == "stand":
+        rest = standing(task, shape)
+        return Trajectory([rest] * 3, [0.0, 1.0], [ContactPhase.DOUBLE])
+    if not word.endswith(".traj3"):
+        raise value.error("step, stand or a .traj3 file is wanted")
+    return read_traj3(word, task.size)
+
+
+_CONTROLLERS: dict[str, Callable[..., Driven]] = {"follow": _follow, "bip": _bip}

@@ -1,0 +1,267 @@
+r"""Whole-body control: joint torques that serve several tasks on given contacts.
+
+At each call a quadratic program looks for the acceleration a and the contact forces f
+with the least
+
+.. math:: \sum_i w_i \lVert J_i a + d_i - \ddot s_i^* \rVert^2 + \rho \lVert f \rVert^2
+
+such that the contacts do not move, the forces stay in their friction cones (an inner
+pyramid), the base obeys the equations of motion, which no motor can change, and the
+torques :math:`\tau = M a + N - C^T f` of the joints keep their bounds. A joint that is
+driven by something else, a muscle, has both its bounds at the torque that it has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import osqp
+from scipy import sparse
+
+from humans_sim.control.task import Task
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.errors import HumansError, ParameterError
+
+Target = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""What a task shall do: time to value, rate and acceleration."""
+
+_RANK = 1e-8
+_LEAST_MOTION = 1e-6
+_LEAST_FORCE = 1e-4
+_SETTINGS = {
+    "verbose": False,
+    "eps_abs": 1e-7,
+    "eps_rel": 1e-7,
+    "max_iter": 20_000,
+    "polishing": True,
+    "adaptive_rho_interval": 25,
+}
+
+
+class ControlError(HumansError):
+    """A control law found no answer."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A task with what it shall do, and how much that matters.
+
+    Attributes:
+        task: the task.
+        target: time to value, rate and acceleration.
+        weight: of its error; one number, or one for each component.
+        stiffness: Kp, of the error [1/s^2].
+        damping: Kv, of the rate's error [1/s]; critical unless given.
+    """
+
+    task: Task
+    target: Target
+    weight: float | np.ndarray = 1.0
+    stiffness: float = 100.0
+    damping: float | None = None
+
+    def wanted(self, t: float, value: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """The acceleration that brings the task to its target (m,)."""
+        target, target_rate, target_acceleration = self.target(t)
+        damping = self.damping
+        if damping is None:
+            damping = 2.0 * math.sqrt(self.stiffness)
+        error = self.task.difference(value, target)
+        return (
+            target_acceleration
+            + self.stiffness * error
+            + damping * (target_rate - rate)
+        )
+
+
+class Answer(NamedTuple):
+    """What whole-body control found.
+
+    Attributes:
+        torques: of the joints (njoints,) [N m].
+        acceleration: (nv,).
+        forces: of the contacts: normal and tangents (k, 3) [N].
+    """
+
+    torques: np.ndarray
+    acceleration: np.ndarray
+    forces: np.ndarray
+
+
+class WholeBody:
+    """Finds the torques of a model in its scene.
+
+    Args:
+        system: the model in its scene, as the simulation has it or as the controller
+            believes it to be.
+        friction: coefficient that the forces may use; some of the real one is left as a
+            reserve.
+        torque_limit: largest torque of a joint [N m].
+    """
+
+    def __init__(
+        self,
+        system: ModelSystem,
+        friction: float = 0.5,
+        torque_limit: float = math.inf,
+    ) -> None:
+        """Nothing is solved yet."""
+        if not friction > 0:
+            raise ParameterError(f"friction must be above zero, not {friction}")
+        self.system, self._friction = system, friction
+        self._limit = torque_limit
+        self._free = np.setdiff1d(np.arange(system.nv), system.locked)
+        joints = system.model.joint_names
+        self._joint = {name: j for j, name in enumerate(joints)}
+        self._contact = {name: i for i, name in enumerate(system.contacts.names)}
+        self._last: tuple[tuple[int, ...], np.ndarray, np.ndarray] | None = None
+
+    def contacts(self, names: Sequence[str]) -> np.ndarray:
+        """Indices of contacts by their names, as in ``run.table.names``."""
+        for name in names:
+            if name not in self._contact:
+                raise ParameterError(
+                    f"{self.system.name} has no contact '{name}' in this scene"
+                )
+        return np.array([self._contact[name] for name in names], dtype=np.int64)
+
+    def solve(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        aims: Sequence[Aim],
+        contacts: np.ndarray,
+        given: Mapping[str, float] | None = None,
+    ) -> Answer:
+        """Torques for the state at time t.
+
+        Args:
+            t: time [s].
+            q: configuration.
+            v: velocity.
+            aims: what the body shall do.
+            contacts: contacts that bear, as indices (see :meth:`contacts`).
+            given: torques of joints that are driven by something else [N m].
+
+        Raises:
+            ControlError: no acceleration and forces obey all conditions.
+        """
+        system, free = self.system, self._free
+        terms = system.terms(q, v, contacts)
+        mass = np.array(terms.mass)
+        rows = terms.jacobian.reshape(-1, system.nv)
+        still, moves = _motions(rows[:, free], -terms.drift.ravel())
+        size, forces = moves.shape[1], len(rows)
+        hessian = np.zeros((size + forces, size + forces))
+        gradient = np.zeros(size + forces)
+        for aim in aims:
+            value, jacobian, drift = aim.task.terms(q, v)
+            wanted = aim.wanted(t, value, jacobian @ v) - drift
+            jacobian = jacobian[:, free]
+            weighted = (np.asarray(aim.weight) * (jacobian @ moves).T).T
+            hessian[:size, :size] += (jacobian @ moves).T @ weighted
+            gradient[:size] += weighted.T @ (jacobian @ still - wanted)
+        weight = system.model.mass * 9.81
+        diagonal = np.arange(size + forces)
+        hessian[diagonal[:size], diagonal[:size]] += _LEAST_MOTION
+        hessian[diagonal[size:], diagonal[size:]] += _LEAST_FORCE
+        # Generalised forces = load + moved @ (motion, forces / weight).
+        moved = np.hstack([mass[:, free] @ moves, -weight * rows.T])
+        load = mass[:, free] @ still + terms.bias
+        bounds = self._bounds(given or {})
+        matrix, low, high = self._conditions(moved, load, bounds, size, forces, weight)
+        found = self._minimise(hessian, gradient, matrix, low, high)
+        acceleration = np.zeros(system.nv)
+        acceleration[free] = still + moves @ found[:size]
+        return Answer(
+            (load + moved @ found)[6:],
+            acceleration,
+            weight * found[size:].reshape(-1, 3),
+        )
+
+    def _bounds(self, given: Mapping[str, float]) -> list[tuple[int, float, float]]:
+        """Velocity index, least and largest generalised force."""
+        bounds = [(i, 0.0, 0.0) for i in range(6) if i in self._free]
+        for name, joint in self._joint.items():
+            if 6 + joint not in self._free:
+                continue
+            if name in given:
+                bounds.append((6 + joint, given[name], given[name]))
+            elif math.isfinite(self._limit):
+                bounds.append((6 + joint, -self._limit, self._limit))
+        return bounds
+
+    def _conditions(
+        self,
+        moved: np.ndarray,
+        load: np.ndarray,
+        bounds: Sequence[tuple[int, float, float]],
+        size: int,
+        forces: int,
+        weight: float,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Bounds of generalised forces, then the friction pyramids."""
+        which = [bound[0] for bound in bounds]
+        count = forces // 3
+        cones = np.zeros((5 * count, size + forces))
+        side = self._friction / math.sqrt(2.0)
+        for c in range(count):
+            first = size + 3 * c
+            cones[5 * c, first] = 1.0
+            for k, (axis, sign) in enumerate(((1, 1), (1, -1), (2, 1), (2, -1))):
+                cones[5 * c + 1 + k, first] = side
+                cones[5 * c + 1 + k, first + axis] = sign
+        matrix = np.vstack([moved[which] / weight, cones])
+        low = [(bound[1] - load[bound[0]]) / weight for bound in bounds]
+        high = [(bound[2] - load[bound[0]]) / weight for bound in bounds]
+        return (
+            matrix,
+            np.array(low + [0.0] * (5 * count)),
+            np.array(high + [math.inf] * (5 * count)),
+        )
+
+    def _minimise(
+        self,
+        hessian: np.ndarray,
+        gradient: np.ndarray,
+        matrix: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> np.ndarray:
+        problem = osqp.OSQP()
+        problem.setup(
+            sparse.csc_matrix(np.triu(hessian)),
+            gradient,
+            sparse.csc_matrix(matrix),
+            low,
+            high,
+            **_SETTINGS,
+        )
+        if self._last is not None and self._last[0] == matrix.shape:
+            problem.warm_start(x=self._last[1], y=self._last[2])
+        result = problem.solve(raise_error=False)
+        if result.info.status_val not in _SOLVED:
+            raise ControlError(
+                f"no torques serve these aims on these contacts: {result.info.status}"
+            )
+        self._last = (matrix.shape, result.x, result.y)
+        return np.array(result.x)
+
+
+_SOLVED = (osqp.SolverStatus.OSQP_SOLVED, osqp.SolverStatus.OSQP_SOLVED_INACCURATE)
+
+
+def _motions(rows: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All solutions of rows @ a = wanted: one of them, and a basis of the others."""
+    size = rows.shape[1]
+    if len(rows) == 0:
+        return np.zeros(size), np.eye(size)
+    u, s, vt = np.linalg.svd(rows)
+    rank = int(np.count_nonzero(s > _RANK * s[0]))
+    one = vt[:rank].T @ ((u[:, :rank].T @ wanted) / s[:rank])
+    return one, vt[rank:].T

@@ -1,0 +1,73 @@
+"""Scenes as files describe them: the ground, what stands on it, pushes."""
+
+from __future__ import annotations
+
+import math
+
+from humans_sim.contact import Box, Ground, HalfSpace
+from humans_sim.dynamics.pushes import Push
+from humans_sim.models.yaml_file import YamlValue
+
+_GROUND = (
+    "friction",
+    "restitution",
+    "law",
+    "slope",
+    "steps",
+    "boxes",
+    "chair",
+    "empty",
+)
+
+
+def ground_of(value: YamlValue | None) -> Ground:
+    """The scene that a file describes; a floor where it says nothing."""
+    if value is None:
+        return Ground()
+    given = value.fields((), _GROUND)
+    numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
+    law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
+    solids: tuple[HalfSpace, ...] = (HalfSpace(),)
+    if "slope" in given:
+        angle = math.radians(given["slope"].number())
+        solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
+    if "empty" in given and given["empty"].choice(("true", "false")) == "true":
+        solids = ()
+    ground = Ground(law=law, solids=solids, **numbers)
+    if "steps" in given:
+        steps = given["steps"].fields(("count", "rise", "depth", "start"))
+        ground = ground.with_steps(
+            int(steps["count"].number()),
+            steps["rise"].positive(),
+            steps["depth"].positive(),
+            steps["start"].number(),
+        )
+    if "chair" in given:
+        chair = given["chair"].fields(("x",), ("seat_height",))
+        heights = {k: v.positive() for k, v in chair.items() if k != "x"}
+        ground = ground.with_chair(chair["x"].number(), **heights)
+    for k, item in enumerate(given["boxes"].items() if "boxes" in given else ()):
+        box = item.fields(("size", "centre"), ("name",))
+        name = box["name"].text() if "name" in box else f"box_{k}"
+        size, centre = box["size"].vector(3), box["centre"].vector(3)
+        ground = ground.with_solids(Box(tuple(size), tuple(centre), name=name))
+    return ground
+
+
+def pushes_of(value: YamlValue | None) -> list[Push]:
+    """The pushes that a file describes."""
+    pushes = []
+    for item in [] if value is None else value.items():
+        given = item.fields(("time", "impulse"), ("link", "point", "duration"))
+        x, y, z = given["impulse"].vector(3)
+        at = given["point"].vector(3) if "point" in given else (0.0, 0.0, 0.0)
+        pushes.append(
+            Push(
+                given["time"].number(),
+                (float(x), float(y), float(z)),
+                given["link"].text() if "link" in given else "",
+                (float(at[0]), float(at[1]), float(at[2])),
+                given["duration"].number() if "duration" in given else 0.0,
+            )
+        )
+    return pushes
