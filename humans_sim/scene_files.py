@@ -43,14 +43,17 @@ def ground_of(value: YamlValue | None) -> Ground:
             steps["start"].number(),
         )
     if "chair" in given:
-        chair = given["chair"].fields(("x",), ("seat_height",))
-        heights = {k: v.positive() for k, v in chair.items() if k != "x"}
-        ground = ground.with_chair(chair["x"].number(), **heights)
+        chair = given["chair"].fields(("x",), ("seat_height", "friction"))
+        numbers = {key: value.number() for key, value in chair.items()}
+        ground = ground.with_chair(**numbers)
     for k, item in enumerate(given["boxes"].items() if "boxes" in given else ()):
-        box = item.fields(("size", "centre"), ("name",))
+        box = item.fields(("size", "centre"), ("name", "friction"))
         name = box["name"].text() if "name" in box else f"box_{k}"
         size, centre = box["size"].vector(3), box["centre"].vector(3)
-        ground = ground.with_solids(Box(tuple(size), tuple(centre), name=name))
+        friction = box["friction"].number() if "friction" in box else None
+        ground = ground.with_solids(
+            Box(tuple(size), tuple(centre), name=name, friction=friction)
+        )
     return ground
 
 

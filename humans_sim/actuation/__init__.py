@@ -1,8 +1,45 @@
 """Actuation: what turns commands into joint torques."""
 
+from humans_sim.actuation.command_signal import CommandSignal
 from humans_sim.actuation.commanded import Commanded, Timed
+from humans_sim.actuation.dc_motor import DCMotor
+from humans_sim.actuation.fes_muscles import FesMuscles, MusclePowers, MuscleState
 from humans_sim.actuation.ideal_torque import IdealTorque
+from humans_sim.actuation.knee_geometry import KneeGeometry
+from humans_sim.actuation.muscle import (
+    HAMSTRINGS,
+    QUADRICEPS,
+    MuscleError,
+    MuscleParameters,
+)
+from humans_sim.actuation.muscle_bench import MuscleHistory, simulate_muscle
+from humans_sim.actuation.recruitment import Stimulator
+from humans_sim.actuation.screw_drive_motors import MotorPower, ScrewDriveMotors
 from humans_sim.actuation.servo import Servo
+from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.actuation.together import Together
 
-__all__ = ["Commanded", "IdealTorque", "Servo", "Timed", "Together"]
+__all__ = [
+    "ActuatorState",
+    "CommandKind",
+    "CommandSignal",
+    "Commanded",
+    "DCMotor",
+    "FesMuscles",
+    "HAMSTRINGS",
+    "IdealTorque",
+    "KneeGeometry",
+    "MotorPower",
+    "MuscleError",
+    "MuscleHistory",
+    "MuscleParameters",
+    "MusclePowers",
+    "MuscleState",
+    "QUADRICEPS",
+    "ScrewDriveMotors",
+    "Servo",
+    "Stimulator",
+    "Timed",
+    "Together",
+    "simulate_muscle",
+]

@@ -81,6 +81,9 @@ class Commanded(Actuation):
         law: control law called by the actuation itself, or None.
         period: time between its calls [s].
         delay: from the law's answer to its effect [s].
+
+    Attributes:
+        delay: the same.
     """
 
     def __init__(
@@ -94,7 +97,7 @@ class Commanded(Actuation):
         """Nothing on the way yet."""
         if not (math.isfinite(delay) and delay >= 0):
             raise ParameterError(f"the control delay must be 0 or more, not {delay}")
-        self._size, self._meaning, self._delay = size, meaning, delay
+        self._size, self._meaning, self.delay = size, meaning, delay
         self._clock = ControlClock(law, period)
         self._queue: deque[tuple[float, np.ndarray]] = deque()
 
@@ -129,10 +132,10 @@ class Commanded(Actuation):
     def command(self, t: float, command: Any) -> None:
         """Send a command on its way; without a delay it acts now."""
         checked = self.check(command)
-        if self._delay == 0.0:
+        if self.delay == 0.0:
             self.apply(t, checked)
         else:
-            self._queue.append((t + self._delay, checked))
+            self._queue.append((t + self.delay, checked))
 
     def next_time(self, t: float) -> float:
         """When the law is called or a command arrives, whichever is first [s]."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from humans_sim.actuation.commanded import Commanded, Law
+from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.models import Model
+
+_NO_STATES = np.zeros(0)
 
 
 class IdealTorque(Commanded):
@@ -16,6 +19,9 @@ class IdealTorque(Commanded):
         law: control law called by the actuation itself, or None.
         period: time between its calls [s].
         delay: from a command to its effect [s].
+
+    Attributes:
+        names: of the joints.
     """
 
     def __init__(
@@ -26,8 +32,8 @@ class IdealTorque(Commanded):
         delay: float = 0.0,
     ) -> None:
         """No torque until the first command."""
-        joints = len(model.joint_names)
-        super().__init__(joints, "joint torques [N m]", law, period, delay)
+        self.names = tuple(model.joint_names)
+        super().__init__(len(self.names), "joint torques [N m]", law, period, delay)
         self._force = np.zeros(model.nv)
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -44,3 +50,22 @@ class IdealTorque(Commanded):
     ) -> tuple[np.ndarray, np.ndarray]:
         """The held torques."""
         return self._force, z
+
+    def states(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray = _NO_STATES
+    ) -> tuple[ActuatorState, ...]:
+        """State of every torque source."""
+        torques = self._force[6:]
+        received = self.pending[-1][1] if self.pending else torques
+        return tuple(
+            ActuatorState(
+                name=name,
+                kind=CommandKind.TORQUE,
+                command=float(received[j]),
+                applied=float(torques[j]),
+                position=float(q[7 + j]),
+                velocity=float(v[6 + j]),
+                torque=float(torques[j]),
+            )
+            for j, name in enumerate(self.names)
+        )

@@ -1,4 +1,4 @@
-r"""Hobby servos: position control with limited speed and torque.
+r"""Hobby servos: position control with limited speed and torque, and play in the gear.
 
 Each joint has a set point that runs to its command at the speed of the servo's speed
 step, and a motor that pulls the joint there:
@@ -11,6 +11,16 @@ torque at rest to zero at the no-load speed. The rotor turns with the joint thro
 gear: its inertia, times the ratio squared, adds to the joint's (``armature``), and on a
 light robot it is the larger part.
 
+Play is a gap between the motor's side of the gear and the joint; the sensor sits on the
+joint. Where the motor stands in the gap, :math:`g \in [-p/2, p/2]`, is a state z. At an
+end of the gap the motor pushes the joint with the torque above, in one direction alone.
+When that torque would turn round the motor leaves the end, and nothing but friction
+acts on the joint until the motor has gone through the gap, at the speed at which its
+torque is zero: :math:`\dot g = \dot r + k_p e / k_d - \dot q`, limited by the no-load
+speed. Arriving and leaving are events. The motor gives its own work or none, so play
+creates no energy; what is left out is the inertia of the rotor inside the gap, which
+stays with the joint, and the blow of the teeth.
+
 Defaults are the KRS-784ICS of the KHR-1: commonly quoted 0.85 N m stall torque and
 60 degrees in 0.168 s. No data sheet gives the others: gain, damping, friction, dead
 band and rotor inertia are ours, of the size that small geared servos have.
@@ -19,43 +29,68 @@ band and rotor inertia are ours, of the size that small geared servos have.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
 
-from humans_sim.dynamics.hooks import Actuation
+from humans_sim.actuation.commanded import Commanded, Law
+from humans_sim.actuation.state import ActuatorState, CommandKind
+from humans_sim.dynamics.events import Event
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 
+SPEED_STEPS = (0.0028, 0.0030, 0.0032, 0.0034, 0.0036, 0.0038, 0.0086, 0.0178)
+"""Seconds a degree of the RCB-1's speed steps 0 (fast) to 7 (slow)."""
+GEAR_ENGAGED = "gear_engaged"
+GEAR_FREE = "gear_free"
+"""Kinds of events."""
+_SPEED = 6.23
 _ARRIVED = 1e-12
+_LEAVES = 1e-7
+"""Speed into the gap at which the motor leaves its end [rad/s]; less is rounding."""
+_ROOM = 1e-9
+"""Share of the play by which the motor may be beyond an end before it is there."""
+_NO_STATES = np.zeros(0)
 
 
-class Servo(Actuation):
+class Servo(Commanded):
     """Position servos in all joints of a model; the command is (njoints,) [rad].
 
     Attributes:
+        names: of the joints.
         armature: inertia of the rotors at the joints (nv,) [kg m^2].
     """
 
     def __init__(
         self,
         model: Model,
+        law: Law | None = None,
+        period: float = 0.005,
+        delay: float = 0.0,
+        speed_step: int | None = None,
         *,
         gain: float = 12.0,
         damping: float = 0.25,
         stall_torque: float = 0.85,
         no_load_speed: float = 6.23,
-        speed: float = 6.23,
+        speed: float = _SPEED,
         dead_band: float = 0.0,
         viscous: float = 0.002,
         coulomb: float = 0.01,
         coulomb_speed: float = 0.05,
         rotor_inertia: float = 1.5e-3,
+        play: float = 0.0,
     ) -> None:
         """Put a servo into every joint.
 
         Args:
             model: the model.
+            law: control law called by the actuation itself, or None.
+            period: time between its calls [s].
+            delay: from a command to its effect [s].
+            speed_step: of the RCB-1, 0 (fast) to 7 (slow); takes the place of
+                ``speed``.
             gain: torque for an error of one radian [N m/rad].
             damping: torque for a speed error [N m s/rad].
             stall_torque: largest torque at rest [N m].
@@ -66,8 +101,11 @@ class Servo(Actuation):
             coulomb: friction of the gear [N m].
             coulomb_speed: speed at which that friction is three quarters there [rad/s].
             rotor_inertia: of the rotor, at the joint [kg m^2].
+            play: width of the gap between motor and joint [rad].
         """
-        self._n = len(model.joint_names)
+        self.names = tuple(model.joint_names)
+        self._n = len(self.names)
+        super().__init__(self._n, "joint angles [rad]", law, period, delay)
         numbers = {
             "gain": gain,
             "damping": damping,
@@ -75,6 +113,7 @@ class Servo(Actuation):
             "viscous": viscous,
             "coulomb": coulomb,
             "rotor_inertia": rotor_inertia,
+            "play": play,
         }
         positive = {
             "stall_torque": stall_torque,
@@ -87,6 +126,9 @@ class Servo(Actuation):
                 raise ParameterError(f"{name} must be 0 or more, not {value}")
             if name in positive and value == 0:
                 raise ParameterError(f"{name} must be above zero")
+        if play and not damping:
+            raise ParameterError("a servo with play needs a damping above zero")
+        self._speed = speed if speed_step is None else _speed_of(speed_step, speed)
         self._parameters = np.array(
             [
                 gain,
@@ -99,18 +141,25 @@ class Servo(Actuation):
                 coulomb_speed,
             ]
         )
-        self._speed = speed
         self.armature = np.concatenate([np.zeros(6), np.full(self._n, rotor_inertia)])
         self._start_time, self._arrival = 0.0, math.inf
         self._from = np.zeros(self._n)
         self._target = np.zeros(self._n)
+        self._end, self._unsettled = 0.5 * play, math.inf
+        # The end of the gap at which each motor pushes: -1, 1, or 0 between them.
+        self._engaged = np.zeros(self._n, dtype=np.int64)
+        if play:
+            self.nz = self._n
+            self.z_names = tuple(f"play of {name}" for name in self.names)
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Hold the posture of the start."""
+        """Hold the posture of the start, the motors in the middle of their play."""
         self._start_time, self._arrival = t, math.inf
         self._from = np.array(q[7:])
         self._target = self._from.copy()
-        return np.zeros(0)
+        self._engaged = np.zeros(self._n, dtype=np.int64)
+        self._unsettled = math.inf
+        return super().initialise(t, q, v)
 
     def set_point(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Where the servos want to be, and how fast that moves (njoints,)."""
@@ -120,16 +169,14 @@ class Servo(Actuation):
         point = np.where(reached, self._target, self._from + np.sign(way) * done)
         return point, np.where(reached, 0.0, np.sign(way) * self._speed)
 
-    def command(self, t: float, command: np.ndarray) -> None:
+    def apply(self, t: float, command: np.ndarray) -> None:
         """Let the set points run to these angles from now on."""
-        angles = np.asarray(command, dtype=float)
-        if angles.shape != (self._n,) or not np.isfinite(angles).all():
-            raise ParameterError(
-                f"{self._n} finite joint angles are wanted, not {command}"
-            )
         self._from = self.set_point(t)[0]
-        self._target, self._start_time = angles.copy(), t
+        self._target, self._start_time = command, t
         self._arrival = self._next_arrival(t)
+        if self.nz:
+            # Torques jump: motors may leave their ends now.
+            self._unsettled = t
 
     def _next_arrival(self, t: float) -> float:
         ways = np.abs(self._target - self._from) / self._speed
@@ -138,8 +185,18 @@ class Servo(Actuation):
         return float(later.min()) if later.size else math.inf
 
     def next_time(self, t: float) -> float:
-        """When the next set point arrives: its speed jumps to zero."""
-        return self._arrival
+        """When a command comes, or a set point arrives: its speed jumps to zero."""
+        return min(super().next_time(t), self._arrival, self._unsettled)
+
+    def detect(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Motors that arrive at an end of their play, or leave it."""
+        if not self.nz:
+            return _NO_STATES
+        room = self._end * (1.0 + _ROOM) - np.abs(z)
+        into = self._engaged * self._travel(t, q, v)
+        return np.where(self._engaged == 0, room, into + _LEAVES)
 
     def handle(
         self,
@@ -148,46 +205,161 @@ class Servo(Actuation):
         v: np.ndarray,
         z: np.ndarray,
         fired: np.ndarray,
-    ) -> tuple[np.ndarray, tuple[()]]:
-        """A set point has arrived: wait for the next one."""
-        self._arrival = self._next_arrival(t)
-        return z, ()
+    ) -> tuple[np.ndarray, Sequence[Event]]:
+        """Commands, set points that have arrived, and the ends of the play."""
+        z, happened = super().handle(t, q, v, z, fired)
+        if self._arrival <= t:
+            self._arrival = self._next_arrival(t)
+        if not self.nz:
+            return z, happened
+        self._unsettled = math.inf
+        before = self._engaged.copy()
+        arrived = fired & (before == 0)
+        self._engaged = np.where(arrived, np.sign(z).astype(np.int64), before)
+        self._engaged[fired & (before != 0)] = 0
+        self._release(t, q, v)
+        changed = np.flatnonzero(self._engaged != before)
+        events = [
+            Event(t, GEAR_ENGAGED if self._engaged[j] else GEAR_FREE, self.names[j])
+            for j in changed
+        ]
+        return np.clip(z, -self._end, self._end), [*happened, *events]
+
+    def reset(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """An impact may turn joints away from their motors."""
+        if self.nz:
+            self._release(t, q, v)
+        return z
+
+    def _release(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Let go where a motor would pull instead of pushing."""
+        into = self._engaged * self._travel(t, q, v)
+        self._engaged = np.where(into < -_LEAVES, 0, self._engaged)
+
+    def _travel(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Speed of the motors through their play, without load (njoints,) [rad/s]."""
+        _, damping, _, no_load = self._parameters[:4]
+        free = self._demands(t, q, v)[0] / damping + v[6:]
+        return np.clip(free, -no_load, no_load) - v[6:]
+
+    def _demands(
+        self, t: float, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Torques that the motors want, and what of it they have (njoints,) [N m]."""
+        elapsed = t - self._start_time
+        way = (elapsed, self._from, self._target, self._speed)
+        return _demands(*way, q, v, self._parameters)
 
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Torques of the servos on the joints."""
-        return _torques(
-            t - self._start_time,
-            self._from,
-            self._target,
-            self._speed,
-            q,
-            v,
-            self._parameters,
-        ), z
+        """Torques of the servos on the joints, and their way through the play."""
+        elapsed = t - self._start_time
+        way = (elapsed, self._from, self._target, self._speed)
+        if self.nz:
+            return _with_play(*way, q, v, self._parameters, self._engaged)
+        return _torques(*way, q, v, self._parameters), z
+
+    def states(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray = _NO_STATES
+    ) -> tuple[ActuatorState, ...]:
+        """State of every servo; its shaft is the output, at the joint."""
+        received = self.pending[-1][1] if self.pending else self._target
+        point = self.set_point(t)[0]
+        force = self.dynamics(t, q, v, z)[0]
+        wanted, had = self._demands(t, q, v)
+        limited = (wanted != had) | (point != self._target)
+        return tuple(
+            ActuatorState(
+                name=name,
+                kind=CommandKind.POSITION,
+                command=float(received[j]),
+                applied=float(point[j]),
+                position=float(q[7 + j]),
+                velocity=float(v[6 + j]),
+                torque=float(force[6 + j]),
+                saturated=bool(limited[j]),
+            )
+            for j, name in enumerate(self.names)
+        )
+
+
+def _speed_of(step: int, speed: float) -> float:
+    """Speed of a speed step [rad/s]."""
+    if speed != _SPEED:
+        raise ParameterError("give a servo its speed or its speed_step, not both")
+    if step not in range(len(SPEED_STEPS)):
+        raise ParameterError(f"speed_step must be 0 to 7, not {step}")
+    return math.radians(1.0) / SPEED_STEPS[int(step)]
+
+
+@njit(cache=True)
+def _pull(origin, target, done, speed, angle, turning, parameters):
+    """Torque that a motor wants, and what of it its torque-speed line gives."""
+    gain, damping, stall, no_load, band = parameters[:5]
+    way = target - origin
+    if abs(way) <= done + _ARRIVED:
+        point, rate = target, 0.0
+    else:
+        point, rate = origin + np.sign(way) * done, np.sign(way) * speed
+    error = point - angle
+    if abs(error) <= band:
+        error = 0.0
+    else:
+        error -= np.sign(error) * band
+    wanted = gain * error + damping * (rate - turning)
+    # what the motor can give: less along its speed, never more than at stall
+    forward = min(stall, max(0.0, stall * (1.0 - turning / no_load)))
+    backward = min(stall, max(0.0, stall * (1.0 + turning / no_load)))
+    return wanted, min(forward, max(-backward, wanted))
+
+
+@njit(cache=True)
+def _demands(elapsed, origin, target, speed, q, v, parameters):
+    """Torques that the motors want, and those they have."""
+    done = speed * elapsed
+    wanted, had = np.empty(origin.shape[0]), np.empty(origin.shape[0])
+    for j in range(origin.shape[0]):
+        wanted[j], had[j] = _pull(
+            origin[j], target[j], done, speed, q[7 + j], v[6 + j], parameters
+        )
+    return wanted, had
 
 
 @njit(cache=True)
 def _torques(elapsed, origin, target, speed, q, v, parameters):
-    gain, damping, stall, no_load, band, viscous, coulomb, slow = parameters
+    """Force of servos without play."""
+    viscous, coulomb, slow = parameters[5:]
+    done = speed * elapsed
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
-        way = target[j] - origin[j]
-        done = speed * elapsed
-        if abs(way) <= done + _ARRIVED:
-            point, rate = target[j], 0.0
-        else:
-            point, rate = origin[j] + np.sign(way) * done, np.sign(way) * speed
-        error, turning = point - q[7 + j], v[6 + j]
-        if abs(error) <= band:
-            error = 0.0
-        else:
-            error -= np.sign(error) * band
-        torque = gain * error + damping * (rate - turning)
-        # what the motor can give: less along its speed, never more than at stall
-        forward = min(stall, max(0.0, stall * (1.0 - turning / no_load)))
-        backward = min(stall, max(0.0, stall * (1.0 + turning / no_load)))
-        torque = min(forward, max(-backward, torque))
+        turning = v[6 + j]
+        _, torque = _pull(
+            origin[j], target[j], done, speed, q[7 + j], turning, parameters
+        )
         force[6 + j] = torque - viscous * turning - coulomb * np.tanh(turning / slow)
     return force
+
+
+@njit(cache=True)
+def _with_play(elapsed, origin, target, speed, q, v, parameters, engaged):
+    """Force of servos with play, and the speeds of the motors in their gaps."""
+    damping, no_load = parameters[1], parameters[3]
+    viscous, coulomb, slow = parameters[5:]
+    done = speed * elapsed
+    force, rates = np.zeros(v.shape[0]), np.zeros(origin.shape[0])
+    for j in range(origin.shape[0]):
+        turning = v[6 + j]
+        wanted, torque = _pull(
+            origin[j], target[j], done, speed, q[7 + j], turning, parameters
+        )
+        if engaged[j] == 0:
+            torque = 0.0
+            free = wanted / damping + turning
+            rates[j] = min(no_load, max(-no_load, free)) - turning
+        elif engaged[j] * torque < 0.0:
+            torque = 0.0
+        force[6 + j] = torque - viscous * turning - coulomb * np.tanh(turning / slow)
+    return force, rates

@@ -21,7 +21,7 @@ class Ground:
     """What the contact points of a model may touch.
 
     Attributes:
-        friction: Coulomb's coefficient, the same for all solids.
+        friction: Coulomb's coefficient of solids that have none of their own.
         restitution: Newton's coefficient of an impact, 0 (plastic) to 1.
         law: ``coulomb``, or ``sticking``: a closed contact never slides, as in the
             HuMAnS manual.
@@ -35,8 +35,9 @@ class Ground:
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
-        if not (math.isfinite(self.friction) and self.friction >= 0):
-            raise ParameterError(f"friction must be 0 or more, not {self.friction}")
+        for friction in (self.friction, *(s.friction for s in self.solids)):
+            if friction is not None and not (math.isfinite(friction) and friction >= 0):
+                raise ParameterError(f"friction must be 0 or more, not {friction}")
         if not 0 <= self.restitution <= 1:
             raise ParameterError(f"restitution must be 0 to 1, not {self.restitution}")
         if self.law not in LAWS:
@@ -47,6 +48,12 @@ class Ground:
     def table(self) -> np.ndarray:
         """The solids as numbers (nsolids, 16), for the compiled distance."""
         return np.array([solid.row() for solid in self.solids]).reshape(-1, 16)
+
+    def frictions(self) -> np.ndarray:
+        """Friction of each solid (nsolids,); infinity where contacts stick."""
+        usual = np.inf if self.law == "sticking" else self.friction
+        own = [usual if s.friction is None else s.friction for s in self.solids]
+        return np.array(own, dtype=float)
 
     @classmethod
     def empty(cls) -> Ground:
@@ -80,13 +87,23 @@ class Ground:
             boxes.append(Box(size, ((near + far) / 2, 0.0, top / 2), name=f"step_{k}"))
         return self.with_solids(*boxes)
 
-    def with_chair(self, x: float = 0.0, seat_height: float = SEAT_HEIGHT) -> Ground:
-        """A chair that faces +x, the front edge of its seat at x, its back behind."""
+    def with_chair(
+        self,
+        x: float = 0.0,
+        seat_height: float = SEAT_HEIGHT,
+        friction: float | None = None,
+    ) -> Ground:
+        """A chair that faces +x, the front edge of its seat at x, its back behind.
+
+        Who leaves a chair slides a little on it: with the law ``sticking`` and no
+        friction of its own for the chair, a motion may find no way to go on.
+        """
         middle = x - SEAT_DEPTH / 2
         seat = Box(
             (SEAT_DEPTH, SEAT_WIDTH, SEAT_THICKNESS),
             (middle, 0.0, seat_height - SEAT_THICKNESS / 2),
             name="chair_seat",
+            friction=friction,
         )
         back = Box(
             (BACK_THICKNESS, SEAT_WIDTH, BACK_HEIGHT),
@@ -96,5 +113,6 @@ class Ground:
                 seat_height + BACK_HEIGHT / 2,
             ),
             name="chair_back",
+            friction=friction,
         )
         return self.with_solids(seat, back)

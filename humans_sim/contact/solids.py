@@ -27,11 +27,14 @@ class HalfSpace:
         normal: direction out of the solid; any length above zero.
         point: a point of the plane [m].
         name: what messages and events call it.
+        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
+            None for that of the scene.
     """
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     name: str = "ground"
+    friction: float | None = None
 
     def row(self) -> np.ndarray:
         """The solid as numbers for the compiled distance."""
@@ -55,12 +58,15 @@ class Box:
         centre: [m].
         rotation: (3, 3) rotation matrix, or None for edges along the axes.
         name: what messages and events call it.
+        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
+            None for that of the scene.
     """
 
     size: tuple[float, float, float]
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
     rotation: np.ndarray | None = field(default=None, compare=False)
     name: str = "box"
+    friction: float | None = None
 
     def row(self) -> np.ndarray:
         """The solid as numbers for the compiled distance."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from humans_sim.control.motion import Motion
 from humans_sim.control.task import CentreOfMass, FrameOrientation, JointTask
 from humans_sim.control.whole_body import Aim, Answer, WholeBody
-
-Given = Callable[[float, np.ndarray, np.ndarray, np.ndarray], Mapping[str, float]]
-"""Torques of joints that are driven by something else: (t, q, v, z) to names."""
 
 
 class Follow:
@@ -27,7 +24,6 @@ class Follow:
             stay.
         frames: frames whose orientation matters.
         stiffness: Kp of all aims [1/s^2].
-        given: torques of joints that are driven by something else, or None.
     """
 
     def __init__(
@@ -37,10 +33,9 @@ class Follow:
         bearing: Sequence[tuple[float, Sequence[str]]],
         frames: Sequence[str] = ("base_link",),
         stiffness: float = 100.0,
-        given: Given | None = None,
     ) -> None:
         """Prepare the aims."""
-        self._body, self._given = body, given
+        self._body = body
         self._bearing = [(until, body.contacts(names)) for until, names in bearing]
         model = motion.model
         tasks = [(CentreOfMass(model), 100.0)]
@@ -54,11 +49,23 @@ class Follow:
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> np.ndarray:
         """Joint torques at time t (njoints,) [N m]."""
-        return self.solve(t, q, v, z).torques
+        return self.solve(t, q, v).torques
 
-    def solve(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Answer:
-        """Torques with the acceleration and the forces they go with."""
-        given = {} if self._given is None else self._given(t, q, v, z)
+    def solve(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        given: Mapping[str, float] | None = None,
+    ) -> Answer:
+        """Torques with the acceleration and the forces they go with.
+
+        Args:
+            t: time [s].
+            q: configuration.
+            v: velocity.
+            given: torques of joints that are driven by something else [N m].
+        """
         contacts = next(
             (which for until, which in self._bearing if t < until),
             self._bearing[-1][1],

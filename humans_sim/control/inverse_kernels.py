@@ -6,8 +6,12 @@ by more than 90 degrees from the foot. With the foot's orientation and the place
 ankle known, a leg has one posture whose knee bends the right way (hip axes meet in one
 point, ankle axes in another). Ankles follow from the centre of mass G and rows 1..6,
 and G from the postures of the legs: a fixed point in three unknowns, contracted by
-about 0.2 an iteration. Some iterations give a start for each of the four choices of
-sign, and Levenberg-Marquardt steps on the twelve rows polish it.
+about 0.2 an iteration. Some iterations give a start for each choice of signs, and
+Levenberg-Marquardt steps on the twelve rows polish it.
+
+Two postures with an almost straight leg share their task value, their knees bent a
+little more and a little less than where the Jacobian is singular. Newton's method
+goes to the one on whose side it starts, so both sides are tried.
 """
 
 from __future__ import annotations
@@ -25,19 +29,29 @@ from humans_sim.control.bip_kernels import (
 )
 
 _UNKNOWNS = 12
+_CHOICES = 32
+"""Starts: way and flexion of straight knees, either foot pitched beyond 90 degrees."""
 _APPROACH = 5
 """Iterations of the fixed point."""
-_STEPS = 60
-"""Levenberg-Marquardt steps a start may take."""
-_PATIENCE = 4
-"""Steps that may lessen the squared residual by less than half before one gives up."""
-_BENT = 0.01
-"""Least flexion of a knee in a start: a straight leg is singular [rad]."""
+_SPREAD = 30
+"""Starts spread over the limits, for targets that no choice leads to."""
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+"""Their square roots make a sequence that fills the limits evenly."""
+_STEPS = 60, 600
+"""Levenberg-Marquardt steps a start may take, and the last attempt."""
+_PATIENCE = 4, 600
+"""Of these, how many may lessen the squared residual by less than half."""
+_STRAIGHT = 0.1
+"""Flexion below which a leg counts as almost straight [rad]."""
+_BENDS = (0.1, 0.005)
+"""Flexions from which the knee of such a leg starts, either way [rad]."""
+_LOW = 0.2
+"""A hip this low over the foot leaves the ankle's roll uncertain, as a sine."""
 _LONGEST = 0.5
 """Largest change of a joint in one step [rad]."""
 _DAMPING = 1e-2
 """First damping, times the square of the residual."""
-_PROMISING = 0.02
+_PROMISING = 0.12
 """Angle beyond the limits at which a start is still tried early [rad]."""
 
 
@@ -98,10 +112,13 @@ def trunk_from_foot(legs, target, side, up, out):
 
 
 @njit(cache=True)
-def bend_leg(legs, side, foot, ankle, q):
+def bend_leg(legs, side, foot, ankle, way, q):
     """Posture of a leg for a foot's orientation and ankle, both in the pelvis.
 
-    Returns by how much the ankle is out of reach [m]: 0 if it is not.
+    The knee of an almost straight leg is set to ``way`` [rad].
+
+    Returns:
+        By how much the ankle is out of reach [m], and whether the leg is straight.
     """
     l1, l2 = legs.thigh[side], legs.shank[side]
     rx, ry, rz = 0.0, 0.0, 0.0
@@ -113,9 +130,14 @@ def bend_leg(legs, side, foot, ankle, q):
     high = np.hypot(ry, rz)
     distance = np.hypot(rx, high)
     cosine = (distance * distance - l1 * l1 - l2 * l2) / (2.0 * l1 * l2)
-    bend = max(np.arccos(min(max(cosine, -1.0), 1.0)), _BENT)
-    knee = legs.sign[side, 3] * bend
+    bend = np.arccos(min(max(cosine, -1.0), 1.0))
+    straight = bend < _STRAIGHT
+    knee = legs.sign[side, 3] * (way if straight else bend)
     roll = np.arctan2(ry, rz)
+    if high < _LOW * distance:
+        place, sign = legs.place[side, 5], legs.sign[side, 5]
+        inside = max(min(sign * roll, legs.upper[place]), legs.lower[place])
+        roll = sign * inside
     pitch = np.arctan2(-l1 * np.sin(knee), l1 * np.cos(knee) + l2)
     pitch -= np.arctan2(rx, high)
     # What is left of the foot's turn is the hip's: foot Rx(-roll) Ry(-knee - pitch).
@@ -131,14 +153,16 @@ def bend_leg(legs, side, foot, ankle, q):
     angles = (lean, yaw, swing, knee, pitch, roll)
     for k in range(6):
         q[legs.place[side, k]] = legs.sign[side, k] * angles[k]
-    return max(0.0, distance - l1 - l2)
+    return max(0.0, distance - l1 - l2), straight
 
 
 @njit(cache=True)
-def approach(tree, legs, target, ups, iterations, q):
+def approach(tree, legs, target, ups, ways, q):
     """Postures by the fixed point on the centre of mass, for one choice of signs.
 
-    Returns by how much rotations and ankles are out of reach.
+    Returns:
+        By how much rotations and ankles are out of reach, and for each leg whether it
+        is straight.
     """
     n = tree.parent.size
     turn, origin = np.empty((n + 1, 3, 3)), np.empty((n + 1, 3))
@@ -149,7 +173,8 @@ def approach(tree, legs, target, ups, iterations, q):
     for side in range(SIDES):
         twisted = max(twisted, trunk_from_foot(legs, target, side, ups[side], seen))
         feet[side] = turn[tree.trunk_body] @ seen.T
-    for i in range(iterations):
+    straight = np.zeros(SIDES, dtype=np.bool_)
+    for i in range(_APPROACH):
         if i:
             centre = place_bodies(tree, q, turn, origin, axis, com)
         far = 0.0
@@ -160,8 +185,11 @@ def approach(tree, legs, target, ups, iterations, q):
                 centre[1] + target[top + 2],
                 centre[2] - target[top + 1],
             )
-            far = max(far, bend_leg(legs, side, feet[side], ankle, q))
-    return twisted, far
+            lack, straight[side] = bend_leg(
+                legs, side, feet[side], ankle, ways[side], q
+            )
+            far = max(far, lack)
+    return twisted, far, straight
 
 
 @njit(cache=True)
@@ -190,13 +218,11 @@ def _solve(matrix, vector, n):
 
 
 @njit(cache=True)
-def polish(tree, legs, target, tolerance, patience, q):
+def polish(tree, target, tolerance, last, q):
     """Levenberg-Marquardt on q[:12], in place; returns largest residual and steps.
 
     The damping is a factor times the squared residual, which keeps quadratic
-    convergence where the Jacobian is regular and does not stall where it is not. A step
-    takes a bent knee at most nine tenths of the way to its lower limit: beyond the
-    straight leg lies the same task value with the knee bent the wrong way.
+    convergence where the Jacobian is regular and does not stall where it is not.
     """
     n = _UNKNOWNS
     value, jacobian = np.empty(ROWS), np.empty((ROWS, tree.parent.size))
@@ -207,7 +233,7 @@ def polish(tree, legs, target, tolerance, patience, q):
     square = np.sum(value * value)
     factor = _DAMPING
     steps, slow = 0, 0
-    while steps < _STEPS and np.max(np.abs(value)) > tolerance:
+    while steps < _STEPS[last] and np.max(np.abs(value)) > tolerance:
         steps += 1
         for i in range(n):
             for j in range(i + 1):
@@ -224,13 +250,8 @@ def polish(tree, legs, target, tolerance, patience, q):
             factor = 10.0 * factor + 1e-6
             continue
         largest = np.max(np.abs(step))
-        part = min(1.0, _LONGEST / largest) if largest > 0.0 else 1.0
-        for side in range(SIDES):
-            knee = legs.place[side, 3]
-            room = 0.9 * (q[knee] - legs.lower[knee])
-            if room > 0.0 and part * step[knee] < -room:
-                part = -room / step[knee]
-        step *= part
+        if largest > _LONGEST:
+            step *= _LONGEST / largest
         trial[:n] = q[:n] + step
         task_rows(tree, trial, value, jacobian)
         value -= target[:ROWS]
@@ -238,10 +259,11 @@ def polish(tree, legs, target, tolerance, patience, q):
         if found < square:
             if found < 0.25 * square:
                 factor *= 0.1
-            slow += found > 0.5 * square
+            if found > 0.5 * square:
+                slow += 1
             q[:n] = trial[:n]
             square = found
-            if slow > patience:
+            if slow > _PATIENCE[last]:
                 break
         else:
             factor *= 10.0
@@ -262,50 +284,75 @@ def excess(legs, q):
 
 
 @njit(cache=True)
-def invert(tree, legs, target, start, given, tolerance, slack, best):
+def invert(tree, legs, target, start, given, tolerances, slack, best):
     """Fill ``best`` with the posture of a target; the other coordinates are set.
 
-    Tries the given start first, then the four choices of sign, until a solution is
+    Tries the given start first, then the choices of sign, until a solution is
     within the limits. A solution beyond them is kept unless one inside is found.
+    ``tolerances`` are the residuals at which the iteration ends and at which a posture
+    is a solution.
 
     Returns:
         Largest residual, angle beyond the limits, steps, rotation and ankle out of
         reach of every choice.
     """
+    tolerance, accepted = tolerances
     q = best.copy()
     kept, beyond, total = np.inf, np.inf, 0
     if given:
         q[:_UNKNOWNS] = start[:_UNKNOWNS]
-        kept, steps = polish(tree, legs, target, tolerance, _PATIENCE, q)
+        kept, steps = polish(tree, target, tolerance, 0, q)
         total += steps
         beyond = excess(legs, q)
         best[:_UNKNOWNS] = q[:_UNKNOWNS]
-        if kept <= tolerance and beyond <= slack:
+        if kept < accepted and beyond <= slack:
             return kept, beyond, total, 0.0, 0.0
-    starts = np.empty((4, q.size))
-    left = np.zeros(4, dtype=np.bool_)
+    starts = np.empty((_CHOICES, q.size))
+    later = np.zeros(_CHOICES, dtype=np.bool_)
     twisted, far = np.inf, np.inf
-    # First the choices that look as if they led inside the limits, then the others.
-    for attempt in range(8):
-        choice = attempt % 4
-        if attempt < 4:
+    # First the choices that look as if they led inside the limits, then the others,
+    # at last starts spread over the limits.
+    for attempt in range(2 * _CHOICES + _SPREAD):
+        choice = attempt % _CHOICES
+        early = attempt < _CHOICES
+        if early:
             q[:_UNKNOWNS] = 0.5 * (legs.lower + legs.upper)
-            ups = (1.0 - 2.0 * (choice & 1), 1.0 - 2.0 * (choice >> 1))
-            twist, lack = approach(tree, legs, target, ups, _APPROACH, q)
+            ups = (1.0 - 2.0 * (choice >> 2 & 1), 1.0 - 2.0 * (choice >> 3 & 1))
+            bend = _BENDS[choice >> 4]
+            ways = (
+                -bend if choice & 1 else bend,
+                -bend if choice >> 1 & 1 else bend,
+            )
+            twist, lack, straight = approach(tree, legs, target, ups, ways, q)
             twisted, far = min(twisted, twist), min(far, lack)
-            left[choice] = excess(legs, q) > _PROMISING
+            # How a knee bends is a choice only where a leg is straight.
+            idle = (choice & 1 and not straight[0]) or (choice & 2 and not straight[1])
+            if idle or (choice & 16 and not straight.any()):
+                continue
             starts[choice] = q
-        if (attempt < 4) == left[choice]:
-            continue
-        q[:] = starts[choice]
-        residual, steps = polish(tree, legs, target, tolerance, _PATIENCE, q)
+            later[choice] = excess(legs, q) > _PROMISING
+        if attempt < 2 * _CHOICES:
+            if early == later[choice]:
+                continue
+            q[:] = starts[choice]
+        elif twisted > accepted or far > accepted:
+            break
+        else:
+            for i in range(_UNKNOWNS):
+                part = np.sqrt(_PRIMES[i]) * (attempt + 1) % 1.0
+                q[i] = legs.lower[i] + part * (legs.upper[i] - legs.lower[i])
+        residual, steps = polish(tree, target, tolerance, 0, q)
         total += steps
         outside = excess(legs, q)
-        solved, had = residual <= tolerance, kept <= tolerance
+        solved, had = residual < accepted, kept < accepted
         better = outside < beyond if solved and had else residual < kept
         if better and (solved or not had):
             kept, beyond = residual, outside
             best[:_UNKNOWNS] = q[:_UNKNOWNS]
-        if kept <= tolerance and beyond <= slack:
+        if kept < accepted and beyond <= slack:
             break
+    if not kept < accepted:
+        kept, steps = polish(tree, target, tolerance, 1, best)
+        total += steps
+        beyond = excess(legs, best)
     return kept, beyond, total, twisted, far

@@ -11,11 +11,11 @@ from humans_sim.control.bip_task import BipTask
 from humans_sim.control.inverse_kernels import Legs, invert
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-13
 """Largest residual at which the iteration ends [m] (ours)."""
 ACCEPTED = 1e-10
 """Largest residual of an answer [m] (ours)."""
-LIMIT_SLACK = 1e-6
+LIMIT_SLACK = 1e-5
 """Angle beyond a limit that still counts as inside [rad] (ours)."""
 
 _LEG = (
@@ -94,7 +94,7 @@ class InverseTaskFunction:
         q = target.copy()
         residual, beyond, steps, twisted, far = invert(
             self.task.tree, self._legs, target, begin, start is not None,
-            TOLERANCE, LIMIT_SLACK, q,
+            (TOLERANCE, ACCEPTED), LIMIT_SLACK, q,
         )  # fmt: skip
         converged, inside = residual < ACCEPTED, beyond <= LIMIT_SLACK
         if converged:
@@ -104,7 +104,7 @@ class InverseTaskFunction:
         elif far > 1e-9:
             reason = "the legs are too short for rows 1..6 of the target"
         else:
-            reason = "no posture of the legs has rows 1..12 of the target"
+            reason = "no posture was found for rows 1..12 of the target"
         return InverseSolution(q, residual, converged, inside, steps, reason)
 
     def posture(

@@ -24,6 +24,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from humans_sim.errors import ParameterError
 
@@ -96,7 +97,7 @@ class Trajectory:
 
     def __init__(
         self,
-        positions: np.ndarray,
+        positions: ArrayLike,
         times: Sequence[float],
         phases: Sequence[ContactPhase],
     ) -> None:

@@ -244,9 +244,7 @@ class ContactEvents(SmoothMotion):
         slides = slides & (speed > SPEED)
         direction = np.zeros((len(which), 2))
         direction[slides] = motion[slides, 1:] / speed[slides, None]
-        torques, _ = self.actuation.dynamics(self.t, self.q, self.v, self.z)
-        if self.pushes.active:
-            torques = torques + self.pushes.force(self.t, self.q)
+        _, torques, _ = self._loads(self.t, self.q, self.v, self.z)
         nv = self.system.nv
         keep = np.arange(len(which))
         if not _is_paradox(terms, tangents, friction, slides, direction):

@@ -135,12 +135,12 @@ class ModelSystem:
         ]
         ends = [f"{joints[j]}/lower" for j in below]
         ends += [f"{joints[j]}/upper" for j in above]
-        friction = np.inf if ground.law == "sticking" else ground.friction
+        friction = np.tile(ground.frictions(), len(self.contact_points))
         return ContactTable.of(
             names=(*points, *ends),
             kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
             tangents=np.array([2] * len(points) + [0] * len(ends)),
-            friction=np.array([friction] * len(points) + [0.0] * len(ends)),
+            friction=np.concatenate([friction, np.zeros(len(ends))]),
             restitution=np.array(
                 [ground.restitution] * len(points) + [limit_restitution] * len(ends)
             ),

@@ -12,7 +12,8 @@ rotors add :math:`J_r^T I_r J_r` to the inertia matrix and
    - (e - \sigma u \sin A - c \cos A)^2 - (d \cos F + s b \sin F - h)^2},
 
 with A = S + gamma and sigma = 1 at the ankle, -1 at the trunk; a single screw (knee,
-hip) gives :math:`x = \kappa R \cos\psi + \sqrt{l^2 - (e - R \sin\psi)^2}`.
+hip) gives :math:`x = \kappa R \cos\psi + \sqrt{l^2 - (e - R \sin\psi)^2}`. The zero of
+:math:`\theta` is that of x: it is not at q = 0, and no force depends on it.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from humans_sim.errors import ConfigurationError
 from humans_sim.models.description import QUATERNION_TOLERANCE
 from humans_sim.models.yaml_file import YamlValue
 
 _PAIR = ("pitch", "e", "gamma", "h", "b", "c", "d", "l")
 _SINGLE = ("pitch", "e", "gamma", "radius", "phi", "l")
-_COLUMNS = 14
+_MOTOR = 14
+_COLUMNS = 16
 _DRIVEN = (
     *(f"{s}_{j}" for s in "rl" for j in ("ankle_roll", "ankle_pitch", "knee")),
     *("r_hip_pitch", "l_hip_pitch", "trunk_roll", "trunk_pitch"),
@@ -38,21 +41,58 @@ _DRIVEN = (
 
 @dataclass(frozen=True)
 class Rotors:
-    """Rotor data, one row a linkage.
+    """The rotors of a model, and the linkages between them and the joints.
+
+    Rotors are numbered as the joints of the HuMAnS vector.
 
     Attributes:
-        table: kind of the linkage (0 constant ratio, 1 single screw, 2 screw pair),
-            velocity indices of its joints, rotor inertias [kg m^2], geometry. One
-            array, because each argument of a compiled function costs time.
+        names: of the motors: the joint's where a motor drives one joint alone.
+        inertia: of the rotors (nmotors,) [kg m^2].
+        table: one row a linkage: its kind (0 constant ratio, 1 single screw, 2 screw
+            pair), velocity indices of its joints, rotor inertias [kg m^2], geometry,
+            numbers of its motors. One array, because each argument of a compiled
+            function costs time.
         source: the section of the model file, as plain data.
         add_inertia: compiled function, adds the rotors to an inertia matrix.
         add_effects: compiled function, adds their nonlinear effects to a vector.
     """
 
+    names: tuple[str, ...]
+    inertia: np.ndarray
     table: np.ndarray
     source: dict[str, Any]
     add_inertia: Callable[[np.ndarray, np.ndarray, np.ndarray], bool]
     add_effects: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], bool]
+
+    def angles(self, q: np.ndarray) -> np.ndarray:
+        r"""Rotor angles :math:`\theta(q)` (nmotors,) [rad].
+
+        Raises:
+            ConfigurationError: a joint is beyond the reach of its screw.
+        """
+        found = rotor_angles(q, self.table, len(self.names))
+        return self._reached(found)
+
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        r"""Gear ratios :math:`J_r(q)` (nmotors, njoints), so that theta' = J_r v[6:].
+
+        Rows are motors, columns joints in the order of ``model.joint_names``.
+
+        Raises:
+            ConfigurationError: a joint is beyond the reach of its screw.
+        """
+        found = rotor_jacobian(q, self.table, len(self.names))
+        return self._reached(found)
+
+    def _reached(self, found: np.ndarray) -> np.ndarray:
+        if np.isfinite(found).all():
+            return found
+        wrong = ~np.isfinite(found.reshape(len(self.names), -1)).all(axis=1)
+        name = self.names[int(np.argmax(wrong))]
+        raise ConfigurationError(
+            f"the joints of the motor {name} are beyond the reach of its screw; stay "
+            "within the joint limits"
+        )
 
 
 def read_rotors(
@@ -80,30 +120,43 @@ def read_rotors(
         for name in ("knee", "hip")
     )
     motor = {name: i for i, name in enumerate(order)}
-    rows: list[list[float]] = []
+    names = list(order)
+    table = np.zeros((0, _COLUMNS))
+
+    def add(numbers: Sequence[float], *motors: int) -> None:
+        nonlocal table
+        row = np.zeros((1, _COLUMNS))
+        row[0, : len(numbers)] = numbers
+        row[0, _MOTOR : _MOTOR + len(motors)] = motors
+        table = np.concatenate([table, row])
 
     def pair(name: str, part: dict[str, float], sigma: int, plus: str) -> None:
         """Screws across a cardan; the one with s = +1 sits on the motor ``plus``."""
         roll, pitch = f"{name}_roll", f"{name}_pitch"
         minus = pitch if plus == roll else roll
+        sides = ("outer", "inner") if sigma > 0 else ("left", "right")
+        names[motor[plus]], names[motor[minus]] = (f"{name}_{s}" for s in sides)
         geometry = [np.radians(part["gamma"])]
         geometry += [part[k] for k in ("pitch", "e", "h", "b", "c", "d", "l")]
         inertias = [inertia[motor[plus]], inertia[motor[minus]]]
         indices = [velocity_index[roll], velocity_index[pitch]]
-        rows.append([2, *indices, *inertias, *geometry, sigma])
+        numbers = [2, *indices, *inertias, *geometry, sigma]
+        add(numbers, motor[plus], motor[minus])
 
     def single(name: str, part: dict[str, float], kappa: int) -> None:
         offset = np.radians(kappa * (part["gamma"] - part["phi"]))
         offset += np.pi / 2 if kappa < 0 else 0.0
         geometry = [offset, part["pitch"], part["e"], part["radius"], part["l"]]
         index = velocity_index[name]
-        rows.append([1, index, index, inertia[motor[name]], 0, *geometry, kappa])
+        numbers = [1, index, index, inertia[motor[name]], 0, *geometry, kappa]
+        add(numbers, motor[name])
 
     for name, value in fields["ratios"].mapping().items():
         if name not in motor:
             raise value.error(f"no joint is called '{name}'")
         index = velocity_index[name]
-        rows.append([0, index, index, inertia[motor[name]], 0, value.number()])
+        numbers = [0, index, index, inertia[motor[name]], 0, value.number()]
+        add(numbers, motor[name])
     # The outer screw of an ankle has s = +1, and so has the left one of the trunk.
     pair("r_ankle", ankle, 1, "r_ankle_roll")
     pair("l_ankle", ankle, 1, "l_ankle_pitch")
@@ -111,11 +164,11 @@ def read_rotors(
     for side in ("r", "l"):
         single(f"{side}_knee", knee, 1)
         single(f"{side}_hip_pitch", hip, -1)
-    table = np.zeros((len(rows), _COLUMNS))
-    for i, row in enumerate(rows):
-        table[i, : len(row)] = row
-    table.setflags(write=False)
-    return Rotors(table, section.plain(), _add_inertia, _add_effects)
+    for array in (inertia, table):
+        array.setflags(write=False)
+    return Rotors(
+        tuple(names), inertia, table, section.plain(), _add_inertia, _add_effects
+    )
 
 
 @njit(cache=True, error_model="numpy")
@@ -226,3 +279,53 @@ def _add_effects(q, v, table, vector):
     for i in range(v.size):
         reach += v[i]
     return np.isfinite(reach) and _sound(q)
+
+
+@njit(cache=True, error_model="numpy")
+def rotor_jacobian(q, table, motors):
+    """Gear ratios (motors, joints); not finite beyond the reach of a screw."""
+    matrix = np.zeros((motors, q.size - 7))
+    for m in range(table.shape[0]):
+        row = table[m]
+        kind, i, j, k = int(row[0]), int(row[1]), int(row[2]), row[5:]
+        first, second = int(row[_MOTOR]), int(row[_MOTOR + 1])
+        if kind == 2:
+            cf, sf = np.cos(q[i + 1]), np.sin(q[i + 1])
+            ca, sa = np.cos(q[j + 1] + k[0]), np.sin(q[j + 1] + k[0])
+            a, b, _, _, _ = _pair_terms(k, 1.0, cf, sf, ca, sa)
+            matrix[first, i - 6], matrix[first, j - 6] = a, b
+            a, b, _, _, _ = _pair_terms(k, -1.0, cf, sf, ca, sa)
+            matrix[second, i - 6], matrix[second, j - 6] = a, b
+        elif kind == 1:
+            matrix[first, i - 6], _ = _single_terms(q[i + 1], k)
+        else:
+            matrix[first, i - 6] = k[0]
+    return matrix
+
+
+@njit(cache=True, error_model="numpy")
+def rotor_angles(q, table, motors):
+    """Rotor angles (motors,); not finite beyond the reach of a screw."""
+    angles = np.zeros(motors)
+    for m in range(table.shape[0]):
+        row = table[m]
+        kind, i, j, k = int(row[0]), int(row[1]), int(row[2]), row[5:]
+        if kind == 2:
+            p, e, h, b, c, d, l, sigma = k[1], k[2], k[3], k[4], k[5], k[6], k[7], k[8]  # noqa: E741
+            cf, sf = np.cos(q[i + 1]), np.sin(q[i + 1])
+            ca, sa = np.cos(q[j + 1] + k[0]), np.sin(q[j + 1] + k[0])
+            for screw in range(2):
+                s = 1.0 - 2.0 * screw
+                u = sigma * (b * cf - s * d * sf)
+                big, w = e - u * sa - c * ca, d * cf + s * b * sf - h
+                x = -u * ca + c * sa + np.sqrt(l * l - big * big - w * w)
+                angles[int(row[_MOTOR + screw])] = -x / p
+        elif kind == 1:
+            p, e, radius, l, kappa = k[1], k[2], k[3], k[4], k[5]  # noqa: E741
+            cs, sn = np.cos(q[i + 1] + k[0]), np.sin(q[i + 1] + k[0])
+            big = e - radius * sn
+            x = kappa * radius * cs + np.sqrt(l * l - big * big)
+            angles[int(row[_MOTOR])] = -x / p
+        else:
+            angles[int(row[_MOTOR])] = k[0] * q[i + 1]
+    return angles

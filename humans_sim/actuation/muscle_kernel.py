@@ -1,0 +1,73 @@
+"""The whole right-hand side of a body's muscles, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.actuation.command_signal import command_sizes, command_value
+from humans_sim.actuation.knee_geometry import path_length
+from humans_sim.actuation.muscle import contraction, parallel_spring
+
+SIGNAL, LENGTH, RATE, STRAIN_RATE, FORCE, TORQUE, NUMERATOR, DENOMINATOR = range(8)
+"""Columns of what :func:`evaluate` finds about each muscle."""
+
+
+@njit(cache=True)
+def evaluate(
+    t: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    z: np.ndarray,
+    joints: np.ndarray,
+    signs: np.ndarray,
+    kinds: np.ndarray,
+    paths: np.ndarray,
+    rows: np.ndarray,
+    viscosity: np.ndarray,
+    phase: np.ndarray,
+    falls: np.ndarray,
+    shape: np.ndarray,
+    recruitment: np.ndarray,
+    switches: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Generalised force (nv,), rates of z = [k_c, F_c] (2 n,), and what was found.
+
+    Args:
+        t: time [s].
+        q: configuration.
+        v: velocity.
+        z: contractile stiffnesses, then forces.
+        joints: index of each muscle's joint among the joints (n,).
+        signs: +1 where its angle is the flexion, -1 where it is the opposite (n,).
+        kinds: paths of the muscles (n,).
+        paths: their numbers (n, 2).
+        rows: parameters of the muscles (n, 7).
+        viscosity: of all coordinates (nv,) [N m s/rad].
+        phase: of the command signals (n,).
+        falls: when these fall (n,) [s].
+        shape: their shape (3,).
+        recruitment: (n,).
+        switches: S (n,).
+    """
+    n = joints.shape[0]
+    force, rates, found = -viscosity * v, np.empty(2 * n), np.empty((n, 8))
+    for i in range(n):
+        joint, sign, row = joints[i], signs[i], rows[i]
+        length, arm = path_length(kinds[i], sign * q[7 + joint], paths[i])
+        strain = length / row[6] - 1.0
+        strain_rate = arm * sign * v[6 + joint] / row[6]
+        u = command_value(t, phase[i], falls[i], shape)
+        size, positive = command_sizes(u, phase[i])
+        drive = recruitment[i] * positive
+        numerator, denominator, rate, rates[i], rates[n + i] = contraction(
+            strain, strain_rate, z[i], z[n + i], size, drive, switches[i], row
+        )
+        pull = z[n + i] + parallel_spring(strain, row)
+        torque = -sign * pull * arm
+        force[6 + joint] += torque
+        found[i, SIGNAL], found[i, LENGTH] = u, length
+        found[i, RATE], found[i, STRAIN_RATE] = rate, strain_rate
+        found[i, FORCE], found[i, TORQUE] = pull, torque
+        found[i, NUMERATOR], found[i, DENOMINATOR] = numerator, denominator
+    return force, rates, found
