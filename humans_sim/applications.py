@@ -8,13 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.actuation import IdealTorque, ScrewDriveMotors, Servo
+from humans_sim.actuation import (
+    FesMuscles,
+    IdealTorque,
+    ScrewDriveMotors,
+    Servo,
+    Together,
+)
 from humans_sim.actuation.commanded import Law
 from humans_sim.control.bip_control import BipControl
 from humans_sim.control.bip_step import StepShape, one_step, standing, start_of
 from humans_sim.control.bip_task import BipTask
+from humans_sim.control.fes_stand import FesPlan, FesStand
+from humans_sim.control.fes_swing import KneeSwing
 from humans_sim.control.follow import Follow
 from humans_sim.control.motion import BASE, Curve, Motion
+from humans_sim.control.path import rising_path
 from humans_sim.control.traj3 import read_traj3
 from humans_sim.control.trajectory import ContactPhase, Trajectory
 from humans_sim.control.whole_body import WholeBody
@@ -92,20 +101,25 @@ def _torques(value: YamlValue | None, model: Model, law: Law) -> IdealTorque:
 
 
 def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[str]]]:
-    """Contacts that bear, by time; a sole stands for its corners on the ground."""
-    soles = {sole.name: sole.contacts for sole in system.model.soles}
-    solids = system.ground.solids
-    floor = f"/{solids[0].name}" if len(solids) > 1 else ""
+    """Contacts that bear, by the time until which they do."""
     found = []
     for item in value:
         part = item.fields(("contacts",), ("until",))
-        names: list[str] = []
-        for word in part["contacts"]:
-            corners = soles.get(word.text())
-            names += [word.text()] if corners is None else [c + floor for c in corners]
         until = part["until"].positive() if "until" in part else math.inf
-        found.append((until, names))
+        found.append((until, _contacts(part["contacts"], system)))
     return found
+
+
+def _contacts(value: YamlValue, system: ModelSystem) -> list[str]:
+    """Names of contacts; a sole stands for its corners on the ground."""
+    soles = {sole.name: sole.contacts for sole in system.model.soles}
+    solids = system.ground.solids
+    floor = f"/{solids[0].name}" if len(solids) > 1 else ""
+    names: list[str] = []
+    for word in value:
+        corners = soles.get(word.text())
+        names += [word.text()] if corners is None else [c + floor for c in corners]
+    return names
 
 
 def _follow(
@@ -120,7 +134,7 @@ def _follow(
         ("friction", "frames", "stiffness"),
     )
     system = ModelSystem(model, **scene)
-    motion = _motion(given, model)
+    motion = _motion(given, model, given["end"].positive())
     friction = given["friction"].positive() if "friction" in given else 0.5
     extra: dict[str, Any] = {}
     if "frames" in given:
@@ -132,7 +146,8 @@ def _follow(
     return Driven(_torques(actuation, model, law), motion.postures[0])
 
 
-def _motion(given: Mapping[str, YamlValue], model: Model) -> Motion:
+def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
+    """The motion of ``feet`` and ``curves`` up to a time."""
     curves = {}
     for name, item in given["curves"].mapping().items():
         scale = 1.0 if name in BASE[:3] else math.pi / 180
@@ -141,9 +156,78 @@ def _motion(given: Mapping[str, YamlValue], model: Model) -> Motion:
     feet = [item.text() for item in given["feet"]]
     start = model.standing(np.zeros(len(model.joint_names)))
     try:
-        return Motion(model, curves, feet, start, given["end"].positive())
+        return Motion(model, curves, feet, start, end)
     except ParameterError as error:
         raise given["curves"].error(str(error)) from None
+
+
+def _fes_stand(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> Driven:
+    """A body that stands up, its knees driven by stimulated muscles."""
+    given = value.fields(
+        ("rise", "end", "feet", "curves", "seated", "standing"),
+        ("friction", "period", "plan"),
+    )
+    system = ModelSystem(model, **scene)
+    muscles = _muscles(actuation, model)
+    rise = given["rise"].positive()
+    whole = _motion(given, model, given["end"].positive())
+    seated = _motion(given, model, rise)
+    friction = given["friction"].positive() if "friction" in given else 0.5
+    plan = _numbers(given["plan"], FesPlan) if "plan" in given else FesPlan()
+    knee = model.joint_names.index(muscles.joint_names[0])
+    straight = float(system.joint_limits[1][knee])
+    law = FesStand(
+        WholeBody(system, friction),
+        muscles,
+        seated,
+        rising_path(whole, rise, straight),
+        _contacts(given["seated"], system),
+        _contacts(given["standing"], system),
+        plan,
+    )
+    period = given["period"].positive() if "period" in given else 0.005
+    both = Together([muscles, IdealTorque(model)], law, period)
+    return Driven(both, whole.postures[0])
+
+
+def _fes_swing(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> Driven:
+    """A knee that stimulation drives from limit to limit."""
+    given = value.fields((), ("recruitment", "margin", "period"))
+    numbers = {key: item.positive() for key, item in given.items()}
+    period = numbers.pop("period", 0.02)
+    law: list[KneeSwing] = []
+    muscles = _muscles(actuation, model, lambda *state: law[0](*state), period)
+    law.append(KneeSwing(model, muscles, **numbers))
+    return Driven(muscles)
+
+
+def _muscles(
+    value: YamlValue | None,
+    model: Model,
+    law: Law | None = None,
+    period: float = 0.02,
+) -> FesMuscles:
+    """The muscles of an ``actuation: {muscles: ...}`` section."""
+    if value is None:
+        return FesMuscles(model, law=law, period=period)
+    _, section = _only(value, ("muscles",))
+    extra: dict[str, Any] = {}
+    for key, item in section.fields((), ("sides", "scale", "delay")).items():
+        if key == "sides":
+            extra[key] = tuple(side.text() for side in item)
+        else:
+            extra[key] = item.number()
+    return FesMuscles(model, law=law, period=period, **extra)
 
 
 def _bip(
@@ -192,4 +276,9 @@ def _bip_motion(value: YamlValue, task: BipTask, shape: StepShape) -> Trajectory
     return read_traj3(word, task.size)
 
 
-_CONTROLLERS: dict[str, Callable[..., Driven]] = {"follow": _follow, "bip": _bip}
+_CONTROLLERS: dict[str, Callable[..., Driven]] = {
+    "follow": _follow,
+    "fes_stand": _fes_stand,
+    "fes_swing": _fes_swing,
+    "bip": _bip,
+}

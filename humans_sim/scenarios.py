@@ -127,7 +127,7 @@ class Scenario:
         from humans_sim.dynamics.model_system import ALL, BASE
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model
-        from humans_sim.scene_files import ground_of, pushes_of
+        from humans_sim.scene_files import ground_of, limits_of, pushes_of
 
         model, fields = load_model(name), self._fields
         ground = ground_of(fields.get("ground"))
@@ -146,7 +146,7 @@ class Scenario:
         if "contacts" in fields:
             scene["contacts"] = [item.text() for item in fields["contacts"]]
         if "limits" in fields:
-            scene["limits"] = fields["limits"].choice(("true", "false")) == "true"
+            scene["limits"] = limits_of(fields["limits"])
         if "radii" in fields:
             given = fields["radii"].mapping()
             scene["radii"] = {key: value.number() for key, value in given.items()}

@@ -44,8 +44,7 @@ def ground_of(value: YamlValue | None) -> Ground:
         )
     if "chair" in given:
         chair = given["chair"].fields(("x",), ("seat_height", "friction"))
-        numbers = {key: value.number() for key, value in chair.items()}
-        ground = ground.with_chair(**numbers)
+        ground = ground.with_chair(**{k: item.number() for k, item in chair.items()})
     for k, item in enumerate(given["boxes"].items() if "boxes" in given else ()):
         box = item.fields(("size", "centre"), ("name", "friction"))
         name = box["name"].text() if "name" in box else f"box_{k}"
@@ -55,6 +54,13 @@ def ground_of(value: YamlValue | None) -> Ground:
             Box(tuple(size), tuple(centre), name=name, friction=friction)
         )
     return ground
+
+
+def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:
+    """Whether joints have limits, or other limits for some: degrees to radians."""
+    if value.is_mapping():
+        return {name: pair.degrees() for name, pair in value.mapping().items()}
+    return value.choice(("true", "false")) == "true"
 
 
 def pushes_of(value: YamlValue | None) -> list[Push]:

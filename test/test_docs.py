@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,17 @@ def test_readme_snippet(capsys: pytest.CaptureFixture[str]) -> None:
     for snippet in re.findall(r"```python\n(.*?)```", text, re.S):
         exec(compile(snippet, "README.md", "exec"), {})
     assert "75.0 kg" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name
+)
+def test_guide_snippets(path: Path, monkeypatch: Any, tmp_path: Path) -> None:
+    """The Python snippets of each guide run, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for snippet in re.findall(r"```python\n(.*?)```", path.read_text(), re.S):
+        exec(compile(snippet, path.name, "exec"), names)
 
 
 def test_readme_links_exist() -> None:

@@ -1,1 +1,5 @@
-"""What moves the models: so far the swaying of the demonstration."""
+"""Control: task functions, trajectories, whole-body control, laws for muscles.
+
+Import from the modules: they compile kernels, which a node that needs one of them need
+not wait for.
+"""

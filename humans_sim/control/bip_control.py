@@ -18,6 +18,7 @@ import numpy as np
 from humans_sim.actuation import ScrewDriveMotors
 from humans_sim.control.bip_task import BipTask
 from humans_sim.control.force_share import share_forces
+from humans_sim.control.task_law import TaskLaw
 from humans_sim.control.trajectory import ContactPhase, Trajectory
 from humans_sim.errors import ParameterError
 
@@ -40,6 +41,10 @@ class BipControl:
             time: control delay and half a period. The law foresees the state by then;
             without that the back EMF, which is as strong as the inertia of the rotors,
             would be made up for too late.
+
+    Attributes:
+        damped: whether the task was near singular at the last call and followed by
+            damped least squares.
     """
 
     def __init__(
@@ -60,8 +65,10 @@ class BipControl:
         if ContactPhase.SUSPENSION in trajectory.phases:
             raise ParameterError("this law walks on feet: contact code 4 is not for it")
         self._task, self._trajectory = task, trajectory
-        self._kp = stiffness
-        self._kv = 2.0 * math.sqrt(stiffness) if damping is None else damping
+        if damping is None:
+            damping = 2.0 * math.sqrt(stiffness)
+        self._law = TaskLaw(task, stiffness, damping)
+        self.damped = False
         self._friction, self._margin, self._horizon = friction, margin, horizon
         model = task.model
         self._motors = ScrewDriveMotors(model)
@@ -93,15 +100,10 @@ class BipControl:
 
     def acceleration(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Acceleration that follows the trajectory, HuMAnS coordinates (21,)."""
-        task, goal = self._task, self._trajectory.at(t)
-        jacobian = task.jacobian(q_h)
-        wanted = (
-            goal.acceleration
-            + self._kp * (goal.value - task.value(q_h))
-            + self._kv * (goal.velocity - jacobian @ rate)
-            - task.drift(q_h, rate)
-        )
-        return np.linalg.solve(jacobian, wanted)
+        goal = self._trajectory.at(t)
+        found = self._law.solve(q_h, rate, goal.value, goal.velocity, goal.acceleration)
+        self.damped = found.damped
+        return found.acceleration
 
     def torques(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Joint torques, in the order of the model's joints (njoints,) [N m]."""

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from humans_sim.control.motion import Motion
-from humans_sim.control.task import CentreOfMass, FrameOrientation, JointTask
-from humans_sim.control.whole_body import Aim, Answer, WholeBody
+from humans_sim.control.task import CentreOfMass, FrameOrientation, JointTask, Task
+from humans_sim.control.whole_body import Aim, Answer, Bounds, Target, WholeBody
+from humans_sim.models import Model
+
+
+def body_aims(
+    model: Model,
+    target: Callable[[Task], Target],
+    frames: Sequence[str] = ("base_link",),
+    stiffness: float = 100.0,
+) -> list[Aim]:
+    """Aims of a whole body: its centre of mass, then some frames, then its posture.
+
+    Args:
+        model: the model.
+        target: what a task shall do.
+        frames: frames whose orientation matters.
+        stiffness: Kp of all aims [1/s^2].
+    """
+    tasks: list[tuple[Task, float]] = [(CentreOfMass(model), 100.0)]
+    tasks += [(FrameOrientation(model, frame), 10.0) for frame in frames]
+    tasks += [(JointTask(model), 1.0)]
+    return [Aim(task, target(task), weight, stiffness) for task, weight in tasks]
 
 
 class Follow:
     """Control law: joint torques that carry a body along a motion.
-
-    The centre of mass comes first, then the orientation of some frames, then the
-    posture.
 
     Args:
         body: whole-body control of the model in its scene.
@@ -37,13 +55,7 @@ class Follow:
         """Prepare the aims."""
         self._body = body
         self._bearing = [(until, body.contacts(names)) for until, names in bearing]
-        model = motion.model
-        tasks = [(CentreOfMass(model), 100.0)]
-        tasks += [(FrameOrientation(model, frame), 10.0) for frame in frames]
-        tasks += [(JointTask(model), 1.0)]
-        self._aims = [
-            Aim(task, motion.target(task), weight, stiffness) for task, weight in tasks
-        ]
+        self._aims = body_aims(motion.model, motion.target, frames, stiffness)
 
     def __call__(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
@@ -56,7 +68,7 @@ class Follow:
         t: float,
         q: np.ndarray,
         v: np.ndarray,
-        given: Mapping[str, float] | None = None,
+        given: Mapping[str, Bounds] | None = None,
     ) -> Answer:
         """Torques with the acceleration and the forces they go with.
 
@@ -64,7 +76,8 @@ class Follow:
             t: time [s].
             q: configuration.
             v: velocity.
-            given: torques of joints that are driven by something else [N m].
+            given: least and largest torques of joints that are driven by something
+                else [N m].
         """
         contacts = next(
             (which for until, which in self._bearing if t < until),

@@ -9,6 +9,10 @@ such that the contacts do not move, the forces stay in their friction cones (an 
 pyramid), the base obeys the equations of motion, which no motor can change, and the
 torques :math:`\tau = M a + N - C^T f` of the joints keep their bounds. A joint that is
 driven by something else, a muscle, has both its bounds at the torque that it has.
+
+The tasks follow a path: functions of a parameter, which is time, or a coordinate of the
+body itself that something else drives. Then the second derivative of the parameter is
+one more unknown.
 """
 
 from __future__ import annotations
@@ -27,15 +31,17 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.errors import HumansError, ParameterError
 
 Target = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""What a task shall do: time to value, rate and acceleration."""
+"""What a task shall do: a path's parameter to value, first and second derivative."""
+Bounds = tuple[float, float]
 
 _RANK = 1e-8
-_LEAST_MOTION = 1e-6
-_LEAST_FORCE = 1e-4
+_LEAST_MOTION = 1e-4
+_LEAST_FORCE = 0.1
+_LEAST_PACE = 1e-6
 _SETTINGS = {
     "verbose": False,
     "eps_abs": 1e-7,
-    "eps_rel": 1e-7,
+    "eps_rel": 1e-9,
     "max_iter": 20_000,
     "polishing": True,
     "adaptive_rho_interval": 25,
@@ -52,7 +58,7 @@ class Aim:
 
     Attributes:
         task: the task.
-        target: time to value, rate and acceleration.
+        target: parameter of the path to value and derivatives.
         weight: of its error; one number, or one for each component.
         stiffness: Kp, of the error [1/s^2].
         damping: Kv, of the rate's error [1/s]; critical unless given.
@@ -64,18 +70,28 @@ class Aim:
     stiffness: float = 100.0
     damping: float | None = None
 
-    def wanted(self, t: float, value: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        """The acceleration that brings the task to its target (m,)."""
-        target, target_rate, target_acceleration = self.target(t)
+    def wanted(
+        self, at: float, pace: float, value: np.ndarray, rate: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The acceleration that brings the task to its target, and its slope.
+
+        Args:
+            at: parameter of the path.
+            pace: its rate [1/s].
+            value: of the task.
+            rate: of the task.
+
+        Returns:
+            The acceleration at constant pace (m,), and what one unit of the parameter's
+            second derivative adds to it (m,).
+        """
+        target, slope, curvature = self.target(at)
         damping = self.damping
         if damping is None:
             damping = 2.0 * math.sqrt(self.stiffness)
         error = self.task.difference(value, target)
-        return (
-            target_acceleration
-            + self.stiffness * error
-            + damping * (target_rate - rate)
-        )
+        steady = curvature * pace**2 + self.stiffness * error
+        return steady + damping * (slope * pace - rate), slope
 
 
 class Answer(NamedTuple):
@@ -85,11 +101,13 @@ class Answer(NamedTuple):
         torques: of the joints (njoints,) [N m].
         acceleration: (nv,).
         forces: of the contacts: normal and tangents (k, 3) [N].
+        pace_rate: second derivative of the path's parameter; zero unless it is free.
     """
 
     torques: np.ndarray
     acceleration: np.ndarray
     forces: np.ndarray
+    pace_rate: float
 
 
 class WholeBody:
@@ -131,22 +149,29 @@ class WholeBody:
 
     def solve(
         self,
-        t: float,
+        at: float,
         q: np.ndarray,
         v: np.ndarray,
         aims: Sequence[Aim],
         contacts: np.ndarray,
-        given: Mapping[str, float] | None = None,
+        given: Mapping[str, Bounds] | None = None,
+        *,
+        pace: float = 1.0,
+        pace_aim: tuple[float, float] | None = None,
     ) -> Answer:
-        """Torques for the state at time t.
+        """Torques for a state.
 
         Args:
-            t: time [s].
+            at: parameter of the path, time unless the aims say otherwise.
             q: configuration.
             v: velocity.
             aims: what the body shall do.
             contacts: contacts that bear, as indices (see :meth:`contacts`).
-            given: torques of joints that are driven by something else [N m].
+            given: least and largest torques of joints that are driven by something
+                else [N m].
+            pace: rate of the path's parameter.
+            pace_aim: where its second derivative is sought, too: what it should be, and
+                how much that matters.
 
         Raises:
             ControlError: no acceleration and forces obey all conditions.
@@ -157,21 +182,32 @@ class WholeBody:
         rows = terms.jacobian.reshape(-1, system.nv)
         still, moves = _motions(rows[:, free], -terms.drift.ravel())
         size, forces = moves.shape[1], len(rows)
-        hessian = np.zeros((size + forces, size + forces))
-        gradient = np.zeros(size + forces)
+        # Unknowns: motions that the contacts allow, forces, second derivative of the
+        # path's parameter.
+        free_pace = pace_aim is not None
+        total = size + forces + free_pace
+        hessian, gradient = np.zeros((total, total)), np.zeros(total)
         for aim in aims:
             value, jacobian, drift = aim.task.terms(q, v)
-            wanted = aim.wanted(t, value, jacobian @ v) - drift
+            wanted, slope = aim.wanted(at, pace, value, jacobian @ v)
             jacobian = jacobian[:, free]
-            weighted = (np.asarray(aim.weight) * (jacobian @ moves).T).T
-            hessian[:size, :size] += (jacobian @ moves).T @ weighted
-            gradient[:size] += weighted.T @ (jacobian @ still - wanted)
+            effect = np.zeros((len(value), total))
+            effect[:, :size] = jacobian @ moves
+            if free_pace:
+                effect[:, -1] = -slope
+            weighted = (np.asarray(aim.weight) * effect.T).T
+            hessian += effect.T @ weighted
+            gradient += weighted.T @ (jacobian @ still + drift - wanted)
+        if pace_aim is not None:
+            hessian[-1, -1] += pace_aim[1]
+            gradient[-1] -= pace_aim[1] * pace_aim[0]
         weight = system.model.mass * 9.81
-        diagonal = np.arange(size + forces)
-        hessian[diagonal[:size], diagonal[:size]] += _LEAST_MOTION
-        hessian[diagonal[size:], diagonal[size:]] += _LEAST_FORCE
-        # Generalised forces = load + moved @ (motion, forces / weight).
-        moved = np.hstack([mass[:, free] @ moves, -weight * rows.T])
+        least = [_LEAST_MOTION] * size + [_LEAST_FORCE] * forces
+        hessian[np.diag_indices(total)] += least + [_LEAST_PACE] * free_pace
+        # Generalised forces = load + moved @ unknowns; forces in parts of the weight.
+        moved = np.zeros((system.nv, total))
+        moved[:, :size] = mass[:, free] @ moves
+        moved[:, size : size + forces] = -weight * rows.T
         load = mass[:, free] @ still + terms.bias
         bounds = self._bounds(given or {})
         matrix, low, high = self._conditions(moved, load, bounds, size, forces, weight)
@@ -181,17 +217,18 @@ class WholeBody:
         return Answer(
             (load + moved @ found)[6:],
             acceleration,
-            weight * found[size:].reshape(-1, 3),
+            weight * found[size : size + forces].reshape(-1, 3),
+            float(found[-1]) if free_pace else 0.0,
         )
 
-    def _bounds(self, given: Mapping[str, float]) -> list[tuple[int, float, float]]:
+    def _bounds(self, given: Mapping[str, Bounds]) -> list[tuple[int, float, float]]:
         """Velocity index, least and largest generalised force."""
         bounds = [(i, 0.0, 0.0) for i in range(6) if i in self._free]
         for name, joint in self._joint.items():
             if 6 + joint not in self._free:
                 continue
             if name in given:
-                bounds.append((6 + joint, given[name], given[name]))
+                bounds.append((6 + joint, *given[name]))
             elif math.isfinite(self._limit):
                 bounds.append((6 + joint, -self._limit, self._limit))
         return bounds
@@ -208,7 +245,7 @@ class WholeBody:
         """Bounds of generalised forces, then the friction pyramids."""
         which = [bound[0] for bound in bounds]
         count = forces // 3
-        cones = np.zeros((5 * count, size + forces))
+        cones = np.zeros((5 * count, moved.shape[1]))
         side = self._friction / math.sqrt(2.0)
         for c in range(count):
             first = size + 3 * c

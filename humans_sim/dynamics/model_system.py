@@ -34,7 +34,7 @@ class ModelSystem:
         ground: Ground,
         *,
         locked: Sequence[str] = (),
-        limits: bool = True,
+        limits: bool | Mapping[str, tuple[float, float]] = True,
         limit_restitution: float = 0.0,
         radii: Mapping[str, float] | None = None,
         armature: np.ndarray | None = None,
@@ -47,7 +47,8 @@ class ModelSystem:
             model: the model.
             ground: the scene.
             locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base.
-            limits: whether joints stop at their limits.
+            limits: whether joints stop at their limits; or other limits for some, by
+                name: (lower, upper) [rad].
             limit_restitution: Newton's coefficient of a joint at its limit.
             radii: radius of the ball around a contact point, by its name [m].
             armature: inertia of drives on the diagonal of the mass matrix (nv,).
@@ -82,8 +83,8 @@ class ModelSystem:
         self._support = points.support
         self._local, self._row = points.local, points.row
         self._joints = points.joints
-        lower, upper = model.lower_limits, model.upper_limits
-        free = [j for j in range(len(lower)) if limits and not self._is_locked(6 + j)]
+        lower, upper = self.joint_limits = self._joint_limits(limits)
+        free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
         self._limit_joint = np.array(bounded_below + bounded_above, dtype=np.int64)
@@ -109,6 +110,22 @@ class ModelSystem:
             raise ParameterError(f"{self.name} has no joint '{unknown[0]}' to lock")
         joints = [6 + j for j, name in enumerate(names) if name in wanted]
         return np.array([*base, *joints], dtype=np.int64)
+
+    def _joint_limits(
+        self, limits: bool | Mapping[str, tuple[float, float]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper limits of all joints; infinite where there are none."""
+        names = self.model.joint_names
+        if limits is False:
+            return np.full(len(names), -np.inf), np.full(len(names), np.inf)
+        lower, upper = self.model.lower_limits.copy(), self.model.upper_limits.copy()
+        for name, (low, high) in ({} if limits is True else limits).items():
+            if name not in names:
+                raise ParameterError(f"{self.name} has no joint '{name}' to limit")
+            if not low < high:
+                raise ParameterError(f"limits of {name}: {low} is not below {high}")
+            lower[names.index(name)], upper[names.index(name)] = low, high
+        return lower, upper
 
     def _is_locked(self, velocity: int) -> bool:
         return velocity in self.locked

@@ -39,6 +39,10 @@ class YamlValue:
     def _child(self, node: yaml.Node, key: str) -> YamlValue:
         return YamlValue(node, self._path, f"{self._key}.{key}" if self._key else key)
 
+    def is_mapping(self) -> bool:
+        """Whether the value is a mapping."""
+        return isinstance(self._node, yaml.MappingNode)
+
     def mapping(self) -> dict[str, YamlValue]:
         """The value as a mapping with string keys, none of them twice."""
         if not isinstance(self._node, yaml.MappingNode):
