@@ -84,6 +84,8 @@ bench: setup ## measure against pinocchio and MuJoCo in the same run
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/bench.in
 	$(BIN)/python benchmarks/lagrangian_terms.py
 	$(BIN)/python benchmarks/right_hand_side.py
+	$(BIN)/python benchmarks/muscle_right_hand_side.py
+	$(BIN)/python benchmarks/inverse_task.py
 	$(BIN)/python benchmarks/work_precision.py
 
 lock: setup ## resolve the locked versions anew (needs uv)

@@ -29,9 +29,9 @@ from humans_sim.control.trajectory import ContactPhase, Trajectory
 from humans_sim.control.whole_body import WholeBody
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.models.yaml_file import YamlValue
+from humans_sim.scene_files import told_at
 
 _TIMING = ("period", "delay")
 
@@ -65,7 +65,9 @@ def drive(
     if controller is None:
         return Driven(None if actuation is None else _alone(actuation, model))
     kind, section = _only(controller, tuple(_CONTROLLERS))
-    return _CONTROLLERS[kind](section, actuation, model, scene)
+    with told_at(section):
+        driven = _CONTROLLERS[kind](section, actuation, model, scene)
+    return driven
 
 
 def _only(value: YamlValue, choices: tuple[str, ...]) -> tuple[str, YamlValue]:
@@ -80,9 +82,11 @@ def _numbers(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> Any
     """Call ``make`` with the numbers of a mapping."""
     numbers = {key: item.number() for key, item in value.mapping().items()}
     try:
-        return make(*arguments, **numbers)
+        with told_at(value):
+            made = make(*arguments, **numbers)
     except TypeError as error:
         raise value.error(f"these parameters do not fit: {error}") from None
+    return made
 
 
 def _alone(value: YamlValue, model: Model) -> Actuation:
@@ -97,7 +101,9 @@ def _torques(value: YamlValue | None, model: Model, law: Law) -> IdealTorque:
         return IdealTorque(model, law)
     _, section = _only(value, ("torque",))
     numbers = {k: v.number() for k, v in section.fields((), _TIMING).items()}
-    return IdealTorque(model, law, **numbers)
+    with told_at(section):
+        torques = IdealTorque(model, law, **numbers)
+    return torques
 
 
 def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[str]]]:
@@ -152,13 +158,13 @@ def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
     for name, item in given["curves"].mapping().items():
         scale = 1.0 if name in BASE[:3] else math.pi / 180
         knots = [knot.vector(2) for knot in item]
-        curves[name] = Curve([(float(t), scale * float(x)) for t, x in knots])
+        with told_at(item):
+            curves[name] = Curve([(float(t), scale * float(x)) for t, x in knots])
     feet = [item.text() for item in given["feet"]]
     start = model.standing(np.zeros(len(model.joint_names)))
-    try:
-        return Motion(model, curves, feet, start, end)
-    except ParameterError as error:
-        raise given["curves"].error(str(error)) from None
+    with told_at(given["curves"]):
+        motion = Motion(model, curves, feet, start, end)
+    return motion
 
 
 def _fes_stand(
@@ -227,7 +233,9 @@ def _muscles(
             extra[key] = tuple(side.text() for side in item)
         else:
             extra[key] = item.number()
-    return FesMuscles(model, law=law, period=period, **extra)
+    with told_at(section):
+        muscles = FesMuscles(model, law=law, period=period, **extra)
+    return muscles
 
 
 def _bip(
@@ -273,7 +281,9 @@ def _bip_motion(value: YamlValue, task: BipTask, shape: StepShape) -> Trajectory
         return Trajectory([rest] * 3, [0.0, 1.0], [ContactPhase.DOUBLE])
     if not word.endswith(".traj3"):
         raise value.error("step, stand or a .traj3 file is wanted")
-    return read_traj3(word, task.size)
+    with told_at(value):
+        trajectory = read_traj3(word, task.size)
+    return trajectory
 
 
 _CONTROLLERS: dict[str, Callable[..., Driven]] = {

@@ -191,6 +191,10 @@ def run(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the run: .png, .svg or .pdf.")
     ] = None,
+    animate: Annotated[
+        Path | None,
+        typer.Option(help="Page .html, film .gif or film strip .png (bipeds)."),
+    ] = None,
     view: Annotated[
         bool, typer.Option("--view", help="Play it in the browser (bipeds).")
     ] = False,
@@ -209,6 +213,15 @@ def run(
     chosen = read_scenario(scenario).with_changes(**changes)
     if save is not None and save.suffix not in _WRITERS:
         raise ParameterError(f"--save writes {', '.join(_WRITERS)}, not '{save.name}'")
+    if chosen.model is None and (view or animate is not None):
+        raise ParameterError(
+            f"'{chosen.name}' has no biped model: --view and --animate show bipeds "
+            "only; try --plot"
+        )
+    if animate is not None:
+        from humans_sim.view.animation import check_animation_path
+
+        check_animation_path(animate)
     from humans_sim.dynamics.simulation import SimulationError
 
     start = time.perf_counter()
@@ -228,10 +241,13 @@ def run(
     if plot is not None:
         done.plot(plot)
         console.print(f"drawn: {plot}")
+    if animate is not None:
+        done.animate(animate)
+        console.print(f"animated: {animate}")
     if failure is not None:
         raise failure
     if view:
-        _play(chosen.model, done)
+        _play(done)
     if not done.check():
         raise HumansError("the run is not physically right: see the table")
 
@@ -297,13 +313,15 @@ def _print_check(done: Run) -> None:
     console.print(table)
 
 
-def _play(model: str | None, done: Run) -> None:
+def _play(done: Run) -> None:
     """Show a run in the browser, again and again, in real time."""
+    from humans_sim.view.page import camera, show_sample
+    from humans_sim.view.replay import Replay
     from humans_sim.view.scene import Scene
 
-    if model is None:
-        raise ParameterError("only runs of biped models can be viewed; try --plot")
-    scene = Scene(load_model(model), "127.0.0.1", 8080)
+    replay = Replay(done)
+    scene = Scene(replay.model, ground=replay.ground, axes=False)
+    scene.look_at(*camera(replay))
     console.print(f"open [bold]{scene.url}[/] (Ctrl-C ends)")
     pause = 1.0
     try:
@@ -311,7 +329,7 @@ def _play(model: str | None, done: Run) -> None:
             start = time.monotonic()
             while (now := time.monotonic() - start + done.t[0]) < done.t[-1] + pause:
                 k = min(int(np.searchsorted(done.t, now)), len(done.t) - 1)
-                scene.show(done.q[k])
+                show_sample(scene, replay, k)
                 time.sleep(1 / 30)
     except KeyboardInterrupt:
         pass

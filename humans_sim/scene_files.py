@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from humans_sim.contact import Box, Ground, HalfSpace
 from humans_sim.dynamics.pushes import Push
+from humans_sim.errors import HumansError, ModelFileError
 from humans_sim.models.yaml_file import YamlValue
 
 _GROUND = (
@@ -18,6 +21,17 @@ _GROUND = (
     "chair",
     "empty",
 )
+
+
+@contextmanager
+def told_at(value: YamlValue) -> Iterator[None]:
+    """Errors of what a value of a file asks for are told with its place there."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except HumansError as error:
+        raise value.error(str(error)) from error
 
 
 def ground_of(value: YamlValue | None) -> Ground:
@@ -33,26 +47,32 @@ def ground_of(value: YamlValue | None) -> Ground:
         solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
     if "empty" in given and given["empty"].choice(("true", "false")) == "true":
         solids = ()
-    ground = Ground(law=law, solids=solids, **numbers)
+    with told_at(value):
+        ground = Ground(law=law, solids=solids, **numbers)
     if "steps" in given:
         steps = given["steps"].fields(("count", "rise", "depth", "start"))
+        count = steps["count"].positive()
+        if not count.is_integer():
+            raise steps["count"].error(f"a whole number is wanted, not {count:g}")
         ground = ground.with_steps(
-            int(steps["count"].number()),
+            int(count),
             steps["rise"].positive(),
             steps["depth"].positive(),
             steps["start"].number(),
         )
     if "chair" in given:
         chair = given["chair"].fields(("x",), ("seat_height", "friction"))
-        ground = ground.with_chair(**{k: item.number() for k, item in chair.items()})
+        with told_at(given["chair"]):
+            ground = ground.with_chair(**{k: x.number() for k, x in chair.items()})
     for k, item in enumerate(given["boxes"].items() if "boxes" in given else ()):
         box = item.fields(("size", "centre"), ("name", "friction"))
         name = box["name"].text() if "name" in box else f"box_{k}"
         size, centre = box["size"].vector(3), box["centre"].vector(3)
         friction = box["friction"].number() if "friction" in box else None
-        ground = ground.with_solids(
-            Box(tuple(size), tuple(centre), name=name, friction=friction)
-        )
+        with told_at(item):
+            ground = ground.with_solids(
+                Box(tuple(size), tuple(centre), name=name, friction=friction)
+            )
     return ground
 
 
@@ -70,13 +90,13 @@ def pushes_of(value: YamlValue | None) -> list[Push]:
         given = item.fields(("time", "impulse"), ("link", "point", "duration"))
         x, y, z = given["impulse"].vector(3)
         at = given["point"].vector(3) if "point" in given else (0.0, 0.0, 0.0)
-        pushes.append(
-            Push(
+        with told_at(item):
+            push = Push(
                 given["time"].number(),
                 (float(x), float(y), float(z)),
                 given["link"].text() if "link" in given else "",
                 (float(at[0]), float(at[1]), float(at[2])),
                 given["duration"].number() if "duration" in given else 0.0,
             )
-        )
+        pushes.append(push)
     return pushes

@@ -46,7 +46,6 @@ GEAR_ENGAGED = "gear_engaged"
 GEAR_FREE = "gear_free"
 """Kinds of events."""
 _SPEED = 6.23
-_ARRIVED = 1e-12
 _LEAVES = 1e-7
 """Speed into the gap at which the motor leaves its end [rad/s]; less is rounding."""
 _ROOM = 1e-9
@@ -142,9 +141,11 @@ class Servo(Commanded):
             ]
         )
         self.armature = np.concatenate([np.zeros(6), np.full(self._n, rotor_inertia)])
-        self._start_time, self._arrival = 0.0, math.inf
-        self._from = np.zeros(self._n)
+        self._start_time = 0.0
+        # Set points: origin + rate * time since the start, until they arrive.
+        self._origin, self._rate = np.zeros(self._n), np.zeros(self._n)
         self._target = np.zeros(self._n)
+        self._arrivals = np.full(self._n, math.inf)
         self._end, self._unsettled = 0.5 * play, math.inf
         # The end of the gap at which each motor pushes: -1, 1, or 0 between them.
         self._engaged = np.zeros(self._n, dtype=np.int64)
@@ -154,39 +155,42 @@ class Servo(Commanded):
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Hold the posture of the start, the motors in the middle of their play."""
-        self._start_time, self._arrival = t, math.inf
-        self._from = np.array(q[7:])
-        self._target = self._from.copy()
+        self._start_time = t
+        self._origin, self._rate = np.array(q[7:]), np.zeros(self._n)
+        self._target = self._origin.copy()
+        self._arrivals = np.full(self._n, math.inf)
         self._engaged = np.zeros(self._n, dtype=np.int64)
         self._unsettled = math.inf
         return super().initialise(t, q, v)
 
     def set_point(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Where the servos want to be, and how fast that moves (njoints,)."""
-        way = self._target - self._from
-        done = self._speed * (t - self._start_time)
-        reached = np.abs(way) <= done + _ARRIVED
-        point = np.where(reached, self._target, self._from + np.sign(way) * done)
-        return point, np.where(reached, 0.0, np.sign(way) * self._speed)
+        return self._origin + self._rate * (t - self._start_time), self._rate.copy()
 
     def apply(self, t: float, command: np.ndarray) -> None:
         """Let the set points run to these angles from now on."""
-        self._from = self.set_point(t)[0]
+        self._arrive(t)
+        self._origin = self.set_point(t)[0]
         self._target, self._start_time = command, t
-        self._arrival = self._next_arrival(t)
+        way = command - self._origin
+        self._rate = self._speed * np.sign(way)
+        self._arrivals = t + np.abs(way) / self._speed
+        self._arrive(t)
         if self.nz:
             # Torques jump: motors may leave their ends now.
             self._unsettled = t
 
-    def _next_arrival(self, t: float) -> float:
-        ways = np.abs(self._target - self._from) / self._speed
-        times = self._start_time + ways[ways > _ARRIVED]
-        later = times[times > t + _ARRIVED]
-        return float(later.min()) if later.size else math.inf
+    def _arrive(self, t: float) -> None:
+        """Set points whose time has come rest at their targets."""
+        arrived = self._arrivals <= t
+        self._origin = np.where(arrived, self._target, self._origin)
+        self._rate = np.where(arrived, 0.0, self._rate)
+        self._arrivals = np.where(arrived, math.inf, self._arrivals)
 
     def next_time(self, t: float) -> float:
         """When a command comes, or a set point arrives: its speed jumps to zero."""
-        return min(super().next_time(t), self._arrival, self._unsettled)
+        arrival = float(self._arrivals.min())
+        return min(super().next_time(t), arrival, self._unsettled)
 
     def detect(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
@@ -208,8 +212,7 @@ class Servo(Commanded):
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Commands, set points that have arrived, and the ends of the play."""
         z, happened = super().handle(t, q, v, z, fired)
-        if self._arrival <= t:
-            self._arrival = self._next_arrival(t)
+        self._arrive(t)
         if not self.nz:
             return z, happened
         self._unsettled = math.inf
@@ -248,16 +251,14 @@ class Servo(Commanded):
         self, t: float, q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Torques that the motors want, and what of it they have (njoints,) [N m]."""
-        elapsed = t - self._start_time
-        way = (elapsed, self._from, self._target, self._speed)
+        way = (t - self._start_time, self._origin, self._rate)
         return _demands(*way, q, v, self._parameters)
 
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Torques of the servos on the joints, and their way through the play."""
-        elapsed = t - self._start_time
-        way = (elapsed, self._from, self._target, self._speed)
+        way = (t - self._start_time, self._origin, self._rate)
         if self.nz:
             return _with_play(*way, q, v, self._parameters, self._engaged)
         return _torques(*way, q, v, self._parameters), z
@@ -296,14 +297,9 @@ def _speed_of(step: int, speed: float) -> float:
 
 
 @njit(cache=True)
-def _pull(origin, target, done, speed, angle, turning, parameters):
+def _pull(point, rate, angle, turning, parameters):
     """Torque that a motor wants, and what of it its torque-speed line gives."""
     gain, damping, stall, no_load, band = parameters[:5]
-    way = target - origin
-    if abs(way) <= done + _ARRIVED:
-        point, rate = target, 0.0
-    else:
-        point, rate = origin + np.sign(way) * done, np.sign(way) * speed
     error = point - angle
     if abs(error) <= band:
         error = 0.0
@@ -317,43 +313,40 @@ def _pull(origin, target, done, speed, angle, turning, parameters):
 
 
 @njit(cache=True)
-def _demands(elapsed, origin, target, speed, q, v, parameters):
+def _demands(elapsed, origin, rate, q, v, parameters):
     """Torques that the motors want, and those they have."""
-    done = speed * elapsed
     wanted, had = np.empty(origin.shape[0]), np.empty(origin.shape[0])
     for j in range(origin.shape[0]):
         wanted[j], had[j] = _pull(
-            origin[j], target[j], done, speed, q[7 + j], v[6 + j], parameters
+            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], v[6 + j], parameters
         )
     return wanted, had
 
 
 @njit(cache=True)
-def _torques(elapsed, origin, target, speed, q, v, parameters):
+def _torques(elapsed, origin, rate, q, v, parameters):
     """Force of servos without play."""
     viscous, coulomb, slow = parameters[5:]
-    done = speed * elapsed
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
         turning = v[6 + j]
         _, torque = _pull(
-            origin[j], target[j], done, speed, q[7 + j], turning, parameters
+            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters
         )
         force[6 + j] = torque - viscous * turning - coulomb * np.tanh(turning / slow)
     return force
 
 
 @njit(cache=True)
-def _with_play(elapsed, origin, target, speed, q, v, parameters, engaged):
+def _with_play(elapsed, origin, rate, q, v, parameters, engaged):
     """Force of servos with play, and the speeds of the motors in their gaps."""
     damping, no_load = parameters[1], parameters[3]
     viscous, coulomb, slow = parameters[5:]
-    done = speed * elapsed
     force, rates = np.zeros(v.shape[0]), np.zeros(origin.shape[0])
     for j in range(origin.shape[0]):
         turning = v[6 + j]
         wanted, torque = _pull(
-            origin[j], target[j], done, speed, q[7 + j], turning, parameters
+            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters
         )
         if engaged[j] == 0:
             torque = 0.0

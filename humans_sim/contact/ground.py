@@ -49,6 +49,11 @@ class Ground:
         """The solids as numbers (nsolids, 16), for the compiled distance."""
         return np.array([solid.row() for solid in self.solids]).reshape(-1, 16)
 
+    def thinnest(self) -> float:
+        """Shortest edge of all boxes; infinity without boxes [m]."""
+        edges = [min(s.size) for s in self.solids if isinstance(s, Box)]
+        return float(min(edges, default=math.inf))
+
     def frictions(self) -> np.ndarray:
         """Friction of each solid (nsolids,); infinity where contacts stick."""
         usual = np.inf if self.law == "sticking" else self.friction

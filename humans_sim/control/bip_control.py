@@ -64,6 +64,8 @@ class BipControl:
             )
         if ContactPhase.SUSPENSION in trajectory.phases:
             raise ParameterError("this law walks on feet: contact code 4 is not for it")
+        if not 0 <= margin < 1:
+            raise ParameterError(f"margin must be 0 or more, below 1, not {margin}")
         self._task, self._trajectory = task, trajectory
         if damping is None:
             damping = 2.0 * math.sqrt(stiffness)

@@ -15,8 +15,6 @@ from humans_sim.control.motion import Motion
 from humans_sim.control.path import Path
 from humans_sim.control.whole_body import WholeBody
 
-_PLANNED = 40
-"""Postures whose torques are planned."""
 _AT_LIMIT = 2e-3
 """How near its limit a knee is straight [rad]."""
 _AT_REST = 0.05
@@ -82,6 +80,10 @@ class FesStand:
         seated: contacts that bear at first.
         standing: contacts that bear then.
         plan: how the knees are driven.
+
+    Attributes:
+        needed: torque of each knee at rest, by its angle on the path [N m].
+        risen: when the seat was left [s], or None.
     """
 
     def __init__(
@@ -106,22 +108,18 @@ class FesStand:
         self._knees = np.array([joints.index(name) for name in muscles.joint_names])
         self._limits = body.system.joint_limits[1][self._knees]
         self._weight = model.mass * 9.81
-        self._needed = self._needs(path)
+        self.needed = self._needs(path)
         self.risen: float | None = None
         self._next_pulse = 0.0
 
     def _needs(self, path: Path) -> CubicSpline:
         """Torque of each knee by the path's parameter, at rest [N m]."""
-        angles = np.linspace(*path.ends, _PLANNED)
         still = np.zeros(path.model.nv)
         torques = []
-        for at in angles:
-            answer = self._body.solve(
-                at, path.posture(at), still, self._aims, self._feet, pace=0.0
-            )
+        for at, q in zip(path.angles, path.postures, strict=True):
+            answer = self._body.solve(at, q, still, self._aims, self._feet, pace=0.0)
             torques.append(answer.torques[self._knees].mean())
-        order = np.argsort(angles)
-        return CubicSpline(angles[order], np.array(torques)[order])
+        return CubicSpline(path.angles, torques)
 
     def __call__(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
@@ -187,9 +185,9 @@ class FesStand:
         if self.risen is None:
             share = (t + self._muscles.delay - plan.ramp_start) / plan.ramp
             share = min(max(share, 0.0), 1.0 + plan.surplus)
-            return share * float(self._needed(start))
+            return share * float(self.needed(start))
         ahead = at + pace * self._muscles.delay
-        needed = float(self._needed(min(max(ahead, min(start, end)), max(start, end))))
+        needed = float(self.needed(min(max(ahead, min(start, end)), max(start, end))))
         push = plan.damping * (self._speed(ahead) - pace)
         if abs(end - at) < plan.touch_zone:
             push = plan.hold if abs(end - at) < _AT_LIMIT else max(push, plan.touch)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from humans_sim.control.motion import Motion
 from humans_sim.control.task import CentreOfMass, FrameOrientation, JointTask, Task
 from humans_sim.control.whole_body import Aim, Answer, Bounds, Target, WholeBody
+from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 
 
@@ -53,6 +55,11 @@ class Follow:
         stiffness: float = 100.0,
     ) -> None:
         """Prepare the aims."""
+        times = [until for until, _ in bearing]
+        if not times or any(after <= before for before, after in pairwise(times)):
+            raise ParameterError(
+                f"contacts that bear are wanted, until times that grow, not {times}"
+            )
         self._body = body
         self._bearing = [(until, body.contacts(names)) for until, names in bearing]
         self._aims = body_aims(motion.model, motion.target, frames, stiffness)

@@ -59,12 +59,14 @@ def share_forces(
     for k, (axis, sign) in enumerate(_EDGES):
         edges[:, k, axis] = sign * friction
     bears = np.isfinite(prices)
+    forces = np.zeros((count, 3))
+    if not bears.any():
+        return Share(forces, float(np.abs(wanted).max()))
     scale = max(float(np.abs(wanted).max()), 1.0)
     gather = np.einsum("ckr,crn->nck", edges[bears], rows[bears]).reshape(6, -1)
     price = np.repeat(np.sqrt(_SMALL * prices[bears]), 4)
     matrix = np.vstack([gather, np.diag(price) / math.sqrt(scale)])
     found, _ = nnls(matrix, np.concatenate([wanted / scale, np.zeros(len(price))]))
-    forces = np.zeros((count, 3))
     along = found.reshape(-1, 4) * scale
     forces[bears] = np.einsum("ck,ckr->cr", along, edges[bears])
     reached = np.einsum("crn,cr->n", rows, forces)

@@ -34,6 +34,8 @@ class Path:
 
     Attributes:
         ends: parameter at the first and at the last posture [rad].
+        angles: parameters of the knots, growing (k,) [rad].
+        postures: configurations there (k, nq).
     """
 
     def __init__(
@@ -52,23 +54,19 @@ class Path:
             raise ParameterError(f"{', '.join(joints)} must turn one way along a path")
         chosen[-1] = len(angles) - 1
         order = chosen if sense > 0 else chosen[::-1]
-        self._angles, self._postures = angles[order], postures[order]
+        self.angles, self.postures = angles[order], postures[order]
         self.ends = (float(angles[0]), float(angles[-1]))
 
     def parameter(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Where a body is on the path, and how fast it goes [rad, rad/s]."""
         return float(q[self._places].mean()), float(v[self._places - 1].mean())
 
-    def posture(self, at: float) -> np.ndarray:
-        """The posture nearest to a parameter (nq,)."""
-        return self._postures[int(np.abs(self._angles - at).argmin())]
-
     def target(self, task: Task) -> Target:
         """What a task does along the path; beyond the ends it goes on straight."""
-        values = np.array([task.value(q) for q in self._postures])
-        spline = CubicSpline(self._angles, values, bc_type="natural")
+        values = np.array([task.value(q) for q in self.postures])
+        spline = CubicSpline(self.angles, values, bc_type="natural")
         slope, curvature = spline.derivative(1), spline.derivative(2)
-        first, last = self._angles[0], self._angles[-1]
+        first, last = self.angles[0], self.angles[-1]
 
         def at(s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             inside = min(max(s, first), last)

@@ -223,6 +223,11 @@ class WholeBody:
 
     def _bounds(self, given: Mapping[str, Bounds]) -> list[tuple[int, float, float]]:
         """Velocity index, least and largest generalised force."""
+        for name, (least, largest) in given.items():
+            if name not in self._joint:
+                raise ParameterError(f"{self.system.name} has no joint '{name}'")
+            if not least <= largest:
+                raise ParameterError(f"torque of {name}: {least} is above {largest}")
         bounds = [(i, 0.0, 0.0) for i in range(6) if i in self._free]
         for name, joint in self._joint.items():
             if 6 + joint not in self._free:

@@ -23,6 +23,8 @@ _IDLE_STEPS = 8
 """Steps after which the forces without effect are looked for anew."""
 _EVENT_WORK = 100
 """Work of an event, in evaluations of the right-hand side."""
+_LOOK, _MOST_LOOKS = 0.3, 200
+"""Share of a thin solid that a contact may travel between two looks at its gap."""
 _STUCK_EVENTS = 500
 _STUCK_TIME = 1e-10
 
@@ -269,6 +271,7 @@ class EventStepper(ContactEvents):
                 return float((self.system.gaps(self._at(t)[0])[plain] + more).min())
 
             suspects.append((least, int(plain[0]), "gap"))
+        self._suspect_passages(suspects, start, end, is_open & ~closes, rate)
         turns = is_open & ~closes & (rate < 0.0) & (self._rate > 0.0) & (gap > 0.0)
         for i in np.flatnonzero(leaves | turns):
 
@@ -295,6 +298,34 @@ class EventStepper(ContactEvents):
                 return height(t) if t < bottom else -1.0
 
             suspects.append((dip, int(i), "gap"))
+
+    def _suspect_passages(
+        self,
+        suspects: list[tuple[Callable[[float], float], int, str]],
+        start: float,
+        end: float,
+        candidates: np.ndarray,
+        rate: np.ndarray,
+    ) -> None:
+        """Open contacts that pass through something thin in the step."""
+        if math.isinf(self.system.thinnest) or not candidates.any():
+            return
+        fastest = float(np.abs([rate, self._rate]).max())
+        looks = math.ceil((end - start) * fastest / (_LOOK * self.system.thinnest))
+        for t in np.linspace(start, end, min(looks, _MOST_LOOKS), endpoint=False)[1:]:
+            inside = candidates & (self.system.gaps(self._at(t)[0]) < -TOUCH)
+            for i in np.flatnonzero(inside):
+
+                def height(
+                    t: float, i: int = int(i), bottom: float = float(t)
+                ) -> float:
+                    if t >= bottom:
+                        return -1.0
+                    return float(self.system.gaps(self._at(t)[0])[i])
+
+                suspects.append((height, int(i), "gap"))
+            if inside.any():
+                return
 
     @staticmethod
     def _after_leaving(

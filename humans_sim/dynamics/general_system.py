@@ -57,6 +57,11 @@ class GeneralSystem:
         return self.position_names
 
     @property
+    def thinnest(self) -> float:
+        """Nothing can be passed through."""
+        return np.inf
+
+    @property
     def locked(self) -> Vector:
         """Nothing is locked."""
         return np.zeros(0, dtype=np.int64)

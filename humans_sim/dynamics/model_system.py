@@ -71,6 +71,7 @@ class ModelSystem:
             raise ParameterError(f"armature must have {self.nv} entries")
         self._has_armature = bool(np.any(self._armature))
         self._solids = ground.table()
+        self.thinnest = ground.thinnest()
         self._pin, self._own_data = model.pin, None
         if gravity is not None:
             self._pin = pin.Model(model.pin)

@@ -1,8 +1,8 @@
-"""A picture of a run: contacts, forces, energy and coordinates over time."""
+"""A picture of a run: contacts, forces, energy, coordinates, actuation over time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,11 @@ _IMPACT = "tab:red"
 _MOVES = 1e-6
 """Least range of a joint that is worth a curve [rad]."""
 _LOADED = 1e-9
-"""Least force of a contact that is worth a curve [N]."""
+"""Least force or torque that is worth a curve [N, N m]."""
+_FORCE_STATE = "/force"
+"""How names of states end that are forces of muscles."""
+_STIMULATION, _RECRUITMENT = "stimulation", "recruitment"
+"""Kind of the events that are pulses on a muscle, and their detail, 0 to 1."""
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 2)))
 _MARKS = 120
 """Places for impact lines along the time axis; one line each at most."""
@@ -43,7 +47,9 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
 
     Contacts have a row where they are closed at a sample or hit in an impact. Forces
     are those of contact points; joint limits bear moments and are left out there. A
-    biped shows the angles of the joints that move, or its base where none does.
+    biped shows the angles of the joints that move, or its base where none does. Where
+    an actuation acts, its torques follow; where it is of muscles, their forces and the
+    pulses that stimulate them.
 
     Args:
         run: what to draw.
@@ -73,14 +79,24 @@ def _draw(run: Run) -> Figure:
     impacts = [event for event in run.events if event.kind == IMPACT]
     rows = _touching(run, impacts)
     height = 0.5 + 0.2 * max(len(rows), 2)
-    figure = Figure(figsize=(11.0, height + 9.0), layout="constrained")
+    panels: list[Callable[[Any, Run], None]] = [_forces, _energy, _coordinates]
+    if (np.abs(np.nan_to_num(run.torques)) > _LOADED).any():
+        panels.append(_torques)
+    pulsed = _pulses(run)
+    if _muscles(run):
+        panels.append(_muscle_forces)
+    heights = [height, *[2.4] * len(panels)]
+    if pulsed:
+        heights.append(0.5 + 0.2 * max(len(pulsed), 2))
+    figure = Figure(figsize=(11.0, sum(heights) + 1.8), layout="constrained")
     contacts, *others = axes = figure.subplots(
-        4, 1, sharex=True, height_ratios=(height, 2.4, 2.4, 2.4)
+        len(heights), 1, sharex=True, height_ratios=heights
     )
     _contacts(contacts, run, rows, impacts)
-    _forces(others[0], run)
-    _energy(others[1], run)
-    _coordinates(others[2], run)
+    for draw, panel in zip(panels, others, strict=False):
+        draw(panel, run)
+    if pulsed:
+        _stimulation(others.pop(), pulsed)
     marks = _thinned([event.time for event in impacts], run.t)
     for panel in others:
         for time in marks:
@@ -222,6 +238,60 @@ def _coordinates(panel: Any, run: Run) -> None:
     panel.set_title("base, from its place at the start (no joint moves)", fontsize=10)
     panel.set_ylabel("displacement [m]")
     _curves(panel, run.t, values, ("x", "y", "z"), np.ones(3))
+
+
+def _torques(panel: Any, run: Run) -> None:
+    biped = has_free_base(run)
+    panel.set_title(
+        "joint torques" if biped else "forces of the actuation", fontsize=10
+    )
+    panel.set_ylabel("torque [N m]" if biped else "force [N m, N]")
+    peaks = np.nan_to_num(np.abs(run.torques)).max(axis=0)
+    weights = np.where(peaks > _LOADED, peaks, 0.0)
+    _curves(panel, run.t, run.torques, run.velocity_names, weights)
+
+
+def _muscles(run: Run) -> dict[str, int]:
+    """Muscles with the columns of z that are their forces."""
+    names = run.info.get("z_names", ())
+    return {
+        name.removesuffix(_FORCE_STATE): k
+        for k, name in enumerate(names)
+        if name.endswith(_FORCE_STATE) and k < run.z.shape[1]
+    }
+
+
+def _muscle_forces(panel: Any, run: Run) -> None:
+    panel.set_title("forces of the contractile parts of the muscles", fontsize=10)
+    panel.set_ylabel("force [N]")
+    muscles = _muscles(run)
+    forces = run.z[:, list(muscles.values())]
+    weights = 1.0 + np.nan_to_num(np.abs(forces)).max(axis=0)
+    _curves(panel, run.t, forces, tuple(muscles), weights)
+
+
+def _pulses(run: Run) -> dict[str, list[tuple[float, float]]]:
+    """Time and recruitment of the pulses on each muscle that gets any."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in _muscles(run)}
+    for event in run.events:
+        if event.kind == _STIMULATION:
+            recruitment = float(event.detail.get(_RECRUITMENT, 1.0))
+            found.setdefault(event.subject, []).append((event.time, recruitment))
+    return {name: pulses for name, pulses in found.items() if pulses}
+
+
+def _stimulation(panel: Any, pulsed: dict[str, list[tuple[float, float]]]) -> None:
+    """A row for each muscle, a line for each pulse."""
+    panel.set_title("stimulation pulses, as high as what they recruit", fontsize=10)
+    for row, pulses in enumerate(pulsed.values()):
+        times, recruitment = np.array(pulses).T
+        foot = row + 0.4
+        panel.axhline(foot, color="0.85", linewidth=0.6, zorder=1)
+        panel.vlines(
+            times, foot - 0.8 * recruitment, foot, color="tab:green", linewidth=1.0
+        )
+    panel.set_yticks(range(len(pulsed)), list(pulsed))
+    panel.set_ylim(len(pulsed) - 0.4, -0.6)
 
 
 def _curves(

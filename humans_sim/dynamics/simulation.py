@@ -20,6 +20,7 @@ from humans_sim.dynamics.impact import LAWS
 from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.pushes import Push
+from humans_sim.dynamics.record import scene_record
 from humans_sim.dynamics.run import Run
 from humans_sim.dynamics.stepper import Options, Sample, StepError
 from humans_sim.dynamics.system import System
@@ -67,7 +68,8 @@ class Simulation:
             Jean's method: fixed steps, many contacts).
         locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base
             (biped models only).
-        limits: whether joints stop at their limits (biped models only).
+        limits: whether joints stop at their limits; or other limits for some, by name:
+            (lower, upper) [rad] (biped models only).
         limit_restitution: Newton's coefficient of a joint at its limit.
         radii: balls around contact points, by name [m] (biped models only).
         contacts: tags that may touch the scene, the model's contact points unless given
@@ -88,7 +90,7 @@ class Simulation:
         method: str = "event_driven",
         *,
         locked: Sequence[str] = (),
-        limits: bool = True,
+        limits: bool | Mapping[str, tuple[float, float]] = True,
         limit_restitution: float = 0.0,
         radii: Mapping[str, float] | None = None,
         contacts: Sequence[str] | None = None,
@@ -226,6 +228,8 @@ class Simulation:
             "method": self.method,
             "passive": self.passive,
             "options": dict(vars(self.options)),
+            "z_names": list(self.actuation.z_names),
+            **scene_record(self.system),
         }
         if self.method == "time_stepping":
             info["gap_tolerance"] = TimeStepper.GAP_TOLERANCE

@@ -109,6 +109,8 @@ class System(Protocol):
     velocity_names: tuple[str, ...]
     locked: np.ndarray
     """Indices of velocities that stay zero, whatever acts on them."""
+    thinnest: float
+    """Least thickness of what may be touched [m]; infinity where nothing is thin."""
 
     def chart(self, q: np.ndarray) -> Chart:
         """Local coordinates around a configuration."""

@@ -83,6 +83,15 @@ def solids(model: Model) -> list[Solid]:
     return found
 
 
+def body_height(model: Model) -> float:
+    """Height of the highest tag or joint in the zero position [m]."""
+    data = model.data()
+    pin.forwardKinematics(model.pin, data, model.neutral())
+    joints = [float(data.oMi[i].translation[2]) for i in range(1, model.pin.njoints)]
+    tags = model.tags(model.neutral())[:, 2]
+    return max(0.1, *joints, float(tags.max()))
+
+
 def _mesh(item: pin.GeometryObject) -> trimesh.Trimesh:
     shape = item.geometry
     if isinstance(shape, coal.Box):

@@ -1,4 +1,4 @@
-"""A web page with a model on a floor, served on this machine only by default."""
+"""A web page with a model in its scene, served on this machine only by default."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import numpy as np
 import pinocchio as pin
 import viser
 
+from humans_sim.contact import Ground, HalfSpace
 from humans_sim.errors import HumansError
 from humans_sim.models import Model
-from humans_sim.view.geometry import solids
+from humans_sim.view.geometry import body_height, solids
+from humans_sim.view.surroundings import BOX_COLOUR, drawn_boxes
 
 DEFAULT_PORT = 8080
+FORCE_COLOUR = (214, 39, 40)
+"""Red, green, blue of the arrows of forces."""
 _PORTS_TRIED = 20
 
 
@@ -25,7 +29,12 @@ class Scene:
     """
 
     def __init__(
-        self, model: Model, host: str = "127.0.0.1", port: int = DEFAULT_PORT
+        self,
+        model: Model,
+        host: str = "127.0.0.1",
+        port: int = DEFAULT_PORT,
+        ground: Ground | None = None,
+        axes: bool = True,
     ) -> None:
         """Serve the page.
 
@@ -33,6 +42,8 @@ class Scene:
             model: what to show.
             host: address to listen on; the default is reached from this machine only.
             port: first port to try; 0 takes any free one.
+            ground: the scene around it; a floor unless given.
+            axes: whether the axes of the world are shown.
 
         Raises:
             HumansError: no port is free or the address is not this machine's.
@@ -44,19 +55,41 @@ class Scene:
             host=host, port=port, label=f"humans_sim: {model.name}", verbose=False
         )
         self.url = f"http://{host}:{self.server.get_port()}"
-        self._size = _body_height(model)
-        self._lay_floor()
+        self._size = body_height(model)
+        self._time: viser.LabelHandle | None = None
+        self._arrows: viser.ArrowsHandle | None = None
+        self._surround(Ground() if ground is None else ground)
+        if axes:
+            length = self._size / 6
+            self.server.scene.add_frame(
+                "/world", axes_length=length, axes_radius=length / 40
+            )
         self._frames = self._add_robot()
         self.show(model.neutral())
         self._look()
 
-    def _lay_floor(self) -> None:
+    def _surround(self, ground: Ground) -> None:
         scene = self.server.scene
         scene.set_up_direction("+z")
+        for k, solid in enumerate(ground.solids):
+            if isinstance(solid, HalfSpace):
+                self._lay_floor(f"/scene/{k}_{solid.name}", solid)
+        for k, box in enumerate(drawn_boxes(ground)):
+            turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
+            scene.add_box(
+                f"/scene/box_{k}_{box.name}",
+                color=BOX_COLOUR,
+                dimensions=box.size,
+                wxyz=_wxyz(pin.Quaternion(turn)),
+                position=box.centre,
+            )
+
+    def _lay_floor(self, name: str, floor: HalfSpace) -> None:
         cell = 0.05 if self._size < 0.6 else 0.25
         extent = 80 * cell
-        scene.add_grid(
-            "/floor",
+        up, normal = np.array([0.0, 0.0, 1.0]), np.array(floor.normal, float)
+        self.server.scene.add_grid(
+            name,
             width=extent,
             height=extent,
             cell_size=cell,
@@ -66,9 +99,9 @@ class Scene:
             plane_color=(238, 240, 242),
             plane_opacity=1.0,
             shadow_opacity=0.35,
+            wxyz=_wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
+            position=floor.point,
         )
-        axes = self._size / 6
-        scene.add_frame("/world", axes_length=axes, axes_radius=axes / 40)
 
     def _add_robot(self) -> dict[int, viser.FrameHandle]:
         scene = self.server.scene
@@ -92,11 +125,15 @@ class Scene:
         return frames
 
     def _look(self) -> None:
+        self.look_at(np.array([0.0, 0.0, 0.5 * self._size]))
+
+    def look_at(self, centre: np.ndarray, distance: float = 1.0) -> None:
+        """Look at a place from the front, as far as the body is high, or farther."""
         camera = self.server.initial_camera
-        centre = np.array([0.0, 0.0, 0.5 * self._size])
+        far = distance * self._size
         camera.up = (0.0, 0.0, 1.0)
         camera.look_at = tuple(centre)
-        camera.position = tuple(centre + self._size * np.array([1.05, 0.62, 0.3]))
+        camera.position = tuple(centre + far * np.array([1.05, 0.62, 0.3]))
 
     def show(self, q: np.ndarray) -> None:
         """Show a configuration."""
@@ -107,6 +144,30 @@ class Scene:
                 pose = self._data.oMi[joint]
                 frame.position = pose.translation
                 frame.wxyz = _wxyz(pin.Quaternion(pose.rotation))
+
+    def show_time(self, text: str, place: np.ndarray) -> None:
+        """Write the time, or anything short, at a place in the world."""
+        if self._time is None:
+            self._time = self.server.scene.add_label(
+                "/time", text, position=place, anchor="bottom-center"
+            )
+        self._time.text, self._time.position = text, place
+
+    def show_arrows(self, arrows: np.ndarray) -> None:
+        """Show forces as arrows from their places to their tips (n, 2, 3) [m]."""
+        radius = self._size / 150
+        if self._arrows is None:
+            self._arrows = self.server.scene.add_arrows(
+                "/forces",
+                np.zeros((1, 2, 3), np.float32),
+                FORCE_COLOUR,
+                shaft_radius=radius,
+                head_radius=2.5 * radius,
+                head_length=5 * radius,
+            )
+        self._arrows.visible = len(arrows) > 0
+        if len(arrows):
+            self._arrows.points = arrows.astype(np.float32)
 
     def add_sliders(self) -> None:
         """Add a slider for each joint, in degrees, and a button back to zero.
@@ -150,15 +211,6 @@ class Scene:
 
 def _wxyz(quaternion: pin.Quaternion) -> np.ndarray:
     return np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
-
-
-def _body_height(model: Model) -> float:
-    """Height of the highest tag or joint in the zero position [m]."""
-    data = model.data()
-    pin.forwardKinematics(model.pin, data, model.neutral())
-    joints = [float(data.oMi[i].translation[2]) for i in range(1, model.pin.njoints)]
-    tags = model.tags(model.neutral())[:, 2]
-    return max(0.1, *joints, float(tags.max()))
 
 
 def free_port(host: str, first: int) -> int:

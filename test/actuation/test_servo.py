@@ -60,9 +60,34 @@ def test_set_point_runs_at_its_speed(khr1: hs.Model) -> None:
     servo.handle(first, khr1.neutral(), np.zeros(23), np.zeros(0), np.zeros(0, bool))
     last = servo.next_time(first)
     assert last == pytest.approx(0.1 + math.radians(60) / 6.23)
-    point, rate = servo.set_point(last)
-    np.testing.assert_allclose(point, target)
+    servo.handle(last, khr1.neutral(), np.zeros(23), np.zeros(0), np.zeros(0, bool))
+    point, rate = servo.set_point(last + 1.0)
+    np.testing.assert_array_equal(point, target)
     assert not rate.any()
+    assert servo.next_time(last) == math.inf
+
+
+def test_torques_jump_in_events_alone(khr1: hs.Model) -> None:
+    """A set point that arrives jumps where its event is handled, not before.
+
+    Else a foot that slips by that jump would slip before it, again and again.
+    """
+    target = np.zeros(17)
+    target[khr1.joint_names.index("l_knee")] = 0.05
+    target[khr1.joint_names.index("r_elbow")] = 0.5
+    q = khr1.neutral()
+    q[2] += 0.01
+    run = hs.Simulation(khr1, Servo(khr1), lambda t, q, v: target * (t > 0.1)).run(
+        q, t_end=0.3
+    )
+    assert run.check()
+    servo = Servo(khr1)
+    servo.initialise(0.0, q, np.zeros(23))
+    servo.command(0.0, target)
+    arrival = servo.next_time(0.0)
+    before = servo.dynamics(arrival * (1 - 1e-15), q, np.zeros(23), np.zeros(0))[0]
+    at = servo.dynamics(arrival, q, np.zeros(23), np.zeros(0))[0]
+    np.testing.assert_allclose(at, before, atol=1e-12)
 
 
 def test_servo_reaches_its_command(khr1: hs.Model) -> None:

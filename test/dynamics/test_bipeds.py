@@ -383,3 +383,13 @@ def test_planned_pushes(khr1: hs.Model, method: str) -> None:
     assert speed == pytest.approx(exact, abs=error)
     with pytest.raises(hs.ParameterError, match="a push wants"):
         hs.Push(0.0, (0.0, float("nan"), 0.0))
+
+
+def test_nothing_passes_through_thin_solids(khr1: hs.Model) -> None:
+    """Feet that fall far in one step of the integrator land on the stairs, not below."""
+    stairs = hs.Ground().with_steps(3, rise=0.02, depth=0.15, start=0.1)
+    q = khr1.neutral()
+    q[0], q[2] = 0.3, q[2] + 0.1
+    run = hs.Simulation(khr1, ground=stairs, locked=["*"]).run(q, t_end=0.4)
+    assert run.check()
+    assert run.gaps.min() > -1e-9

@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import humans_sim as hs
+from humans_sim.actuation.fes_muscles import FesMuscles
 from humans_sim.contact import Ground
 from humans_sim.dynamics import Event, Run, Simulation
 from humans_sim.dynamics.events import IMPACT
@@ -192,6 +193,64 @@ def test_joint_angles(flight: Run) -> None:
     assert "°" in panel.get_ylabel()
 
 
+@pytest.fixture(scope="module")
+def leg(human: hs.Model) -> Run:
+    """A knee, all else locked, whose quadriceps is stimulated more and more."""
+    muscles = FesMuscles(
+        human,
+        sides=("r",),
+        law=lambda t, q, v, z: np.array([min(t, 0.1) * 4e-4, 0.0]),
+        period=0.05,
+    )
+    others = [name for name in human.joint_names if name != "r_knee"]
+    sim = Simulation(
+        human, muscles, ground=Ground.empty(), locked=["base", *others], limits=False
+    )
+    return sim.run(human.neutral(), t_end=0.4)
+
+
+def test_muscles(leg: Run) -> None:
+    """Torques, forces of the muscles, and a mark for each pulse that acts."""
+    *_, torques, forces, pulses = plot_run(leg).axes
+    assert lines(torques).keys() == {"r_knee"}
+    knee = leg.velocity_names.index("r_knee")
+    assert np.array_equal(lines(torques)["r_knee"][1], leg.torques[:, knee])
+    drawn = lines(forces)
+    assert set(drawn) == {"r_quadriceps", "r_hamstrings"}
+    assert np.array_equal(drawn["r_quadriceps"][1], leg.z[:, 2])
+    assert drawn["r_quadriceps"][1].max() > 1.0
+    events = [event for event in leg.events if event.kind == "stimulation"]
+    assert len(events) > 4
+    assert [text.get_text() for text in pulses.get_yticklabels()] == ["r_quadriceps"]
+    (collection,) = pulses.collections
+    marks = collection.get_segments()
+    assert [mark[0][0] for mark in marks] == [event.time for event in events]
+    heights = [abs(mark[1][1] - mark[0][1]) for mark in marks]
+    assert heights == pytest.approx([0.8 * e.detail["recruitment"] for e in events])
+    assert heights[-1] > heights[0]
+
+
+def test_states_without_names(leg: Run) -> None:
+    """Runs of older files have no names of states: no panel, no failure."""
+    info = {key: value for key, value in leg.info.items() if key != "z_names"}
+    titles = [p.get_title() for p in plot_run(replace(leg, info=info)).axes]
+    assert "joint torques" in titles
+    assert not any("muscles" in title for title in titles)
+
+
+def test_torques_of_the_largest(flight: Run) -> None:
+    """The largest torques have names; without any there is no panel."""
+    assert len(plot_run(flight).axes) == 4
+    torques = np.zeros_like(flight.torques)
+    n = torques.shape[1] - 6
+    torques[:, 6:] = np.arange(n)
+    torques[-1] = np.nan
+    panel = plot_run(replace(flight, torques=torques)).axes[4]
+    names = flight.velocity_names
+    assert set(lines(panel)) == {*names[-NAMED:], f"{n - 1 - NAMED} smaller ones"}
+    assert panel.get_ylabel() == "torque [N m]"
+
+
 def test_impacts_are_thinned_out(block: Run, figure: Figure) -> None:
     """Each impact has a line where there are few; many share their lines."""
     times = [event.time for event in block.events if event.kind == IMPACT]
@@ -260,7 +319,7 @@ def boxes(figure: Figure) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["block", "flight", "crowd"])
+@pytest.mark.parametrize("name", ["block", "flight", "leg", "crowd"])
 def test_nothing_overlaps(name: str, request: pytest.FixtureRequest) -> None:
     """Titles, labels, legends and panels keep apart and inside the picture."""
     if name == "crowd":

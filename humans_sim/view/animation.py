@@ -1,0 +1,75 @@
+"""A run in a file that moves or shows how it moved: a page, a film, a film strip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from humans_sim.contact import Ground
+from humans_sim.dynamics.run import Run
+from humans_sim.errors import ParameterError
+from humans_sim.files import atomic_stream
+from humans_sim.models import Model
+from humans_sim.view.replay import Replay
+
+
+def _page(replay: Replay) -> bytes:
+    from humans_sim.view.page import page_of
+
+    return page_of(replay).encode("utf-8")
+
+
+def _film(replay: Replay) -> bytes:
+    from humans_sim.view.pictures import film
+
+    return film(replay)
+
+
+def _strip(replay: Replay) -> bytes:
+    from humans_sim.view.pictures import film_strip
+
+    return film_strip(replay)
+
+
+FORMATS: dict[str, Callable[[Replay], bytes]] = {
+    ".html": _page,
+    ".gif": _film,
+    ".png": _strip,
+}
+"""What a file's ending stands for."""
+
+
+def check_animation_path(path: Path) -> None:
+    """Refuse a file whose ending is not one of :data:`FORMATS`."""
+    if path.suffix.lower() not in FORMATS:
+        raise ParameterError(
+            f"an animation is written to {', '.join(FORMATS)}, not to '{path.name}'"
+        )
+
+
+def animate_run(
+    run: Run,
+    path: Path | str,
+    model: Model | None = None,
+    ground: Ground | None = None,
+) -> Path:
+    """Write a run as a page (.html), a looping film (.gif) or a film strip (.png).
+
+    Args:
+        run: a run of a biped model.
+        path: the file.
+        model: the run's model; its own record tells unless given.
+        ground: the run's scene; its own record tells unless given.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: another ending, or a run that cannot be shown.
+    """
+    path = Path(path)
+    check_animation_path(path)
+    content = FORMATS[path.suffix.lower()](Replay(run, model, ground))
+    with atomic_stream(path) as stream:
+        stream.write(content)
+    return path
