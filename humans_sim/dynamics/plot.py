@@ -79,7 +79,9 @@ def _draw(run: Run) -> Figure:
     impacts = [event for event in run.events if event.kind == IMPACT]
     rows = _touching(run, impacts)
     height = 0.5 + 0.2 * max(len(rows), 2)
-    panels: list[Callable[[Any, Run], None]] = [_forces, _energy, _coordinates]
+    panels: list[Callable[[Any, Run], None]] = [_energy, _coordinates]
+    if POINT in run.table.kinds or not run.table.kinds:
+        panels.insert(0, _forces)
     if (np.abs(np.nan_to_num(run.torques)) > _LOADED).any():
         panels.append(_torques)
     pulsed = _pulses(run)

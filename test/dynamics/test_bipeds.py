@@ -386,7 +386,7 @@ def test_planned_pushes(khr1: hs.Model, method: str) -> None:
 
 
 def test_nothing_passes_through_thin_solids(khr1: hs.Model) -> None:
-    """Feet that fall far in one step of the integrator land on the stairs, not below."""
+    """Feet that fall far in one step land on the stairs, not below."""
     stairs = hs.Ground().with_steps(3, rise=0.02, depth=0.15, start=0.1)
     q = khr1.neutral()
     q[0], q[2] = 0.3, q[2] + 0.1
