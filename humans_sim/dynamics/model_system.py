@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from numba import njit
 
 from humans_sim.contact.ground import Ground
-from humans_sim.contact.solids import distance
 from humans_sim.dynamics.chart import FreeBaseChart
+from humans_sim.dynamics.contact_kernels import (
+    add_diagonal,
+    contact_rows,
+    lock,
+    point_gap_rates,
+    point_gaps,
+)
 from humans_sim.dynamics.system import LIMIT, POINT, ContactTable, Terms
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
@@ -221,10 +226,10 @@ class ModelSystem:
             model.check_reach(rotors.add_inertia(q, rotors.table, mass))
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
-            _add_diagonal(mass, self._armature)
+            add_diagonal(mass, self._armature)
         if len(which):
             self._read(data, 2)
-            gap, rows, drift = _contact_rows(
+            gap, rows, drift = contact_rows(
                 which,
                 data.J,
                 self._support,
@@ -243,7 +248,7 @@ class ModelSystem:
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
-            _lock(self.locked, mass, bias, rows)
+            lock(self.locked, mass, bias, rows)
         return Terms(mass, bias, gap, rows, drift)
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
@@ -252,7 +257,7 @@ class ModelSystem:
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
-        return _gaps(
+        return point_gaps(
             self._local,
             self._row,
             self._poses,
@@ -270,7 +275,7 @@ class ModelSystem:
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q, v)
             self._read(data, 1)
-        return _gap_rates(
+        return point_gap_rates(
             self._local,
             self._row,
             self._poses,
@@ -331,169 +336,3 @@ def _base_frame(model: pin.Model) -> int:
 
 
 _NO_GAP, _NO_DRIFT = np.zeros(0), np.zeros((0, 3))
-
-
-@njit(cache=True)
-def _lock(locked, mass, bias, rows):
-    """Take the locked velocities out of the equations: their acceleration is zero."""
-    for j in locked:
-        mass[j, :] = 0.0
-        mass[:, j] = 0.0
-        mass[j, j] = 1.0
-        bias[j] = 0.0
-        rows[:, :, j] = 0.0
-
-
-@njit(cache=True)
-def _add_diagonal(matrix, values):
-    for k in range(values.shape[0]):
-        matrix[k, k] += values[k]
-
-
-@njit(cache=True)
-def _place(local, pose):
-    point = np.empty(3)
-    for i in range(3):
-        point[i] = pose[i, 3]
-        for k in range(3):
-            point[i] += pose[i, k] * local[k]
-    return point
-
-
-@njit(cache=True)
-def _cross(a, b):
-    return np.array(
-        [
-            a[1] * b[2] - a[2] * b[1],
-            a[2] * b[0] - a[0] * b[2],
-            a[0] * b[1] - a[1] * b[0],
-        ]
-    )
-
-
-@njit(cache=True)
-def _turn(pose, vector):
-    turned = np.zeros(3)
-    for i in range(3):
-        for k in range(3):
-            turned[i] += pose[i, k] * vector[k]
-    return turned
-
-
-@njit(cache=True)
-def _gaps(local, row, poses, radius, solids, joint, sign, value, q):
-    points, count = local.shape[0], solids.shape[0]
-    found = np.empty(points * count + joint.shape[0])
-    normal, hessian = np.empty(3), np.empty((3, 3))
-    if count:
-        for p in range(points):
-            place = _place(local[p], poses[row[p]])
-            for s in range(count):
-                found[p * count + s] = (
-                    distance(solids[s], place, normal, hessian) - radius[p]
-                )
-    for k in range(joint.shape[0]):
-        found[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
-    return found
-
-
-@njit(cache=True)
-def _gap_rates(local, row, poses, motions, radius, solids, joint, sign, value, q, v):
-    gap = _gaps(local, row, poses, radius, solids, joint, sign, value, q)
-    rate = np.empty(gap.shape[0])
-    points, count = local.shape[0], solids.shape[0]
-    normal, hessian = np.empty(3), np.empty((3, 3))
-    if count:
-        for p in range(points):
-            pose, motion = poses[row[p]], motions[row[p]]
-            place = _place(local[p], pose)
-            speed = motion[0, :3] + _cross(motion[0, 3:], local[p])
-            velocity = _turn(pose, speed)
-            for s in range(count):
-                distance(solids[s], place, normal, hessian)
-                rate[p * count + s] = (
-                    normal[0] * velocity[0]
-                    + normal[1] * velocity[1]
-                    + normal[2] * velocity[2]
-                )
-    for k in range(joint.shape[0]):
-        rate[points * count + k] = sign[k] * v[6 + joint[k]]
-    return gap, rate
-
-
-@njit(cache=True)
-def _contact_rows(
-    which,
-    joint_jacobian,
-    support,
-    local,
-    row,
-    poses,
-    motions,
-    gravity,
-    radius,
-    solids,
-    limit_joint,
-    limit_sign,
-    limit_value,
-    q,
-):
-    """Gap, Jacobian and drift of the wanted contacts, in their own frames."""
-    nv = joint_jacobian.shape[1]
-    pairs = local.shape[0] * solids.shape[0]
-    gap = np.empty(which.shape[0])
-    rows = np.zeros((which.shape[0], 3, nv))
-    drift = np.zeros((which.shape[0], 3))
-    normal, hessian = np.empty(3), np.empty((3, 3))
-    frame = np.empty((3, 3))
-    for c in range(which.shape[0]):
-        if which[c] >= pairs:
-            k = which[c] - pairs
-            rows[c, 0, 6 + limit_joint[k]] = limit_sign[k]
-            gap[c] = limit_sign[k] * (q[7 + limit_joint[k]] - limit_value[k])
-            continue
-        p, s = which[c] // solids.shape[0], which[c] % solids.shape[0]
-        pose, motion = poses[row[p]], motions[row[p]]
-        place = _place(local[p], pose)
-        gap[c] = distance(solids[s], place, normal, hessian) - radius[p]
-        linear, spin = motion[0, :3], motion[0, 3:]
-        speed = linear + _cross(spin, local[p])
-        jerk = motion[1, :3] + _cross(motion[1, 3:], local[p]) + _cross(spin, speed)
-        velocity, acceleration = _turn(pose, speed), _turn(pose, jerk) + gravity
-        # tangents: as near to world x as the normal lets them be
-        axis = 0 if abs(normal[0]) < 0.9 else 1
-        length = np.sqrt(1.0 - normal[axis] ** 2)
-        for k in range(3):
-            frame[0, k] = normal[k]
-            frame[1, k] = (
-                (1.0 if k == axis else 0.0) - normal[axis] * normal[k]
-            ) / length
-        frame[2] = _cross(frame[0], frame[1])
-        r = radius[p]
-        arm0 = place[0] - r * normal[0]
-        arm1 = place[1] - r * normal[1]
-        arm2 = place[2] - r * normal[2]
-        for j in range(nv):
-            if not support[p, j]:
-                continue
-            w0 = joint_jacobian[3, j]
-            w1 = joint_jacobian[4, j]
-            w2 = joint_jacobian[5, j]
-            c0 = joint_jacobian[0, j] + w1 * arm2 - w2 * arm1
-            c1 = joint_jacobian[1, j] + w2 * arm0 - w0 * arm2
-            c2 = joint_jacobian[2, j] + w0 * arm1 - w1 * arm0
-            for i in range(3):
-                rows[c, i, j] = frame[i, 0] * c0 + frame[i, 1] * c1 + frame[i, 2] * c2
-        if r > 0.0:
-            bent = hessian @ velocity
-            world_spin = _turn(pose, spin)
-            lever = -r * normal
-            moved = acceleration + _cross(_turn(pose, motion[1, 3:]), lever)
-            moved -= r * _cross(world_spin, bent)
-            drift[c, 1] = frame[1] @ moved
-            drift[c, 2] = frame[2] @ moved
-        else:
-            drift[c, 1] = frame[1] @ acceleration
-            drift[c, 2] = frame[2] @ acceleration
-        drift[c, 0] = frame[0] @ acceleration + velocity @ (hessian @ velocity)
-    return gap, rows, drift
