@@ -6,7 +6,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = "humans_sim"
 SHARE = Path("share") / PACKAGE
-NODES = ("dynamics", "joint_demo", "state_publisher", "viewer")
+NODES = ("actuation", "dynamics", "joint_demo", "state_publisher", "viewer")
 
 
 def data_files() -> list[tuple[str, list[str]]]:

@@ -7,7 +7,7 @@ with the least
 
 such that the contacts do not move, the forces stay in their friction cones (an inner
 pyramid), the base obeys the equations of motion, which no motor can change, and the
-torques :math:`\tau = M a + N - C^T f` of the joints keep their bounds. A joint that is
+torques :math:`\tau = M a + N - C^T f` of some joints keep their bounds. A joint that is
 driven by something else, a muscle, has both its bounds at the torque that it has.
 
 The tasks follow a path: functions of a parameter, which is time, or a coordinate of the
@@ -118,20 +118,13 @@ class WholeBody:
             believes it to be.
         friction: coefficient that the forces may use; some of the real one is left as a
             reserve.
-        torque_limit: largest torque of a joint [N m].
     """
 
-    def __init__(
-        self,
-        system: ModelSystem,
-        friction: float = 0.5,
-        torque_limit: float = math.inf,
-    ) -> None:
+    def __init__(self, system: ModelSystem, friction: float = 0.5) -> None:
         """Nothing is solved yet."""
         if not friction > 0:
             raise ParameterError(f"friction must be above zero, not {friction}")
         self.system, self._friction = system, friction
-        self._limit = torque_limit
         self._free = np.setdiff1d(np.arange(system.nv), system.locked)
         joints = system.model.joint_names
         self._joint = {name: j for j, name in enumerate(joints)}
@@ -230,12 +223,8 @@ class WholeBody:
                 raise ParameterError(f"torque of {name}: {least} is above {largest}")
         bounds = [(i, 0.0, 0.0) for i in range(6) if i in self._free]
         for name, joint in self._joint.items():
-            if 6 + joint not in self._free:
-                continue
-            if name in given:
+            if name in given and 6 + joint in self._free:
                 bounds.append((6 + joint, *given[name]))
-            elif math.isfinite(self._limit):
-                bounds.append((6 + joint, -self._limit, self._limit))
         return bounds
 
     def _conditions(

@@ -13,6 +13,8 @@ import numpy as np
 from humans_sim.actuation import IdealTorque, Servo
 from humans_sim.contact.ground import LAWS, Ground
 from humans_sim.dynamics import integrators
+from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.model_system import ALL, BASE
 from humans_sim.dynamics.simulation import METHODS, Simulation
 from humans_sim.dynamics.soles import standing_on_slope
 from humans_sim.errors import ParameterError
@@ -42,6 +44,8 @@ class DynamicsSettings:
         slope: of the floor [rad].
         ground: the scene.
         servo: numbers of the servos.
+        armature: inertia of drives on every joint, without servos [kg m^2].
+        unlocked: joints that move, although all are locked.
         options: further options of the simulation.
     """
 
@@ -57,7 +61,9 @@ class DynamicsSettings:
     height: float
     slope: float
     ground: Ground
-    servo: Mapping[str, float]
+    servo: Mapping[str, Any]
+    armature: float
+    unlocked: tuple[str, ...]
     options: Mapping[str, Any]
 
     @classmethod
@@ -101,12 +107,24 @@ class DynamicsSettings:
             for option in inspect.signature(Servo).parameters.values()
             if option.kind is inspect.Parameter.KEYWORD_ONLY
         }
+        armature = number(
+            "armature",
+            0.0,
+            "inertia of drives on every joint, with actuation torque [kg m^2]",
+            low=0.0,
+        )
+        if armature and actuation == SERVO:
+            raise ParameterError(
+                "armature goes with actuation torque; servos have servo.rotor_inertia"
+            )
         options = {
             "method": choice("method", "event_driven", "how to simulate", [*METHODS]),
             "integrator": choice(
                 "integrator", "dop853", "of the event-driven method", integrators.NAMES
             ),
-            "locked": given.texts("locked", "joints that do not move; '*' for all"),
+            "locked": given.texts(
+                "locked", "joints that do not move; '*' for all, 'base' for the base"
+            ),
         }
         return cls(
             lockstep=sync == LOCKSTEP,
@@ -124,13 +142,38 @@ class DynamicsSettings:
             slope=slope,
             ground=ground,
             servo=servo,
+            armature=armature,
+            unlocked=given.texts(
+                "unlocked", "joints that move, although '*' is locked"
+            ),
             options=options,
         )
 
     def simulation(self, model: Model) -> Simulation:
         """A simulation with an actuation of its own."""
-        actuation = Servo(model, **self.servo) if self.servos else IdealTorque(model)
-        return Simulation(model, actuation, ground=self.ground, **self.options)
+        actuation: Actuation
+        if self.servos:
+            actuation = Servo(model, **self.servo)
+        else:
+            actuation = IdealTorque(model)
+            joints = len(model.joint_names)
+            actuation.armature = np.repeat([0.0, self.armature], [6, joints])
+        options = {**self.options, "locked": self._locked(model)}
+        return Simulation(model, actuation, ground=self.ground, **options)
+
+    def _locked(self, model: Model) -> tuple[str, ...]:
+        """What does not move, by name where some joints are left out of all."""
+        locked: tuple[str, ...] = self.options["locked"]
+        if not self.unlocked:
+            return locked
+        unknown = sorted(set(self.unlocked) - set(model.joint_names))
+        if unknown or ALL not in locked:
+            raise ParameterError(
+                f"unlocked takes joints out of locked: ['{ALL}']"
+                + (f"; {model.name} has no joint '{unknown[0]}'" if unknown else "")
+            )
+        joints = [name for name in model.joint_names if name not in self.unlocked]
+        return (*(name for name in locked if name == BASE), *joints)
 
     def start(self, model: Model, posture: str = "") -> tuple[np.ndarray, np.ndarray]:
         """Configuration and velocity at the start.
