@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SimulationError,
         load_run,
     )
+    from humans_sim.view.animation import animate
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _LATER = {
     "RunFileError": "dynamics",
     "Simulation": "dynamics",
     "SimulationError": "dynamics",
+    "animate": "view.animation",
     "load_run": "dynamics",
 }
 
@@ -78,6 +80,7 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "UnknownModelError",
+    "animate",
     "load_model",
     "load_run",
 ]

@@ -219,6 +219,7 @@ def run(
             "only; try --plot"
         )
     if animate is not None:
+        from humans_sim.view.animation import animate as write_animation
         from humans_sim.view.animation import check_animation_path
 
         check_animation_path(animate)
@@ -242,7 +243,7 @@ def run(
         done.plot(plot)
         console.print(f"drawn: {plot}")
     if animate is not None:
-        done.animate(animate)
+        write_animation(done, animate)
         console.print(f"animated: {animate}")
     if failure is not None:
         raise failure

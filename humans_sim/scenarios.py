@@ -124,10 +124,10 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.applications import drive
-        from humans_sim.dynamics.model_system import ALL, BASE
+        from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model
-        from humans_sim.scene_files import ground_of, limits_of, pushes_of
+        from humans_sim.scene_files import ground_of, limits_of, pushes_of, told_at
 
         model, fields = load_model(name), self._fields
         ground = ground_of(fields.get("ground"))
@@ -152,6 +152,12 @@ class Scenario:
             scene["radii"] = {key: value.number() for key, value in given.items()}
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
+        known: dict[str, Any] = {"ground": ground}
+        for key in ("contacts", "radii", "limits"):
+            if key in scene:
+                known[key] = scene[key]
+                with told_at(fields[key]):
+                    ModelSystem(model, **known)
         driven = drive(fields.get("actuation"), fields.get("controller"), model, scene)
         simulation = Simulation(
             model,

@@ -164,3 +164,24 @@ def test_methods_agree() -> None:
         .run()
     )
     np.testing.assert_allclose(other.q[-1], exact.q[-1], atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("contacts: [l_elbow]", "l_elbow"),
+        ("radii: {l_elbow: 0.01}", "l_elbow"),
+        ("limits: {l_tail: [0, 10]}", "l_tail"),
+        ("limits: {l_knee: [10, 10]}", "l_knee"),
+        ("free: [l_tail]", "l_tail"),
+    ],
+)
+def test_names_of_a_scene_are_told_with_their_line(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    """A wrong name stands in line 3 of the file, and the error says so."""
+    path = tmp_path / "mine.yaml"
+    text = f"title: My own\nmodel: khr1\n{line}\n"
+    path.write_text(text + "time: {end: 0.1, sampling_period: 0.01}\n")
+    with pytest.raises(hs.ModelFileError, match=rf"mine.yaml:3: .*{message}"):
+        read_scenario(str(path)).run()

@@ -13,7 +13,9 @@ from humans_sim.actuation.muscle import (
     MuscleParameters,
 )
 from humans_sim.actuation.muscle_bench import MuscleHistory, simulate_muscle
+from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.recruitment import Stimulator
+from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.actuation.screw_drive_motors import MotorPower, ScrewDriveMotors
 from humans_sim.actuation.servo import Servo
 from humans_sim.actuation.state import ActuatorState, CommandKind
@@ -28,6 +30,7 @@ __all__ = [
     "FesMuscles",
     "HAMSTRINGS",
     "IdealTorque",
+    "JointSample",
     "KneeGeometry",
     "MotorPower",
     "MuscleError",
@@ -35,7 +38,9 @@ __all__ = [
     "MuscleParameters",
     "MusclePowers",
     "MuscleState",
+    "PulseTrainMuscles",
     "QUADRICEPS",
+    "SampledActuation",
     "ScrewDriveMotors",
     "Servo",
     "Stimulator",

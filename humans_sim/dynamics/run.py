@@ -18,9 +18,7 @@ from humans_sim.errors import HumansError
 from humans_sim.files import atomic_stream
 
 if TYPE_CHECKING:
-    from humans_sim.contact.ground import Ground
     from humans_sim.dynamics.check import Check
-    from humans_sim.models import Model
 
 FORMAT = 1
 _ARRAYS = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
@@ -136,23 +134,6 @@ class Run:
         from humans_sim.dynamics.plot import plot_run
 
         return plot_run(self, path)
-
-    def animate(
-        self,
-        path: Path | str,
-        model: Model | None = None,
-        ground: Ground | None = None,
-    ) -> Path:
-        """Write a page that plays the run, a looping film or a film strip (bipeds).
-
-        Args:
-            path: file to write: ``.html``, ``.gif`` or ``.png``.
-            model: the run's model; its own record tells unless given.
-            ground: the run's scene; its own record tells unless given.
-        """
-        from humans_sim.view.animation import animate_run
-
-        return animate_run(self, path, model, ground)
 
     def to_csv(self, path: Path | str) -> Path:
         """Write all samples as a table with a header line; events go beside it."""

@@ -47,7 +47,7 @@ def check_animation_path(path: Path) -> None:
         )
 
 
-def animate_run(
+def animate(
     run: Run,
     path: Path | str,
     model: Model | None = None,

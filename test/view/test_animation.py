@@ -25,6 +25,7 @@ from humans_sim.doctor import find_chromium
 from humans_sim.dynamics import Run, Simulation, load_run
 from humans_sim.dynamics.problems import bouncing_ball
 from humans_sim.errors import ParameterError
+from humans_sim.view.animation import animate
 from humans_sim.view.geometry import solids
 from humans_sim.view.page import PAUSE
 from humans_sim.view.pictures import film, film_strip
@@ -167,7 +168,7 @@ def test_film(replay: Replay) -> None:
 
 def test_page_is_whole(drop: Run, tmp_path: Path) -> None:
     """One file that loads nothing from anywhere, with the run in it."""
-    text = drop.animate(tmp_path / "a.html").read_text()
+    text = animate(drop, tmp_path / "a.html").read_text()
     assert "<title>humans_sim: " in text
     assert "__VISER_EMBED_DATA__" in text
     head = re.sub(r"<script.*?</script>", "", text, flags=re.S)
@@ -177,7 +178,7 @@ def test_page_is_whole(drop: Run, tmp_path: Path) -> None:
 
 def test_page_holds_the_motion(drop: Run, tmp_path: Path) -> None:
     """In real time and with a pause: the base where the run has it, crate, forces."""
-    text = drop.animate(tmp_path / "a.html").read_text()
+    text = animate(drop, tmp_path / "a.html").read_text()
     found = re.search(r'__VISER_EMBED_DATA__="([^"]+)"', text)
     assert found is not None
     packed = base64.b64decode(found.group(1))[8:]
@@ -208,7 +209,7 @@ def test_page_plays_in_a_browser(drop: Run, tmp_path: Path) -> None:
     if chromium is None:
         pytest.skip("no Chromium found (Debian: apt-get install chromium)")
     slow = replace(drop, t=10.0 * drop.t)
-    page = slow.animate(tmp_path / "run.html")
+    page = animate(slow, tmp_path / "run.html")
     browsers = {}
     for budget in (300, 4500):  # both at once: starting one takes the longest
         picture = tmp_path / f"{budget}.png"
@@ -235,7 +236,7 @@ def test_a_run_file_is_enough(drop: Run, tmp_path: Path) -> None:
     loaded = Replay(load_run(drop.save(tmp_path / "run.npz")))
     assert loaded.model.name == "khr1"
     assert [solid.name for solid in loaded.ground.solids] == ["ground", "crate"]
-    path = load_run(tmp_path / "run.npz").animate(tmp_path / "a.png")
+    path = animate(load_run(tmp_path / "run.npz"), tmp_path / "a.png")
     assert path.read_bytes() == film_strip(Replay(drop))
 
 
@@ -243,7 +244,7 @@ def test_a_run_file_is_enough(drop: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.png", "a.GIF", "a.html"])
 def test_one_sample(drop: Run, tmp_path: Path, name: str, k: int) -> None:
     """The shortest run there is can be shown; no other file is left."""
-    path = still(drop, len(drop.t) - 1 if k else 0).animate(tmp_path / "sub" / name)
+    path = animate(still(drop, len(drop.t) - 1 if k else 0), tmp_path / "sub" / name)
     assert list(path.parent.iterdir()) == [path]
     assert path.stat().st_size > 1000
 
@@ -263,7 +264,7 @@ def test_a_long_way_is_followed(drop: Run) -> None:
 def test_unknown_format(drop: Run, tmp_path: Path, name: str) -> None:
     """It is refused by name before anything is drawn or written."""
     with pytest.raises(ParameterError, match=rf"\.html, \.gif, \.png, not to '{name}'"):
-        drop.animate(tmp_path / name)
+        animate(drop, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -271,11 +272,11 @@ def test_what_cannot_be_shown(drop: Run, bip: hs.Model, tmp_path: Path) -> None:
     """Classic problems, another model, another scene: each is told."""
     ball = Simulation(bouncing_ball(0.5)).run(np.array([0.1]), t_end=0.1)
     with pytest.raises(ParameterError, match="only runs of biped models.*bouncing"):
-        ball.animate(tmp_path / "a.png")
+        animate(ball, tmp_path / "a.png")
     with pytest.raises(ParameterError, match="other joints than the model bip"):
-        drop.animate(tmp_path / "a.png", model=bip)
+        animate(drop, tmp_path / "a.png", model=bip)
     with pytest.raises(ParameterError, match="other contacts than this scene"):
-        drop.animate(tmp_path / "a.png", ground=Ground())
+        animate(drop, tmp_path / "a.png", ground=Ground())
     assert not list(tmp_path.iterdir())
 
 
@@ -291,7 +292,7 @@ def test_failure_keeps_the_old_file(
     path.write_bytes(b"old")
     monkeypatch.setattr("humans_sim.files.os.fsync", fail)
     with pytest.raises(OSError, match="no space left"):
-        drop.animate(path)
+        animate(drop, path)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
