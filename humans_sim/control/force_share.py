@@ -20,7 +20,7 @@ from humans_sim.errors import ParameterError
 
 _EDGES = ((1, 1.0), (1, -1.0), (2, 1.0), (2, -1.0))
 _SMALL = 1e-4
-"""Price of a force of one newton against an error of the sums of one newton."""
+"""Price of a force against an error of the sums; less for large sums."""
 
 
 class Share(NamedTuple):
