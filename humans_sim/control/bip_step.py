@@ -3,10 +3,10 @@
 The manual's OneStepTrajectoryGeneration: the robot stands, shifts its weight over the
 right foot, carries the left foot forward, puts it down, and shifts its weight to the
 middle. Trunk and pelvis stay upright, feet stay level. In the task space both feet are
-seen from the centre of mass, so that a straight line there keeps the feet where they are
-to each other. The rows of the base are interpolated as well, and not quite along with
-them: in the middle of the swing the wanted place of the standing foot is 4 mm off, where
-it lands and in double support 0.1 mm. The ground takes the difference.
+seen from the centre of mass, so that a straight line there keeps the feet where they
+are to each other. The rows of the base are interpolated as well, and not quite along
+with them: in the middle of the swing the wanted place of the standing foot is 4 mm off,
+where it lands and in double support 0.1 mm. The ground takes the difference.
 """
 
 from __future__ import annotations
