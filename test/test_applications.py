@@ -139,6 +139,18 @@ def test_fes_swing_up() -> None:
     assert np.ptp(still, axis=0).max() == 0.0
 
 
+def test_a_simulation_can_run_twice() -> None:
+    """Laws with a memory begin anew with each run."""
+    simulation, q, v = read_scenario("fes-swing-up").prepare()
+    first, second = (
+        simulation.run(q, v, t_end=1.4, sampling_period=0.1, progress=False)
+        for _ in range(2)
+    )
+    assert any(event.kind == "limit_reached" for event in first.events)
+    np.testing.assert_array_equal(first.q, second.q)
+    np.testing.assert_array_equal(first.z, second.z)
+
+
 def test_fes_sit_to_stand_by_muscles_alone() -> None:
     """The torque of the knees is that of the muscles, and what they store is there."""
     model, run = simulated("fes-sit-to-stand", end=0.8)

@@ -110,7 +110,7 @@ class FesStand:
         self._weight = model.mass * 9.81
         self.needed = self._needs(path)
         self.risen: float | None = None
-        self._next_pulse = 0.0
+        self._next_pulse, self._last = -math.inf, -math.inf
 
     def _needs(self, path: Path) -> CubicSpline:
         """Torque of each knee by the path's parameter, at rest [N m]."""
@@ -126,6 +126,9 @@ class FesStand:
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """Pulses [A s], where they are due, and torques of the other joints [N m]."""
         muscles = self._muscles
+        if t < self._last:  # another run
+            self.risen, self._next_pulse = None, -math.inf
+        self._last = t
         now = muscles.joint_torques(q, v, z[: muscles.nz])
         if self.risen is None:
             torques = self._sit(t, q, v, now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from humans_sim.actuation import FesMuscles
@@ -40,13 +42,15 @@ class KneeSwing:
         self._charge = muscles.stimulator.charge(recruitment)
         self._extensor = muscles.muscle_names[0].endswith(_QUADRICEPS)
         self._extended = 1 if abs(self._limits[1]) < abs(self._limits[0]) else 0
-        self._goal = self._extended
+        self._goal, self._last = self._extended, -math.inf
 
     def __call__(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> np.ndarray:
         """Pulses for the two muscles [A s]."""
-        angle = q[7 + self._joint]
+        if t < self._last:  # another run
+            self._goal = self._extended
+        self._last, angle = t, q[7 + self._joint]
         if abs(angle - self._limits[self._goal]) < self._margin:
             self._goal = 1 - self._goal
         pulses = np.zeros(2)
