@@ -86,6 +86,7 @@ bench: setup ## measure against pinocchio and MuJoCo in the same run
 	$(BIN)/python benchmarks/right_hand_side.py
 	$(BIN)/python benchmarks/muscle_right_hand_side.py
 	$(BIN)/python benchmarks/inverse_task.py
+	$(BIN)/python benchmarks/walking_mpc.py
 	$(BIN)/python benchmarks/work_precision.py
 
 lock: setup ## resolve the locked versions anew (needs uv)

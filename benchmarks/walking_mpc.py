@@ -1,0 +1,86 @@
+"""Time of a walk's parts: the quadratic program, the posture, a whole tick.
+
+Each model walks twenty steps with changing commands at a control period of 10 ms. A
+solution of the MPC is timed whole, update of vectors and matrix included; so is a tick,
+which holds a solution only where it passes a knot. Exits with 1 if the median of the
+MPC's solutions is not below 1 ms, or that of all ticks not below 3 ms.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import humans_sim as hs
+from humans_sim.control.walking import WalkPattern
+from humans_sim.control.walking.preview import Preview
+from humans_sim.control.walking.whole_body_ik import WalkKinematics
+
+PERIOD, STEPS = 0.01, 20
+SOLUTION_LIMIT, TICK_LIMIT = 1e-3, 3e-3
+"""Medians that must be kept [s]."""
+COMMANDS = ((1.0, 0.0, 0.0), (0.3, 0.2, 0.0), (0.2, 0.0, 0.3), (-1.0, 0.0, 0.0))
+"""One for each quarter of a walk; cut to what the legs can follow."""
+
+
+def timed(times: list[float], call: Callable[..., Any]) -> Callable[..., Any]:
+    """The same call, noting how long it took."""
+
+    def measured(*arguments: Any) -> Any:
+        begun = time.perf_counter()
+        result = call(*arguments)
+        times.append(time.perf_counter() - begun)
+        return result
+
+    return measured
+
+
+def measure(name: str) -> dict[str, list[float]]:
+    """Times of the parts of one model's walk [s]."""
+    pattern = WalkPattern(hs.load_model(name))
+    pattern.tick(0.0)
+    found: dict[str, list[float]] = {"MPC": [], "posture": [], "tick": []}
+    parts = ((Preview, "solve", "MPC"), (WalkKinematics, "solve", "posture"))
+    originals = [getattr(owner, method) for owner, method, _ in parts]
+    for (owner, method, label), original in zip(parts, originals, strict=True):
+        setattr(owner, method, timed(found[label], original))
+    tick = timed(found["tick"], pattern.tick)
+    ticks = round(STEPS * pattern.settings.step_duration / PERIOD)
+    for i in range(ticks):
+        if i % (ticks // len(COMMANDS)) == 0:
+            pattern.command(*COMMANDS[min(i * len(COMMANDS) // ticks, 3)])
+        tick(PERIOD * (i + 1))
+    for (owner, method, _), original in zip(parts, originals, strict=True):
+        setattr(owner, method, original)
+    return found
+
+
+def main() -> int:
+    """Print a table; returns the exit code."""
+    title = f"{STEPS} steps, {platform.machine()}, {platform.python_version()}"
+    table = Table("model", "part", title=title, title_justify="left")
+    for column in ("calls", "median", "99 %", "worst [ms]"):
+        table.add_column(column, justify="right")
+    missed = False
+    for name in ("khr1", "bip", "human36"):
+        for part, times in measure(name).items():
+            median = float(np.median(times))
+            missed |= part == "MPC" and median > SOLUTION_LIMIT
+            missed |= part == "tick" and median > TICK_LIMIT
+            figures = (median, float(np.percentile(times, 99)), max(times))
+            table.add_row(
+                name, part, str(len(times)), *(f"{1e3 * x:.2f}" for x in figures)
+            )
+    Console().print(table)
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+"""Walking: footsteps, centre of mass and zero-moment point, swing foot, postures."""
+
+from humans_sim.control.walking.footsteps import Footprint, Velocity
+from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.timeline import Footstep, WalkPhase
+
+__all__ = [
+    "Footprint",
+    "Footstep",
+    "PatternPoint",
+    "Velocity",
+    "WalkPattern",
+    "WalkPhase",
+    "WalkSettings",
+]

@@ -1,0 +1,119 @@
+"""Where feet go: from a velocity to the next footprint, within what legs reach."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.control.walking.settings import WalkSettings
+
+
+class Side(IntEnum):
+    """A foot; the value is the sign of its y in the body."""
+
+    LEFT = 1
+    RIGHT = -1
+
+    @property
+    def other(self) -> Side:
+        """The other foot."""
+        return Side(-self)
+
+
+class Velocity(NamedTuple):
+    """Velocity of the body over the ground, in its own axes.
+
+    Attributes:
+        vx: forwards [m/s].
+        vy: to the left [m/s].
+        wz: turn to the left [rad/s].
+    """
+
+    vx: float = 0.0
+    vy: float = 0.0
+    wz: float = 0.0
+
+
+class Footprint(NamedTuple):
+    """A sole flat on the ground.
+
+    Attributes:
+        x: position of the sole frame [m].
+        y: position [m].
+        yaw: heading, not wrapped [rad].
+    """
+
+    x: float
+    y: float
+    yaw: float
+
+    def moved(self, dx: float, dy: float, turn: float = 0.0) -> Footprint:
+        """A place given in this one's axes."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return Footprint(
+            self.x + c * dx - s * dy, self.y + s * dx + c * dy, self.yaw + turn
+        )
+
+    def points(self, local: np.ndarray) -> np.ndarray:
+        """Points of the sole (n, 2) in the world [m]."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return local @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
+
+    def pose(self, height: float = 0.0) -> pin.SE3:
+        """Pose of the sole frame."""
+        position = np.array([self.x, self.y, height])
+        return pin.SE3(pin.utils.rotate("z", self.yaw), position)
+
+
+ORIGIN = Footprint(0.0, 0.0, 0.0)
+
+
+class FootstepPlanner:
+    """The next footprint of a walk.
+
+    A foot steps to the side of the body, which is where the other foot says it is. A
+    step forwards moves the body by one step; steps sideways and turns are made by the
+    foot on their side alone, twice as far, so that feet never come close to each other.
+    """
+
+    def __init__(self, settings: WalkSettings) -> None:
+        """A planner for one biped."""
+        self._settings = settings
+
+    def limited(self, velocity: Velocity) -> Velocity:
+        """The velocity that the legs can follow, in the same direction.
+
+        Forward, sideways and turning parts share the reach: they stay in an ellipsoid.
+        """
+        limits, period = self._settings, self._settings.step_duration
+        most = limits.max_forward if velocity.vx > 0 else limits.max_backward
+        reach = (
+            most / period,
+            0.5 * limits.max_sideways / period,
+            0.5 * limits.max_turn / period,
+        )
+        kept = [v if most > 0 else 0.0 for v, most in zip(velocity, reach, strict=True)]
+        size = math.hypot(
+            *(v / most for v, most in zip(kept, reach, strict=True) if most > 0)
+        )
+        return Velocity(*(v / max(size, 1.0) for v in kept))
+
+    def next(self, support: Footprint, side: Side, velocity: Velocity) -> Footprint:
+        """Where the foot of one side lands beside the foot that stands.
+
+        Args:
+            support: the foot that stands.
+            side: of the foot that steps.
+            velocity: of the body, within :meth:`limited`; zero brings the feet side by
+                side.
+        """
+        half = 0.5 * side * self._settings.stance_width
+        period = self._settings.step_duration
+        sideways = max(0.0, 2.0 * side * velocity.vy * period) * side
+        turn = max(0.0, 2.0 * side * velocity.wz * period) * side
+        body = support.moved(0.0, half)
+        return body.moved(velocity.vx * period, sideways, turn).moved(0.0, half)

@@ -1,0 +1,230 @@
+"""The walking pattern: joint angles over time from a velocity command.
+
+At each knot of the plan :class:`Preview` finds where the zero-moment point goes until
+the next one. In between everything is a closed formula of time: the pendulum, the swing
+foot, and the posture that belongs to them. Nothing is measured here; a balance
+controller adds what the real robot needs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Velocity
+from humans_sim.control.walking.preview import Pendulum, Preview
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.support import SolePair
+from humans_sim.control.walking.swing import FootMotion, resting, swing
+from humans_sim.control.walking.timeline import Footstep, Timeline, WalkPhase
+from humans_sim.control.walking.whole_body_ik import WalkKinematics
+from humans_sim.errors import ParameterError
+from humans_sim.models import Model
+
+_SAME = 1e-9
+"""Share of a period within which a time is a knot."""
+
+
+class PatternPoint(NamedTuple):
+    """The walk at one time, in the world.
+
+    Attributes:
+        time: [s].
+        q: configuration, base included.
+        v: velocity, base included.
+        com: centre of mass (3,) [m].
+        com_velocity: (3,) [m/s].
+        com_acceleration: (3,) [m/s^2].
+        zmp: zero-moment point on the ground (3,) [m].
+        left: the left sole.
+        right: the right sole.
+        support: the feet on the ground.
+        support_polygon: corners, counter-clockwise (n, 2) [m].
+        next_change: until the support changes, infinite while standing [s].
+        phase: what the walk is doing.
+        steps: steps begun since the walk began.
+        footsteps: the step under way and those planned.
+        velocity: command that is followed, within the reach of the legs.
+    """
+
+    time: float
+    q: np.ndarray
+    v: np.ndarray
+    com: np.ndarray
+    com_velocity: np.ndarray
+    com_acceleration: np.ndarray
+    zmp: np.ndarray
+    left: FootMotion
+    right: FootMotion
+    support: ContactPhase
+    support_polygon: np.ndarray
+    next_change: float
+    phase: WalkPhase
+    steps: int
+    footsteps: tuple[Footstep, ...]
+    velocity: Velocity
+
+    @property
+    def joints(self) -> np.ndarray:
+        """Joint angles in the order of ``model.joint_names`` [rad]."""
+        return self.q[7:]
+
+    @property
+    def joint_speeds(self) -> np.ndarray:
+        """Joint speeds [rad/s]."""
+        return self.v[6:]
+
+
+class WalkPattern:
+    """Generates a walk; the same calls give the same walk.
+
+    Commands take effect at the next knot. Time only goes forwards.
+
+    Args:
+        model: a biped.
+        settings: how it walks; by default those that come with the package.
+        t_start: time of the first knot [s].
+        place: where it stands then: the middle between its feet.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        settings: WalkSettings | None = None,
+        t_start: float = 0.0,
+        place: Footprint = ORIGIN,
+    ) -> None:
+        """The biped stands, knees bent."""
+        self.model = model
+        self.settings = settings or WalkSettings.of_model(model)
+        gravity = float(np.linalg.norm(model.pin.gravity.linear))
+        self.omega = math.sqrt(gravity / self.settings.com_height)
+        self._soles = SolePair.of_model(model, self.settings)
+        self._kinematics = WalkKinematics(model, self.settings)
+        self.reset(t_start, place)
+
+    def reset(self, t_start: float = 0.0, place: Footprint = ORIGIN) -> None:
+        """Stand still at a place, from a time on."""
+        settings = self.settings
+        half = 0.5 * settings.stance_width
+        feet = {side: place.moved(0.0, side * half) for side in Side}
+        self._timeline = Timeline(settings, self._soles, feet, t_start)
+        self._preview = Preview(settings, self.omega, self._soles.edges)
+        middle = self._soles.middle(feet)
+        self._state = Pendulum(middle, np.zeros(2), middle)
+        self._rate = np.zeros(2)
+        self._start, self._knot, self._time = t_start, 0, t_start
+        self._q, self._v = self._bent(place), np.zeros(self.model.nv)
+
+    def command(self, vx: float, vy: float, wz: float) -> None:
+        """Walk with a velocity of the body [m/s, m/s, rad/s].
+
+        It is cut to what the legs can follow; where nothing is left, the walk stops.
+        """
+        self._timeline.follow(_finite(vx, vy, wz))
+
+    def walk(
+        self, steps: int, vx: float = 0.0, vy: float = 0.0, wz: float = 0.0
+    ) -> None:
+        """Make a number of steps, then stand; the last one closes the feet."""
+        if steps < 1:
+            raise ParameterError(f"a walk has one step at least, not {steps}")
+        self._timeline.walk(_finite(vx, vy, wz), steps)
+
+    def stop(self) -> None:
+        """Stand still, with the next step at the latest."""
+        self._timeline.stop()
+
+    def tick(self, t: float) -> PatternPoint:
+        """The walk at a time that is not before the last one [s].
+
+        Raises:
+            ParameterError: time goes backwards.
+            ControlError: the legs do not reach a step.
+        """
+        period = self.settings.mpc_period
+        if not self._time - _SAME * period <= t < math.inf:
+            raise ParameterError(f"t = {t} is before the last tick, {self._time}")
+        self._q = pin.integrate(self.model.pin, self._q, self._v * (t - self._time))
+        self._time = t
+        knot = math.floor((t - self._start) / period + _SAME)
+        while self._knot <= knot:
+            self._pass_knot()
+        since = t - self._start - (self._knot - 1) * period
+        return self._point(t, since)
+
+    def _pass_knot(self) -> None:
+        """Plan and solve at a knot; the state is then that of the knot."""
+        period = self.settings.mpc_period
+        if self._knot > 0:
+            self._state = self._state.after(period, self._rate, self.omega)
+        self._timeline.advance(self._knot)
+        knots = self._preview.solve(self._state, *self._timeline.ahead(self._knot))
+        self._rate = (knots[0] - self._state.zmp) / period
+        self._knot += 1
+
+    def _point(self, t: float, since: float) -> PatternPoint:
+        """The walk some time after the last knot [s]."""
+        settings, timeline = self.settings, self._timeline
+        state = self._state.after(since, self._rate, self.omega)
+        com = np.append(state.com, settings.com_height)
+        com_velocity = np.append(state.velocity, 0.0)
+        phase = timeline.phases[0]
+        elapsed = since + (self._knot - 1 - phase.first) * settings.mpc_period
+        feet = {side: resting(place) for side, place in phase.feet.items()}
+        next_change = math.inf
+        if phase.last is not None:
+            duration = (phase.last - phase.first) * settings.mpc_period
+            next_change = duration - elapsed
+            if phase.step is not None:
+                side, end = phase.step.side, phase.step.place
+                feet[side] = swing(
+                    phase.feet[side], end, settings.foot_lift, duration, elapsed
+                )
+        left, right = feet[Side.LEFT], feet[Side.RIGHT]
+        attitude = pin.rpy.rpyToMatrix(
+            0.0, settings.trunk_pitch, 0.5 * (left.yaw + right.yaw)
+        )
+        spin = attitude[2] * 0.5 * (left.velocity[5] + right.velocity[5])
+        self._q = self._kinematics.solve(self._q, com, left.pose, right.pose, attitude)
+        self._v = self._kinematics.rates(self._q, com_velocity, left, right, spin)
+        return PatternPoint(
+            t,
+            self._q,
+            self._v,
+            com,
+            com_velocity,
+            np.append(state.acceleration(self.omega), 0.0),
+            np.append(state.zmp, 0.0),
+            left,
+            right,
+            phase.support,
+            phase.polygon,
+            next_change,
+            timeline.activity,
+            timeline.steps,
+            timeline.footsteps(),
+            timeline.velocity,
+        )
+
+    def _bent(self, place: Footprint) -> np.ndarray:
+        """The posture of the settings at a place, a start for the first search."""
+        joints = np.zeros(len(self.model.joint_names))
+        for name, angle in self.settings.posture.items():
+            if name not in self.model.joint_names:
+                raise ParameterError(f"{self.model.name} has no joint '{name}'")
+            joints[self.model.joint_names.index(name)] = angle
+        q = self.model.standing(joints)
+        q[:7] = pin.SE3ToXYZQUAT(place.pose() * pin.XYZQUATToSE3(q[:7]))
+        return q
+
+
+def _finite(vx: float, vy: float, wz: float) -> Velocity:
+    velocity = Velocity(float(vx), float(vy), float(wz))
+    if not all(map(math.isfinite, velocity)):
+        raise ParameterError(f"a velocity has finite numbers, not {tuple(velocity)}")
+    return velocity

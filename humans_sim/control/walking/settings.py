@@ -1,0 +1,205 @@
+"""What a walk needs to know of a biped: names, lengths and times, from a YAML file.
+
+Numbers may be expressions on the model's parameters and lengths (``0.53*h``), so that
+one file serves a human model of any stature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from humans_sim.errors import ParameterError
+from humans_sim.models import Model
+from humans_sim.models.yaml_file import YamlValue, read_yaml
+from humans_sim.resources import resource
+
+TURNS = ("hip_yaw", "slip")
+_WHOLE = 1e-6
+"""How far a time may be from a whole number of periods, in periods."""
+_DEGREES = ("trunk_pitch", "max_turn")
+_ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
+_MAY_BE_ZERO = ("max_backward", "max_sideways", "max_turn", "zmp_margin")
+
+
+class SettingError(ParameterError):
+    """A setting of a walk is out of its range.
+
+    Attributes:
+        setting: its name.
+        reason: what is wrong with it.
+    """
+
+    def __init__(self, setting: str, reason: str) -> None:
+        """Compose the message as ``setting: reason``."""
+        self.setting, self.reason = setting, reason
+        super().__init__(f"{setting}: {reason}")
+
+
+@dataclass(frozen=True)
+class WalkSettings:
+    """How a biped walks.
+
+    Attributes:
+        left: frame of the left sole.
+        right: frame of the right sole.
+        turns: ``hip_yaw``: feet turn in the hips; ``slip``: legs without that joint,
+            all feet stay parallel and no turn is planned.
+        posture: joint angles while standing; those of the legs are where the search
+            for postures begins and say which way the knees bend [rad].
+        com_height: height of the centre of mass, constant [m].
+        trunk_pitch: lean of the base, positive forwards [rad].
+        stance_width: distance of the sole frames, side by side [m].
+        step_duration: from one landing to the next [s].
+        double_support: share of it with both feet on the ground.
+        shift_duration: to shift the weight before the first step and after the last
+            one [s].
+        foot_lift: height of the swing foot half way [m].
+        max_forward: longest step, from foot to foot [m].
+        max_backward: longest step backwards [m].
+        max_sideways: how far a foot goes outwards beyond the stance [m].
+        max_turn: largest turn of a foot in one step [rad].
+        zmp_margin: that the zero-moment point keeps to the edges of the support [m].
+        zmp_forward: preferred place of the zero-moment point in a sole frame [m].
+        zmp_inward: the same towards the other foot [m].
+        mpc_period: time between two solutions; every duration is a multiple of it [s].
+        mpc_horizon: how far a solution looks ahead [s].
+        zmp_weight: of the distance to the preferred place.
+        zmp_rate_weight: of the speed of the zero-moment point [s^2].
+        capture_weight: of the condition that the centre of mass stays bounded.
+    """
+
+    left: str
+    right: str
+    turns: str
+    posture: Mapping[str, float]
+    com_height: float
+    trunk_pitch: float
+    stance_width: float
+    step_duration: float
+    double_support: float
+    shift_duration: float
+    foot_lift: float
+    max_forward: float
+    max_backward: float
+    max_sideways: float
+    max_turn: float
+    zmp_margin: float
+    zmp_forward: float
+    zmp_inward: float
+    mpc_period: float
+    mpc_horizon: float
+    zmp_weight: float
+    zmp_rate_weight: float
+    capture_weight: float
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no walk."""
+        if self.turns not in TURNS:
+            raise SettingError("turns", f"is not one of {', '.join(TURNS)}")
+        if self.left == self.right:
+            raise SettingError("right", "is the left sole, too")
+        for name in _NUMBERS:
+            value = getattr(self, name)
+            if not math.isfinite(value):
+                raise SettingError(name, f"must be finite, not {value}")
+            if name in _ANY_SIGN:
+                continue
+            if value < 0 or (value == 0 and name not in _MAY_BE_ZERO):
+                raise SettingError(name, f"must be above zero, not {value:g}")
+        if self.double_support >= 1:
+            raise SettingError("double_support", "is a share: below 1")
+        if self.turns == "slip" and self.max_turn > 0:
+            raise SettingError("max_turn", "must be 0 for legs that turn by slip")
+        for name in ("step_duration", "shift_duration", "mpc_horizon"):
+            count = getattr(self, name) / self.mpc_period
+            if abs(count - round(count)) > _WHOLE * count:
+                raise SettingError(name, "must be a multiple of mpc_period")
+        for name, count in (
+            ("double_support", self.double_knots),
+            ("step_duration", self.swing_knots),
+            ("shift_duration", self.shift_knots),
+        ):
+            if count < 2:
+                raise SettingError(name, "leaves less than two mpc_periods to a phase")
+        if self.mpc_horizon < self.step_duration:
+            raise SettingError("mpc_horizon", "is shorter than a step")
+
+    @property
+    def double_knots(self) -> int:
+        """Periods of double support in a step."""
+        return round(self.double_support * self.step_duration / self.mpc_period)
+
+    @property
+    def swing_knots(self) -> int:
+        """Periods of single support in a step."""
+        return round(self.step_duration / self.mpc_period) - self.double_knots
+
+    @property
+    def shift_knots(self) -> int:
+        """Periods of the first and the last shift of weight."""
+        return round(self.shift_duration / self.mpc_period)
+
+    @property
+    def horizon_knots(self) -> int:
+        """Periods that a solution looks ahead."""
+        return round(self.mpc_horizon / self.mpc_period)
+
+    @classmethod
+    def of_model(cls, model: Model) -> WalkSettings:
+        """The settings that come with the package."""
+        path = resource("config", "walking", f"{model.name}.yaml")
+        if not path.is_file():
+            raise ParameterError(
+                f"no walk is set up for {model.name}: write a file like those in "
+                "config/walking"
+            )
+        return cls.from_file(model, path)
+
+    @classmethod
+    def from_file(cls, model: Model, path: Path | str) -> WalkSettings:
+        """Read a file (see ``config/walking``).
+
+        Raises:
+            ModelFileError: the file is malformed, names what the model does not have
+                or holds a number out of range; with file and line.
+        """
+        names = {**model.parts.parameters, **model.parts.lengths}
+        found = read_yaml(path).fields((*_WORDS, "posture", *_NUMBERS))
+        for side in ("left", "right"):
+            soles = [sole.name for sole in model.soles]
+            if found[side].text() not in soles:
+                known = ", ".join(soles) or "none"
+                raise found[side].error(
+                    f"{model.name} has no sole '{found[side].text()}' (it has: {known})"
+                )
+        values: dict[str, Any] = {word: found[word].text() for word in _WORDS}
+        for name in _NUMBERS:
+            unit = math.radians(1.0) if name in _DEGREES else 1.0
+            values[name] = unit * found[name].number(names)
+        posture = _posture(model, found["posture"])
+        try:
+            return cls(posture=posture, **values)
+        except SettingError as fault:
+            raise found[fault.setting].error(fault.reason) from None
+
+
+_WORDS = ("left", "right", "turns")
+_NUMBERS = tuple(field.name for field in fields(WalkSettings) if field.type == "float")
+
+
+def _posture(model: Model, value: YamlValue) -> dict[str, float]:
+    """Angles by joint, from degrees."""
+    posture = {}
+    for name, angle in value.mapping().items():
+        if name not in model.joint_names:
+            raise angle.error(f"{model.name} has no joint '{name}'")
+        radians = math.radians(angle.number())
+        place = model.joint_names.index(name)
+        if not model.lower_limits[place] <= radians <= model.upper_limits[place]:
+            raise angle.error("is beyond the limits of the joint")
+        posture[name] = radians
+    return posture

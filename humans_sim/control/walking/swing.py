@@ -1,0 +1,68 @@
+"""The swing foot: polynomials of time, at rest where it leaves and lands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.control.walking.footsteps import Footprint
+
+
+class FootMotion(NamedTuple):
+    """A foot at one time.
+
+    Attributes:
+        pose: of the sole frame in the world.
+        velocity: linear, then angular, in the world's axes (6,).
+        yaw: heading, not wrapped [rad].
+    """
+
+    pose: pin.SE3
+    velocity: np.ndarray
+    yaw: float
+
+
+def resting(place: Footprint) -> FootMotion:
+    """A foot on the ground."""
+    return FootMotion(place.pose(), np.zeros(6), place.yaw)
+
+
+def way(s: float) -> tuple[float, float]:
+    """From 0 to 1 with the least jerk: value and slope for s in 0..1.
+
+    Velocity and acceleration are zero at both ends.
+    """
+    return s**3 * (10.0 + s * (6.0 * s - 15.0)), 30.0 * (s * (1.0 - s)) ** 2
+
+
+def bump(s: float) -> tuple[float, float]:
+    """From 0 over 1 half way to 0: value and slope for s in 0..1.
+
+    Velocity and acceleration are zero at both ends.
+    """
+    product = s * (1.0 - s)
+    return 64.0 * product**3, 192.0 * product**2 * (1.0 - 2.0 * s)
+
+
+def swing(
+    start: Footprint, end: Footprint, lift: float, duration: float, elapsed: float
+) -> FootMotion:
+    """A foot on its way.
+
+    Args:
+        start: where it left.
+        end: where it lands.
+        lift: height half way [m].
+        duration: of the swing [s].
+        elapsed: since it left [s].
+    """
+    s = min(max(elapsed / duration, 0.0), 1.0)
+    (far, pace), (height, climb) = way(s), bump(s)
+    change = np.subtract(end, start)
+    x, y, yaw = np.add(start, far * change).tolist()
+    vx, vy, turn = (pace / duration * change).tolist()
+    pose = Footprint(x, y, yaw).pose(lift * height)
+    velocity = np.array([vx, vy, lift * climb / duration, 0.0, 0.0, turn])
+    return FootMotion(pose, velocity, yaw)

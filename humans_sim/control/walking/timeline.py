@@ -1,0 +1,263 @@
+"""Phases of a walk on a grid of knots: which foot stands, which goes where, and when.
+
+What has begun stays as it is; everything later is planned anew when the command
+changes or a phase begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.walking.footsteps import (
+    Footprint,
+    FootstepPlanner,
+    Side,
+    Velocity,
+)
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.support import HalfPlanes, SolePair, inside
+
+Feet = dict[Side, Footprint]
+STILL = Velocity()
+
+
+class WalkPhase(IntEnum):
+    """What a walk is doing; the numbers are those of the message WalkStatus."""
+
+    STANDING = 1
+    STARTING = 2
+    WALKING = 3
+    STOPPING = 4
+
+
+class Footstep(NamedTuple):
+    """A step of the plan.
+
+    Attributes:
+        side: the foot that steps.
+        place: where it lands.
+        leaves: when it leaves the ground [s].
+        lands: when it is down [s].
+    """
+
+    side: Side
+    place: Footprint
+    leaves: float
+    lands: float
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A time with the same feet on the ground.
+
+    Attributes:
+        first: knot at which it begins.
+        last: knot at which it ends, None where no end is planned.
+        feet: footprints when it begins.
+        soles: of the biped.
+        zmp: preferred zero-moment points at the beginning and at the end (2, 2) [m].
+        arrival: knot from which on the second one holds.
+        step: the step that is made, None with both feet on the ground.
+    """
+
+    first: int
+    last: int | None
+    feet: Feet
+    soles: SolePair
+    zmp: np.ndarray
+    arrival: int
+    step: Footstep | None = None
+
+    @property
+    def support(self) -> ContactPhase:
+        """The feet on the ground."""
+        if self.step is None:
+            return ContactPhase.DOUBLE
+        left = self.step.side is Side.RIGHT
+        return ContactPhase.LEFT_FOOT if left else ContactPhase.RIGHT_FOOT
+
+    @cached_property
+    def polygon(self) -> np.ndarray:
+        """Corners of the support, counter-clockwise (n, 2) [m]."""
+        stepping = None if self.step is None else self.step.side
+        return self.soles.polygon(self.feet, [s for s in Side if s is not stepping])
+
+    @cached_property
+    def room(self) -> HalfPlanes:
+        """Where the zero-moment point may be: the support without its margin."""
+        return inside(self.polygon, self.soles.margin)
+
+    def wanted(self, knots: np.ndarray) -> np.ndarray:
+        """Preferred zero-moment points at knots (n, 2) [m]."""
+        share = (knots - self.first) / max(self.arrival - self.first, 1)
+        share = np.clip(share, 0.0, 1.0)[:, None]
+        return (1.0 - share) * self.zmp[0] + share * self.zmp[1]
+
+    def feet_after(self) -> Feet:
+        """Footprints when it ends."""
+        if self.step is None:
+            return self.feet
+        return {**self.feet, self.step.side: self.step.place}
+
+
+class Timeline:
+    """The plan of a walk.
+
+    Attributes:
+        phases: the present one, then those to come.
+        velocity: what is followed, within the reach of the legs.
+        steps: steps begun since the walk began.
+    """
+
+    def __init__(
+        self, settings: WalkSettings, soles: SolePair, feet: Feet, t_start: float
+    ) -> None:
+        """A biped that stands, from knot 0 on, which is at t_start [s]."""
+        self._settings, self._soles, self._start = settings, soles, t_start
+        self._planner = FootstepPlanner(settings)
+        self.velocity, self.steps = STILL, 0
+        self._to_begin: int | None = 0
+        self._next, self._stale = Side.LEFT, False
+        middle = soles.middle(feet)
+        self.phases = [Phase(0, None, feet, soles, np.array([middle, middle]), 0)]
+
+    def follow(self, velocity: Velocity) -> None:
+        """Walk with a velocity until told otherwise; stop where none is left."""
+        if self._planner.limited(velocity) == STILL:
+            self.stop()
+        else:
+            self.walk(velocity, None)
+
+    def walk(self, velocity: Velocity, steps: int | None) -> None:
+        """Make a number of steps, the closing one included; None: no end."""
+        self.velocity = self._planner.limited(velocity)
+        aside = self.velocity.vy or self.velocity.wz
+        if self.phases[0].last is None and aside:
+            self._next = Side.LEFT if aside > 0 else Side.RIGHT
+        self._to_begin, self._stale = steps, True
+
+    def stop(self) -> None:
+        """Bring the feet side by side with the next step that begins."""
+        if self.phases[0].last is None:
+            self._to_begin = 0
+        elif self._to_begin != 0:
+            self._to_begin = 1
+        self.velocity, self._stale = STILL, True
+
+    @property
+    def activity(self) -> WalkPhase:
+        """What the plan is doing; a walk that has landed its last foot stands."""
+        if self.phases[0].last is None:
+            return WalkPhase.STANDING
+        if self._to_begin is not None and self._to_begin < 2:
+            return WalkPhase.STOPPING
+        if self.steps == 0 or (self.steps == 1 and self.phases[0].step):
+            return WalkPhase.STARTING
+        return WalkPhase.WALKING
+
+    def advance(self, knot: int) -> None:
+        """Go to a knot, and plan as far ahead of it as is looked at."""
+        if self._stale:
+            self._plan(knot)
+        now = self.phases[0]
+        if now.last is None or now.last > knot:
+            return
+        self.phases.pop(0)
+        step = self.phases[0].step
+        if step is not None:
+            self.steps += 1
+            self._next = step.side.other
+            if self._to_begin is not None:
+                self._to_begin -= 1
+        self._plan(knot)
+
+    def ahead(self, knot: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the n knots of the horizon after a given one shall keep.
+
+        Returns:
+            Preferred zero-moment points (2 n, 2) [m], as far again beyond the horizon;
+            normals (n, edges, 2) and bounds (n, edges) [m] of the support. At a knot
+            between two phases the smaller support holds.
+        """
+        count, edges = self._settings.horizon_knots, self._soles.edges
+        wanted = np.zeros((2 * count, 2))
+        normals = np.zeros((count, edges, 2))
+        bounds = np.full((count, edges), np.inf)
+        # Single supports last: they overwrite the knots that they share.
+        for phase in sorted(self.phases, key=lambda phase: phase.step is not None):
+            start = max(phase.first - knot, 1)
+            end = 2 * count if phase.last is None else min(phase.last - knot, 2 * count)
+            if end < start:
+                continue
+            wanted[start - 1 : end] = phase.wanted(np.arange(start, end + 1) + knot)
+            rows, size = slice(start - 1, end), len(phase.room.bounds)
+            normals[rows, :size], normals[rows, size:] = phase.room.normals, 0.0
+            bounds[rows, :size], bounds[rows, size:] = phase.room.bounds, np.inf
+        return wanted, normals, bounds
+
+    def footsteps(self) -> tuple[Footstep, ...]:
+        """The step under way and those to come."""
+        return tuple(phase.step for phase in self.phases if phase.step is not None)
+
+    def _plan(self, knot: int) -> None:
+        """Keep the present phase; plan those after it."""
+        self._stale = False
+        now, to_begin, side = self.phases[0], self._to_begin, self._next
+        if now.last is None and to_begin != 0:
+            start = now.wanted(np.array([knot]))[0]
+            now = self._double(now.feet, knot, start, side.other)
+            self.steps = 0
+        self.phases = [now]
+        # The next plan is made when this phase ends: see that far beyond the horizon.
+        longest = max(self._settings.swing_knots, self._settings.shift_knots)
+        end = knot + 2 * self._settings.horizon_knots + longest
+        while now.last is not None and now.last <= end:
+            feet, first = now.feet_after(), now.last
+            if now.step is None:
+                now = self._single(feet, first, side, closing=to_begin == 1)
+                to_begin = None if to_begin is None else to_begin - 1
+                side = side.other
+            else:
+                onto = None if to_begin == 0 else side.other
+                now = self._double(feet, first, now.zmp[1], onto)
+            self.phases.append(now)
+
+    def _single(self, feet: Feet, first: int, side: Side, closing: bool) -> Phase:
+        """A step of one foot."""
+        velocity = STILL if closing else self.velocity
+        target = self._planner.next(feet[side.other], side, velocity)
+        last = first + self._settings.swing_knots
+        place = self._soles.place(feet, side.other)
+        return Phase(
+            first,
+            last,
+            feet,
+            self._soles,
+            np.array([place, place]),
+            first,
+            Footstep(side, target, self._time(first), self._time(last)),
+        )
+
+    def _double(
+        self, feet: Feet, first: int, start: np.ndarray, onto: Side | None
+    ) -> Phase:
+        """Weight from a place onto one foot, or onto both for good."""
+        if onto is None:
+            end, knots = self._soles.middle(feet), self._settings.shift_knots
+        else:
+            end, knots = self._soles.place(feet, onto), self._settings.double_knots
+            if self.phases[0].last is None:
+                knots = self._settings.shift_knots
+        last = None if onto is None else first + knots
+        return Phase(
+            first, last, feet, self._soles, np.array([start, end]), first + knots
+        )
+
+    def _time(self, knot: int) -> float:
+        return self._start + knot * self._settings.mpc_period
