@@ -26,6 +26,8 @@ from humans_sim.control.motion import BASE, Curve, Motion
 from humans_sim.control.path import rising_path
 from humans_sim.control.traj3 import read_traj3
 from humans_sim.control.trajectory import ContactPhase, Trajectory
+from humans_sim.control.walking import WalkPattern
+from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.control.whole_body import WholeBody
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.model_system import ModelSystem
@@ -267,6 +269,23 @@ def _bip(
     return Driven(motors, start_of(task, trajectory))
 
 
+def _walk(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> Driven:
+    """A body that walks by torques in its joints."""
+    given = value.fields(("velocity",), ("start", "stop", "friction"))
+    forward, left, turning = given["velocity"].vector(3).tolist()
+    times = {k: given[k].number() for k in ("start", "stop") if k in given}
+    friction = given["friction"].positive() if "friction" in given else 0.5
+    pattern = WalkPattern(model)
+    body = WholeBody(ModelSystem(model, **scene), friction)
+    law = WholeBodyWalk(body, pattern, (forward, left, turning), **times)
+    return Driven(_torques(actuation, model, law), law.point.q.copy())
+
+
 def _truth(value: YamlValue) -> bool:
     return value.choice(("true", "false")) == "true"
 
@@ -291,4 +310,5 @@ _CONTROLLERS: dict[str, Callable[..., Driven]] = {
     "fes_stand": _fes_stand,
     "fes_swing": _fes_swing,
     "bip": _bip,
+    "walk": _walk,
 }

@@ -92,6 +92,27 @@ def test_bip_stand() -> None:
     assert is_at_rest_on_its_feet(model, run)
 
 
+def test_bip_walk() -> None:
+    """Ten steps, then it stands; it comes as far as it was told, and stays upright."""
+    model, run = simulated("bip-walk")
+    lifted = {
+        sole.name: np.array(
+            [model.frame_pose(q, sole.name).translation[2] > 0.01 for q in run.q]
+        )
+        for sole in model.soles
+    }
+    steps = sum(
+        int(np.diff(up.astype(int), prepend=0).clip(0).sum()) for up in lifted.values()
+    )
+    assert steps >= 10
+    assert not (lifted["l_sole"] & lifted["r_sole"]).any()
+    assert max(tilt(model, q, "base_link") for q in run.q) < 0.05
+    way = model.com(run.q[-1]) - model.com(run.q[0])
+    assert 1.2 < way[0] < 1.7
+    assert abs(way[1]) < 0.05
+    assert is_at_rest_on_its_feet(model, run)
+
+
 @pytest.mark.parametrize(
     ("name", "slide"), [("chair-sit-to-stand", 1e-9), ("fes-sit-to-stand", 1e-9)]
 )

@@ -30,6 +30,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 APPLICATIONS = {
     "bip-one-step",
     "bip-stand",
+    "bip-walk",
     "chair-sit-to-stand",
     "fes-sit-to-stand",
     "fes-swing-up",

@@ -1,0 +1,59 @@
+"""The KHR-1 plays a Kondo motion: play_motion.py [MOTION.csv] [FILM.html|gif|png]."""
+
+import sys
+
+import numpy as np
+
+import humans_sim as hs
+from humans_sim.kondo import (
+    KondoMotion,
+    MotionPlayer,
+    Pose,
+    PoseServo,
+    load_channels,
+    read_motion,
+)
+
+robot, channels = hs.load_model("khr1"), load_channels()
+
+
+def pose(speed: int, **degrees: float) -> Pose:
+    angles = dict.fromkeys(robot.joint_names, 0.0)
+    angles.update({name: np.radians(angle) for name, angle in degrees.items()})
+    return Pose(speed, channels.values(angles))
+
+
+legs = {"hip_pitch": -25, "knee": 50, "ankle_pitch": -25}
+crouch = {f"{side}_{name}": angle for side in "lr" for name, angle in legs.items()}
+greeting = KondoMotion(
+    "greeting",
+    (
+        pose(4),
+        pose(6, **crouch, r_shoulder_roll=90, head_yaw=-20),
+        pose(5, **crouch, r_shoulder_roll=150, head_yaw=-20),
+        pose(5, **crouch, r_shoulder_roll=90, head_yaw=-20),
+    ),
+)
+
+files = [word for word in sys.argv[1:] if word.endswith(".csv")]
+motion = read_motion(files[0]) if files else greeting
+player = MotionPlayer(robot, motion, channels, start=0.2)
+print(f"{motion.name}: {len(motion.poses)} poses in {player.duration:.2f} s")
+
+servos = PoseServo(robot, player, gain=22.0, damping=2.5)
+hips = dict.fromkeys(["l_hip_roll", "r_hip_roll"], (np.radians(-20), np.radians(88)))
+simulation = hs.Simulation(
+    robot,
+    servos,
+    ground=hs.Ground(friction=0.3),
+    method="time_stepping" if files else "event_driven",
+    limits=hips,
+)
+start = robot.standing(player.at(0.0))
+run = simulation.run(start, t_end=player.times[-1] + 0.5, sampling_period=0.02)
+
+way = robot.com(run.q[-1]) - robot.com(start)
+upright = abs(way[2]) < 0.05
+print(f"it {'stands' if upright else 'fell'}; moved {1000 * way[:2].round(3)} mm")
+for film in (word for word in sys.argv[1:] if word.endswith((".html", ".gif", ".png"))):
+    print(f"wrote {hs.animate(run, film)}")

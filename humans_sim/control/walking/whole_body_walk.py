@@ -1,0 +1,114 @@
+"""A walk by torques: whole-body control that follows a walking pattern."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.control.task import (
+    CentreOfMass,
+    FrameOrientation,
+    FramePose,
+    JointTask,
+)
+from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
+from humans_sim.control.walking.timeline import WalkPhase
+from humans_sim.control.whole_body import Aim, Target, WholeBody
+from humans_sim.errors import ParameterError
+
+_COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
+"""Weights of the aims (ours)."""
+
+
+class WholeBodyWalk:
+    """Control law: joint torques that carry a body along a walking pattern.
+
+    The feet that the pattern puts down bear; the centre of mass, the trunk, the foot in
+    the air and the posture are aims.
+
+    Args:
+        body: whole-body control of the model in its scene.
+        pattern: the walk; this law ticks it.
+        velocity: forwards, to the left [m/s], turning [rad/s].
+        start: when the walk begins [s].
+        stop: when it is told to stop [s].
+    """
+
+    def __init__(
+        self,
+        body: WholeBody,
+        pattern: WalkPattern,
+        velocity: tuple[float, float, float],
+        start: float = 0.5,
+        stop: float = np.inf,
+    ) -> None:
+        """Prepare the aims."""
+        model = pattern.model
+        if body.system.model is not model:
+            raise ParameterError("the body and the pattern must be of one model object")
+        self._body, self._pattern = body, pattern
+        self._velocity, self._start, self._stop = velocity, start, stop
+        self._begun = self._ended = False
+        self.point: PatternPoint = pattern.tick(0.0)
+        soles = {sole.name[0]: sole for sole in model.soles}
+        self._soles = {side: body.contacts(soles[side].contacts) for side in ("l", "r")}
+        self._aims = [
+            Aim(CentreOfMass(model), self._com, _COM, 60.0),
+            Aim(FrameOrientation(model, "base_link"), self._trunk, _TRUNK),
+            Aim(JointTask(model), self._joints, _POSTURE),
+        ]
+        self._feet = {
+            side: Aim(
+                FramePose(model, soles[side].name), self._foot(side), _FOOT, 300.0
+            )
+            for side in ("l", "r")
+        }
+
+    def __call__(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Joint torques at time t (njoints,) [N m]."""
+        if t < self.point.time:  # another run
+            self._pattern.reset(t)
+            self._begun = self._ended = False
+        if t >= self._stop and not self._ended:
+            self._pattern.stop()
+            self._ended = self._begun = True
+        elif t >= self._start and not self._begun:
+            self._pattern.command(*self._velocity)
+            self._begun = True
+        self.point = self._pattern.tick(t)
+        aims, bearing = list(self._aims), ["l", "r"]
+        if self.point.support == ContactPhase.RIGHT_FOOT:
+            aims.append(self._feet["l"])
+            bearing = ["r"]
+        elif self.point.support == ContactPhase.LEFT_FOOT:
+            aims.append(self._feet["r"])
+            bearing = ["l"]
+        contacts = np.concatenate([self._soles[side] for side in bearing])
+        return self._body.solve(t, q, v, aims, contacts).torques
+
+    @property
+    def stands(self) -> bool:
+        """Whether the walk has not begun, or is over."""
+        return self.point.phase == WalkPhase.STANDING
+
+    def _com(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        point = self.point
+        return point.com, point.com_velocity, point.com_acceleration
+
+    def _joints(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        point = self.point
+        return point.joints, point.joint_speeds, np.zeros(len(point.joints))
+
+    def _trunk(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        turn = pin.Quaternion(*np.roll(self.point.q[3:7], 1)).matrix()
+        return pin.log3(turn), turn @ self.point.v[3:6], np.zeros(3)
+
+    def _foot(self, side: str) -> Target:
+        def at(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            foot = self.point.left if side == "l" else self.point.right
+            return FramePose.target(foot.pose), foot.velocity, np.zeros(6)
+
+        return at
