@@ -92,9 +92,12 @@ def test_bip_stand() -> None:
     assert is_at_rest_on_its_feet(model, run)
 
 
-def test_bip_walk() -> None:
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("bip-walk", 1.2, 1.7), ("human-walk", 0.7, 1.2)]
+)
+def test_walk(name: str, least: float, most: float) -> None:
     """Ten steps, then it stands; it comes as far as it was told, and stays upright."""
-    model, run = simulated("bip-walk")
+    model, run = simulated(name)
     lifted = {
         sole.name: np.array(
             [model.frame_pose(q, sole.name).translation[2] > 0.01 for q in run.q]
@@ -108,7 +111,7 @@ def test_bip_walk() -> None:
     assert not (lifted["l_sole"] & lifted["r_sole"]).any()
     assert max(tilt(model, q, "base_link") for q in run.q) < 0.05
     way = model.com(run.q[-1]) - model.com(run.q[0])
-    assert 1.2 < way[0] < 1.7
+    assert least < way[0] < most
     assert abs(way[1]) < 0.05
     assert is_at_rest_on_its_feet(model, run)
 

@@ -34,6 +34,7 @@ APPLICATIONS = {
     "chair-sit-to-stand",
     "fes-sit-to-stand",
     "fes-swing-up",
+    "human-walk",
 }
 """Looked at one by one in test_applications.py."""
 
