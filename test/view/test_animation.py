@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 import zstandard
+from browser import screenshot
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -21,7 +21,6 @@ from typer.testing import CliRunner
 import humans_sim as hs
 from humans_sim.cli import app
 from humans_sim.contact import Ground
-from humans_sim.doctor import find_chromium
 from humans_sim.dynamics import Run, Simulation, load_run
 from humans_sim.dynamics.problems import bouncing_ball
 from humans_sim.errors import ParameterError
@@ -32,10 +31,6 @@ from humans_sim.view.pictures import film, film_strip
 from humans_sim.view.replay import Replay
 from humans_sim.view.side_view import SideView
 from humans_sim.view.surroundings import drawn_boxes
-
-FLAGS = """--headless --no-sandbox --disable-quic --no-first-run --disable-sync
---disable-background-networking --disable-component-update --use-angle=swiftshader
---enable-unsafe-swiftshader --window-size=700,500 --hide-scrollbars""".split()
 
 
 @pytest.fixture(scope="module")
@@ -205,23 +200,11 @@ def test_page_holds_the_motion(drop: Run, tmp_path: Path) -> None:
 @pytest.mark.browser
 def test_page_plays_in_a_browser(drop: Run, tmp_path: Path) -> None:
     """Opened from the disk, the robot is in the air, and lower a moment later."""
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("no Chromium found (Debian: apt-get install chromium)")
     slow = replace(drop, t=10.0 * drop.t)
     page = animate(slow, tmp_path / "run.html")
-    browsers = {}
-    for budget in (300, 4500):  # both at once: starting one takes the longest
-        picture = tmp_path / f"{budget}.png"
-        command = [chromium, *FLAGS, f"--user-data-dir={tmp_path / str(budget)}"]
-        command += [f"--virtual-time-budget={budget}", f"--screenshot={picture}"]
-        browsers[picture] = subprocess.Popen(
-            [*command, page.as_uri()], stderr=subprocess.DEVNULL
-        )
     rows = []
-    for picture, browser in browsers.items():
-        assert browser.wait(timeout=240) == 0
-        image = np.asarray(Image.open(picture).convert("RGB")).astype(int)
+    for budget in (300, 4500):
+        image = screenshot(page.as_uri(), tmp_path, budget)
         height, width, _ = image.shape
         # Controls stand below, a notice on software rendering on the left.
         part = image[: int(0.9 * height), int(0.46 * width) : int(0.75 * width)]

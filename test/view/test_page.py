@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from browser import screenshot
 
 import humans_sim as hs
-from humans_sim.doctor import find_chromium
 from humans_sim.view.geometry import solids
 from humans_sim.view.scene import Scene, free_port
-
-FLAGS = """--headless --no-sandbox --disable-quic --no-first-run --disable-sync
---disable-background-networking --disable-component-update --use-angle=swiftshader
---enable-unsafe-swiftshader --window-size=1000,700 --hide-scrollbars""".split()
-
-
-def screenshot(url: str, folder: Path) -> np.ndarray:
-    """Picture of a page, (height, width, 3)."""
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("no Chromium found (Debian: apt-get install chromium)")
-    picture = folder / "page.png"
-    command = [chromium, *FLAGS, f"--user-data-dir={folder / 'profile'}"]
-    command += ["--virtual-time-budget=12000", f"--screenshot={picture}", url]
-    subprocess.run(command, capture_output=True, timeout=240, check=True)
-    return np.asarray(Image.open(picture).convert("RGB")).astype(int)
 
 
 def rows_of(image: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -41,7 +23,7 @@ def test_khr1_stands_on_the_floor(khr1: hs.Model, tmp_path: Path) -> None:
     """Head above trunk above feet, in the middle of the page, seen from its front."""
     scene = Scene(khr1, port=0)
     try:
-        image = screenshot(scene.url, tmp_path)
+        image = screenshot(scene.url, tmp_path, 12000)
     finally:
         scene.stop()
     height, width, _ = image.shape
