@@ -142,6 +142,15 @@ def test_sit_to_stand(name: str, slide: float) -> None:
     assert is_at_rest_on_its_feet(model, run)
 
 
+def test_work_of_the_joints_lifts_the_body() -> None:
+    """Torques are held between samples: their work is exact, and all of the energy."""
+    _, run = simulated("chair-sit-to-stand", sampling_period=0.005, end=1.6)
+    work = (run.torques[:-1, 6:] * np.diff(run.q[:, 7:], axis=0)).sum()
+    gained = run.energy[-1].sum() - run.energy[0].sum()
+    assert abs(gained) > 10.0
+    assert gained == pytest.approx(work, abs=1e-9)
+
+
 def test_fes_swing_up() -> None:
     """Stimulation alone brings the knee to its limit, and again; nothing else moves."""
     model, run = simulated("fes-swing-up")

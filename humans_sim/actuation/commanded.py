@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -29,6 +30,18 @@ class Timed(NamedTuple):
     wait: float
 
 
+def numbers(command: Any) -> np.ndarray:
+    """A command as a new array of numbers.
+
+    Raises:
+        ParameterError: it holds something else.
+    """
+    try:
+        return np.array(command, dtype=float)
+    except (TypeError, ValueError):
+        raise ParameterError(f"a command is of numbers, not {command!r}") from None
+
+
 class ControlClock:
     """When a control law is called: every period, or when it asked for it.
 
@@ -50,7 +63,21 @@ class ControlClock:
         self._start, self._calls = t, 0
         self.next_call = math.inf if self._law is None else t
 
-    def ask(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Any:
+    def tick(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        z: np.ndarray,
+        send: Callable[[float, Any], None],
+    ) -> None:
+        """Call the law where its time has come, and send what it commands."""
+        while self.next_call <= t:
+            answer = self._ask(t, q, v, z)
+            if answer is not None:
+                send(t, answer)
+
+    def _ask(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Any:
         """Call the law; returns its command."""
         assert self._law is not None
         answer = self._law(t, q, v, z)
@@ -68,7 +95,7 @@ class ControlClock:
         return answer.command
 
 
-class Commanded(Actuation):
+class Commanded(Actuation, ABC):
     """An actuation with commands, which act after a delay; a parent for others.
 
     Commands come from the simulation's controller by :meth:`command`, or from a control
@@ -106,9 +133,9 @@ class Commanded(Actuation):
         """Commands on the way: (when they act, command), the next one first."""
         return tuple(self._queue)
 
+    @abstractmethod
     def apply(self, t: float, command: np.ndarray) -> None:
-        """Let a command act from now on; for children."""
-        raise NotImplementedError
+        """Let a command act from now on."""
 
     def check(self, command: Any) -> np.ndarray:
         """A command as an array, refused where it is not one.
@@ -116,12 +143,12 @@ class Commanded(Actuation):
         Raises:
             ParameterError: wrong size, or not finite.
         """
-        found = np.asarray(command, dtype=float)
+        found = numbers(command)
         if found.shape != (self._size,) or not np.isfinite(found).all():
             raise ParameterError(
                 f"{self._size} finite {self._meaning} are wanted, not {command}"
             )
-        return found.copy()
+        return found
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Forget what was on the way; the law is called at once."""
@@ -151,10 +178,7 @@ class Commanded(Actuation):
         fired: np.ndarray,
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Call the law and let commands act, where their time has come."""
-        while self._clock.next_call <= t:
-            answer = self._clock.ask(t, q, v, z)
-            if answer is not None:
-                self.command(t, answer)
+        self._clock.tick(t, q, v, z, self.command)
         while self._queue and self._queue[0][0] <= t:
             self.apply(t, self._queue.popleft()[1])
         return z, ()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.actuation.commanded import numbers
 from humans_sim.actuation.fes_muscles import FesMuscles
 from humans_sim.dynamics.events import Event
 from humans_sim.errors import ParameterError
@@ -94,7 +95,7 @@ class PulseTrainMuscles(FesMuscles):
             ParameterError: wrong shape, a pulse beyond the stimulator, a period below
                 :data:`SHORTEST_PERIOD`.
         """
-        trains = np.array(command, dtype=float)
+        trains = numbers(command)
         count = len(self.muscle_names)
         if trains.shape != (count, 2):
             raise ParameterError(

@@ -94,10 +94,7 @@ class Together(Actuation):
         fired: np.ndarray,
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Call the law where its time has come; each part handles its own events."""
-        while self._clock.next_call <= t:
-            answer = self._clock.ask(t, q, v, z)
-            if answer is not None:
-                self.command(t, answer)
+        self._clock.tick(t, q, v, z, self.command)
         z, happened, first = z.copy(), list[Event](), 0
         for part, own, count in zip(
             self.parts, self._slices, self._signals, strict=True

@@ -26,12 +26,13 @@ from humans_sim.actuation import Servo
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.errors import ConfigurationError, HumansError
-from humans_sim.nodes.actuation_commands import named_values, pulse_trains
+from humans_sim.nodes.actuation_commands import pulse_trains
 from humans_sim.nodes.actuation_diagnostics import ActuationDiagnostics
 from humans_sim.nodes.actuation_messages import actuator_states, muscle_states
 from humans_sim.nodes.actuation_settings import ActuationSettings
 from humans_sim.nodes.conversions import joint_values, joints_of, nanoseconds_of
 from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.named_values import named_values
 from humans_sim.nodes.parameters import Parameters
 
 _DEPTH = 100
@@ -214,7 +215,8 @@ class Actuation(ModelNode):
             raise ConfigurationError("nothing is named")
         field = "position" if isinstance(actuation, Servo) else "effort"
         names, values = actuation.names, getattr(message, field)
-        return t, named_values(names, message.name, values, self._last, field)
+        owner = self.model.name
+        return t, named_values(names, message.name, values, self._last, field, owner)
 
     # -- diagnostics -----------------------------------------------------------------
 

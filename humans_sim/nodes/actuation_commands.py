@@ -1,4 +1,4 @@
-"""Commands of an actuation out of messages. Checked here: topics are hostile."""
+"""Trains of pulses out of messages. Checked here: topics are hostile."""
 
 from __future__ import annotations
 
@@ -10,40 +10,7 @@ import numpy as np
 
 from humans_sim.actuation import Stimulator
 from humans_sim.errors import ConfigurationError
-
-
-def named_values(
-    known: Sequence[str],
-    names: Sequence[str],
-    values: Sequence[float],
-    last: np.ndarray,
-    what: str,
-) -> np.ndarray:
-    """Values by name; those that are left out keep their ``last`` value.
-
-    Args:
-        known: the names there are.
-        names: those of the message.
-        values: of the message.
-        last: for all known names.
-        what: the values are, for messages.
-
-    Raises:
-        ConfigurationError: an unknown name or one given twice, lists of different
-            lengths, or a number that is not finite.
-    """
-    if len(names) != len(values):
-        raise ConfigurationError(f"{len(names)} names and {len(values)} {what}s")
-    if len(set(names)) != len(names):
-        raise ConfigurationError("a name is given twice")
-    found = last.copy()
-    for name, value in zip(names, values, strict=True):
-        if name not in known:
-            raise ConfigurationError(f"there is no '{name}' to command")
-        if not math.isfinite(value):
-            raise ConfigurationError(f"the {what} of '{name}' is {value}")
-        found[known.index(name)] = value
-    return found
+from humans_sim.nodes.named_values import named_values
 
 
 def pulse_trains(
@@ -59,7 +26,7 @@ def pulse_trains(
     """
     names, none = message.muscle_names, np.full(len(muscles), math.nan)
     width, current, period = (
-        named_values(muscles, names, getattr(message, field), none, field)
+        named_values(muscles, names, getattr(message, field), none, field, "the body")
         for field in ("pulse_width", "pulse_current", "pulse_period")
     )
     limits = (

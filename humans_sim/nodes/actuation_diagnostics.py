@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
+
+from humans_sim.nodes.diagnostic_status import StatusTopic
 
 
 class ActuationDiagnostics:
@@ -26,8 +27,7 @@ class ActuationDiagnostics:
             model: name of what it actuates.
             kind: of the actuation.
         """
-        self._node, self._model, self._kind = node, model, kind
-        self._topic = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._status = StatusTopic(node, kind, model)
         self.states = self.commands = self.late = self.starts = 0
         self.refused_commands = self.refused_states = 0
         self._refusal = ""
@@ -52,17 +52,8 @@ class ActuationDiagnostics:
             simulation_time: of the last joint state [s].
         """
         troubles = self.late + self.refused_commands + self.refused_states
-        status = DiagnosticStatus()
-        status.name = f"{self._node.get_name()}: {self._kind}"
-        status.hardware_id = self._model
-        status.level, status.message = DiagnosticStatus.OK, state
-        if failure:
-            status.level, status.message = DiagnosticStatus.ERROR, failure
-        elif troubles > self._told_troubles:
-            status.level = DiagnosticStatus.WARN
-            status.message = f"{state}, messages were late or refused"
+        worse = troubles > self._told_troubles
         values = {
-            "state": state,
             "simulation_time [s]": f"{simulation_time:.9g}",
             "states": str(self.states),
             "starts": str(self.starts),
@@ -72,8 +63,6 @@ class ActuationDiagnostics:
             "refused_states": str(self.refused_states),
             "last_refusal": self._refusal,
         }
-        status.values = [KeyValue(key=k, value=v) for k, v in values.items()]
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        self._topic.publish(message)
+        warning = "messages were late or refused" if worse else ""
+        self._status.publish(state, failure, warning, values)
         self._told_troubles = troubles

@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 
 from humans_sim.errors import ConfigurationError
 from humans_sim.models import Model
+from humans_sim.nodes.named_values import named_values
 
 _SECOND = 1_000_000_000
 
@@ -59,18 +60,7 @@ def joint_values(
         ConfigurationError: an unknown joint or one named twice, lists of different
             lengths, or a number that is not finite.
     """
-    if len(names) != len(values):
-        raise ConfigurationError(f"{len(names)} names and {len(values)} {what}s")
-    if len(set(names)) != len(names):
-        raise ConfigurationError("a joint is named twice")
-    found = last.copy()
-    for name, value in zip(names, values, strict=True):
-        if name not in model.joint_names:
-            raise ConfigurationError(f"{model.name} has no joint '{name}'")
-        if not np.isfinite(value):
-            raise ConfigurationError(f"the {what} of '{name}' is {value}")
-        found[model.joint_names.index(name)] = value
-    return found
+    return named_values(model.joint_names, names, values, last, what, model.name)
 
 
 def joints_of(model: Model, message: JointState, last: np.ndarray) -> np.ndarray:

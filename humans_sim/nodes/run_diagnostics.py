@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
+
+from humans_sim.nodes.diagnostic_status import StatusTopic
 
 
 class RunDiagnostics:
@@ -26,8 +27,8 @@ class RunDiagnostics:
             model: name of what it simulates.
             period: sampling period [s].
         """
-        self._node, self._model, self._period = node, model, period
-        self._topic = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._period = period
+        self._status = StatusTopic(node, "simulation", model)
         self.periods = self.held = self.late = self.refused = 0
         self._refusal = ""
         self._told_at = time.monotonic()
@@ -53,17 +54,8 @@ class RunDiagnostics:
         """
         now, troubles = time.monotonic(), self.held + self.refused
         simulated = (self.periods - self._told_periods) * self._period
-        status = DiagnosticStatus()
-        status.name = f"{self._node.get_name()}: simulation"
-        status.hardware_id = self._model
-        status.level, status.message = DiagnosticStatus.OK, state
-        if failure:
-            status.level, status.message = DiagnosticStatus.ERROR, failure
-        elif troubles > self._told_troubles:
-            status.level = DiagnosticStatus.WARN
-            status.message = f"{state}, commands were held or refused"
+        worse = troubles > self._told_troubles
         values = {
-            "state": state,
             "simulation_time [s]": f"{simulation_time:.9g}",
             "real_time_factor": f"{simulated / max(now - self._told_at, 1e-9):.3g}",
             "held_commands": str(self.held),
@@ -71,9 +63,7 @@ class RunDiagnostics:
             "refused_commands": str(self.refused),
             "last_refusal": self._refusal,
         }
-        status.values = [KeyValue(key=k, value=v) for k, v in values.items()]
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        self._topic.publish(message)
+        warning = "commands were held or refused" if worse else ""
+        self._status.publish(state, failure, warning, values)
         self._told_at, self._told_periods = now, self.periods
         self._told_troubles = troubles

@@ -312,3 +312,13 @@ def test_command_turns_a_motor_round(khr1: hs.Model) -> None:
     # The set point is still in front of the joint, but runs back fast.
     assert {e.kind for e in events} == {GEAR_FREE} and len(events) == 17
     assert servo.next_time(0.05) > 0.05
+
+
+@pytest.mark.parametrize(
+    "command", ["up", [[1.0], [2.0, 3.0]], None, [float("nan")] * 17]
+)
+def test_commands_are_numbers(khr1: hs.Model, command: object) -> None:
+    """Whatever is no vector of finite numbers is refused by an error of ours."""
+    for actuation in (Servo(khr1), IdealTorque(khr1)):
+        with pytest.raises(hs.ParameterError):
+            actuation.command(0.0, command)

@@ -11,7 +11,8 @@ import pytest
 
 from humans_sim.actuation import Stimulator
 from humans_sim.errors import ConfigurationError
-from humans_sim.nodes.actuation_commands import named_values, pulse_trains
+from humans_sim.nodes.actuation_commands import pulse_trains
+from humans_sim.nodes.named_values import named_values
 
 KNOWN = ("a", "b", "c")
 MUSCLES = ("r_quadriceps", "r_hamstrings")
@@ -31,7 +32,7 @@ def stimulation(**fields: Any) -> Any:
 
 def test_values_by_name() -> None:
     """Values go where their names are; the others keep the last ones."""
-    found = named_values(KNOWN, ["c", "a"], [7.0, 8.0], LAST, "effort")
+    found = named_values(KNOWN, ["c", "a"], [7.0, 8.0], LAST, "effort", "bip")
     np.testing.assert_array_equal(found, [8.0, 2.0, 7.0])
     np.testing.assert_array_equal(LAST, [1.0, 2.0, 3.0])
 
@@ -49,7 +50,7 @@ def test_values_by_name() -> None:
 def test_bad_values(names: list[str], values: list[float], said: str) -> None:
     """Each fault is named."""
     with pytest.raises(ConfigurationError, match=said):
-        named_values(KNOWN, names, values, LAST, "effort")
+        named_values(KNOWN, names, values, LAST, "effort", "bip")
 
 
 def test_trains_of_a_message() -> None:

@@ -1,0 +1,47 @@
+"""One status on ``/diagnostics`` (REP-107)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+
+class StatusTopic:
+    """Tells how one part of a node fares.
+
+    Args:
+        node: whose part it is.
+        part: its name.
+        hardware: what it is about, the name of a model.
+    """
+
+    def __init__(self, node: Node, part: str, hardware: str) -> None:
+        """Publish for a node."""
+        self._node, self._hardware = node, hardware
+        self._name = f"{node.get_name()}: {part}"
+        self._topic = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+
+    def publish(
+        self, state: str, failure: str, warning: str, values: Mapping[str, str]
+    ) -> None:
+        """Tell how it is.
+
+        Args:
+            state: one word or a few.
+            failure: why it does not go on, empty while it does.
+            warning: what else went wrong, empty where nothing did.
+            values: by name.
+        """
+        status = DiagnosticStatus(name=self._name, hardware_id=self._hardware)
+        status.level, status.message = DiagnosticStatus.OK, state
+        if failure:
+            status.level, status.message = DiagnosticStatus.ERROR, failure
+        elif warning:
+            status.level, status.message = DiagnosticStatus.WARN, f"{state}, {warning}"
+        told = {"state": state, **values}
+        status.values = [KeyValue(key=k, value=v) for k, v in told.items()]
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._topic.publish(message)
