@@ -1,7 +1,8 @@
 r"""Hobby servos: position control with limited speed and torque, and play in the gear.
 
 Each joint has a set point that runs to its command at the speed of the servo's speed
-step, and a motor that pulls the joint there:
+step, or evenly over the time between two commands where that is longer, and a motor
+that pulls the joint there:
 
 .. math:: \tau = \operatorname{sat}\bigl(k_p\, e + k_d (\dot r - \dot q)\bigr)
    - b\, \dot q - c \tanh(\dot q / \omega_c)
@@ -74,6 +75,7 @@ class Servo(Commanded):
         stall_torque: float = 0.85,
         no_load_speed: float = 6.23,
         speed: float = _SPEED,
+        command_period: float = 0.0,
         dead_band: float = 0.0,
         viscous: float = 0.002,
         coulomb: float = 0.01,
@@ -94,7 +96,9 @@ class Servo(Commanded):
             damping: torque for a speed error [N m s/rad].
             stall_torque: largest torque at rest [N m].
             no_load_speed: speed at which no torque is left [rad/s].
-            speed: how fast the set point runs to the command [rad/s].
+            speed: how fast the set point runs to the command, at most [rad/s].
+            command_period: time that the set point takes at least [s]: that between
+                two commands of a stream makes its motion even; 0 runs at ``speed``.
             dead_band: error that the servo does not see [rad].
             viscous: friction of the gear [N m s/rad].
             coulomb: friction of the gear [N m].
@@ -108,6 +112,7 @@ class Servo(Commanded):
         numbers = {
             "gain": gain,
             "damping": damping,
+            "command_period": command_period,
             "dead_band": dead_band,
             "viscous": viscous,
             "coulomb": coulomb,
@@ -128,6 +133,7 @@ class Servo(Commanded):
         if play and not damping:
             raise ParameterError("a servo with play needs a damping above zero")
         self._speed = speed if speed_step is None else _speed_of(speed_step, speed)
+        self._command_period = command_period
         self._parameters = np.array(
             [
                 gain,
@@ -173,8 +179,11 @@ class Servo(Commanded):
         self._origin = self.set_point(t)[0]
         self._target, self._start_time = command, t
         way = command - self._origin
-        self._rate = self._speed * np.sign(way)
-        self._arrivals = t + np.abs(way) / self._speed
+        duration = np.abs(way) / self._speed
+        moves = duration > 0.0
+        duration[moves] = np.maximum(duration[moves], self._command_period)
+        self._rate = np.divide(way, duration, out=np.zeros(self._n), where=moves)
+        self._arrivals = t + duration
         self._arrive(t)
         if self.nz:
             # Torques jump: motors may leave their ends now.

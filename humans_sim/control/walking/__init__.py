@@ -4,13 +4,18 @@ from humans_sim.control.walking.footsteps import Footprint, Velocity
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.timeline import Footstep, WalkPhase
+from humans_sim.control.walking.walker import Measured, SoleWrench, WalkCommand, Walker
 
 __all__ = [
     "Footprint",
     "Footstep",
+    "Measured",
     "PatternPoint",
+    "SoleWrench",
     "Velocity",
+    "WalkCommand",
     "WalkPattern",
     "WalkPhase",
     "WalkSettings",
+    "Walker",
 ]

@@ -118,7 +118,19 @@ class WalkPattern:
         self._state = Pendulum(middle, np.zeros(2), middle)
         self._rate = np.zeros(2)
         self._start, self._knot, self._time = t_start, 0, t_start
-        self._q, self._v = self._bent(place), np.zeros(self.model.nv)
+        attitude = pin.rpy.rpyToMatrix(0.0, settings.trunk_pitch, place.yaw)
+        self._q = self._kinematics.solve(
+            self._bent(place),
+            np.append(middle, settings.com_height),
+            feet[Side.LEFT].pose(),
+            feet[Side.RIGHT].pose(),
+            attitude,
+        )
+        self._v = np.zeros(self.model.nv)
+
+    def standing(self) -> np.ndarray:
+        """The configuration at the present time, which is how it stands at first."""
+        return self._q.copy()
 
     def command(self, vx: float, vy: float, wz: float) -> None:
         """Walk with a velocity of the body [m/s, m/s, rad/s].

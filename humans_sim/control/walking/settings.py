@@ -20,7 +20,7 @@ from humans_sim.resources import resource
 TURNS = ("hip_yaw", "slip")
 _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
-_DEGREES = ("trunk_pitch", "max_turn")
+_DEGREES = ("trunk_pitch", "max_turn", "fall_tilt")
 _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
 _MAY_BE_ZERO = ("max_backward", "max_sideways", "max_turn", "zmp_margin")
 
@@ -70,6 +70,7 @@ class WalkSettings:
         zmp_weight: of the distance to the preferred place.
         zmp_rate_weight: of the speed of the zero-moment point [s^2].
         capture_weight: of the condition that the centre of mass stays bounded.
+        fall_tilt: tilt of the base beyond which the robot has fallen [rad].
     """
 
     left: str
@@ -95,6 +96,7 @@ class WalkSettings:
     zmp_weight: float
     zmp_rate_weight: float
     capture_weight: float
+    fall_tilt: float
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no walk."""

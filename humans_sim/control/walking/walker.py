@@ -1,0 +1,171 @@
+"""A walk with feeling: the pattern, corrected by what the robot measures.
+
+The pattern says where everything goes. A real robot leans where its servos give way,
+its floor slopes and people push it. Once a period the attitude of the base and the
+wrenches on the soles come in, and joint angles go out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from humans_sim.control.walking.footsteps import ORIGIN, Footprint
+from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.errors import ParameterError
+from humans_sim.models import Model
+
+_LOADED = 0.02
+"""Share of the weight that makes a sole count for the zero-moment point."""
+
+
+class SoleWrench(NamedTuple):
+    """What the ground does to a sole, in the frame of the sole.
+
+    Attributes:
+        force: (3,) [N].
+        moment: about the origin of the frame (3,) [N m].
+    """
+
+    force: np.ndarray
+    moment: np.ndarray
+
+
+class Measured(NamedTuple):
+    """What a robot feels at one time.
+
+    Attributes:
+        attitude: rotation of the base in the world (3, 3); its heading is not used.
+        angular_velocity: of the base, in its own axes (3,) [rad/s].
+        left: on the left sole.
+        right: on the right sole.
+    """
+
+    attitude: np.ndarray
+    angular_velocity: np.ndarray
+    left: SoleWrench
+    right: SoleWrench
+
+
+class WalkCommand(NamedTuple):
+    """What a walker wants at one time.
+
+    Attributes:
+        plan: the pattern.
+        joints: angles for the servos, in the order of ``model.joint_names`` [rad].
+        zmp: zero-moment point that was felt, in the world of the plan (3,) [m]; NaN
+            where no sole is loaded or nothing was measured.
+        tilt: angle between the base and where the plan wants it, heading aside [rad].
+        fallen: the robot lies, or falls beyond help; joints are held from then on.
+    """
+
+    plan: PatternPoint
+    joints: np.ndarray
+    zmp: np.ndarray
+    tilt: float
+    fallen: bool
+
+
+class Walker:
+    """Leads a biped with position servos; the same calls give the same walk.
+
+    Attributes:
+        pattern: the walking pattern; velocity and steps are commanded to it.
+        period: time between two ticks [s]; commands are for the next one.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        settings: WalkSettings | None = None,
+        *,
+        period: float = 0.02,
+        t_start: float = 0.0,
+        place: Footprint = ORIGIN,
+    ) -> None:
+        """The biped stands, knees bent.
+
+        Args:
+            model: a biped.
+            settings: how it walks; by default those that come with the package.
+            period: time between two ticks [s].
+            t_start: time of the first tick [s].
+            place: where it stands then: the middle between its feet.
+        """
+        if not (math.isfinite(period) and period > 0):
+            raise ParameterError(f"period must be above 0 s, not {period}")
+        self.pattern = WalkPattern(model, settings, t_start, place)
+        self.period = period
+        self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
+        self.reset(t_start, place)
+
+    @property
+    def model(self) -> Model:
+        """The biped."""
+        return self.pattern.model
+
+    @property
+    def settings(self) -> WalkSettings:
+        """How it walks."""
+        return self.pattern.settings
+
+    def reset(self, t_start: float = 0.0, place: Footprint = ORIGIN) -> None:
+        """Stand still at a place, from a time on, whatever was before."""
+        self.pattern.reset(t_start, place)
+        self._fallen = False
+        self._joints: np.ndarray | None = None
+
+    def start(self) -> np.ndarray:
+        """The configuration in which a robot should stand before the first tick."""
+        return self.pattern.standing()
+
+    def tick(self, t: float, measured: Measured | None = None) -> WalkCommand:
+        """What the servos shall have reached one period after ``t``.
+
+        Args:
+            t: time of the measurement, not before the last one [s].
+            measured: what is felt; without it the pattern is followed blindly.
+
+        Raises:
+            ParameterError: time goes backwards, or a measurement is not finite.
+            ControlError: the legs do not reach a step.
+        """
+        plan = self.pattern.tick(t + self.period)
+        zmp, tilt = np.full(3, math.nan), 0.0
+        if measured is not None:
+            zmp, tilt = self._felt_zmp(plan, measured), _tilt(measured.attitude, plan)
+            self._fallen |= tilt > self.settings.fall_tilt
+        if self._joints is None or not self._fallen:
+            self._joints = plan.joints
+        return WalkCommand(plan, self._joints, zmp, tilt, self._fallen)
+
+    def _felt_zmp(self, plan: PatternPoint, measured: Measured) -> np.ndarray:
+        """Centre of the pressure of both soles where the plan has put them."""
+        total, moments = 0.0, np.zeros(3)
+        for foot, wrench in ((plan.left, measured.left), (plan.right, measured.right)):
+            load = float(wrench.force[2])
+            if load < _LOADED * self._weight:
+                continue
+            local = np.array([-wrench.moment[1], wrench.moment[0], 0.0]) / load
+            total += load
+            moments += load * (foot.pose.rotation @ local + foot.pose.translation)
+        place = moments / total if total > 0 else np.full(3, math.nan)
+        place[2] = 0.0 if total > 0 else math.nan
+        return place
+
+
+def _tilt(attitude: np.ndarray, plan: PatternPoint) -> float:
+    """Angle between two attitudes, whatever their headings [rad]."""
+    wanted = _up(plan.q)
+    return float(math.acos(min(1.0, max(-1.0, float(attitude[2] @ wanted)))))
+
+
+def _up(q: np.ndarray) -> np.ndarray:
+    """The vertical in the axes of the base."""
+    x, y, z, w = q[3:7]
+    return np.array(
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]
+    )
