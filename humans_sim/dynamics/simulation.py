@@ -29,6 +29,19 @@ from humans_sim.errors import HumansError, ParameterError
 from humans_sim.models import Model
 
 Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+class SampleController:
+    """A controller that looks at whole samples: contacts and forces, too."""
+
+    def attach(self, system: System) -> None:
+        """Called once by the simulation that is to be controlled."""
+
+    def command(self, sample: Sample) -> np.ndarray:
+        """The command for the actuation at a sampling time."""
+        raise NotImplementedError
+
+
 METHODS: dict[str, type[EventStepper] | type[TimeStepper]] = {
     "event_driven": EventStepper,
     "time_stepping": TimeStepper,
@@ -85,7 +98,7 @@ class Simulation:
         self,
         model: Model | System,
         actuation: Actuation | None = None,
-        controller: Controller | None = None,
+        controller: Controller | SampleController | None = None,
         ground: Ground | None = None,
         method: str = "event_driven",
         *,
@@ -146,6 +159,8 @@ class Simulation:
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
         self.controller = controller
+        if isinstance(controller, SampleController):
+            controller.attach(self.system)
 
     def start(
         self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
@@ -203,7 +218,7 @@ class Simulation:
                     bound = time if self.controller is not None else min(known, t_end)
                     stepper.advance(time, bound)
                     if self.controller is not None:
-                        stepper.command(self.controller(time, stepper.q, stepper.v))
+                        stepper.command(self._decide(stepper))
                     samples.append(stepper.sample())
                     advance()
         except (StepError, ContactProblemError, IntegrationError) as error:
@@ -214,7 +229,14 @@ class Simulation:
                 raise self._failure((t_start, *start), [], [], error) from error
             state = (stepper.t, stepper.q, stepper.v, stepper.z, stepper.mode)
             raise self._failure(state, samples, stepper.events, error) from error
-        return self._result(samples, stepper.events)
+        return self.result(samples, stepper.events)
+
+    def _decide(self, stepper: EventStepper | TimeStepper) -> np.ndarray:
+        """What the controller answers to the present state."""
+        if isinstance(self.controller, SampleController):
+            return self.controller.command(stepper.sample())
+        assert self.controller is not None
+        return self.controller(stepper.t, stepper.q, stepper.v)
 
     @staticmethod
     def _push(stepper: EventStepper | TimeStepper, push: Push) -> None:
@@ -222,7 +244,8 @@ class Simulation:
         impulse, point = np.array(push.impulse), np.array(push.point)
         stepper.push(push.link, point, impulse, push.duration)
 
-    def _result(self, samples: Sequence[Sample], events: Sequence[Event]) -> Run:
+    def result(self, samples: Sequence[Sample], events: Sequence[Event]) -> Run:
+        """A run of samples and events of a stepper that was advanced by hand."""
         info: dict[str, Any] = {
             "system": self.system.name,
             "method": self.method,
@@ -256,7 +279,7 @@ class Simulation:
             *self.system.energies(q, v),
         )
         happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
-        run = self._result(samples or [last], happened)
+        run = self.result(samples or [last], happened)
         return SimulationError(str(error), last, run)
 
 

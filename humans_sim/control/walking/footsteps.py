@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.settings import SLIP, WalkSettings
 
 
 class Side(IntEnum):
@@ -58,6 +58,12 @@ class Footprint(NamedTuple):
             self.x + c * dx - s * dy, self.y + s * dx + c * dy, self.yaw + turn
         )
 
+    def turned(self, turn: float, about: np.ndarray) -> Footprint:
+        """Turned about a point of the sole (2,) [m]."""
+        pivot = self.points(about)
+        aim = Footprint(*pivot.tolist(), self.yaw + turn)
+        return aim.moved(*(-about).tolist())
+
     def points(self, local: np.ndarray) -> np.ndarray:
         """Points of the sole (n, 2) in the world [m]."""
         c, s = math.cos(self.yaw), math.sin(self.yaw)
@@ -76,30 +82,50 @@ class FootstepPlanner:
     """The next footprint of a walk.
 
     A foot steps to the side of the body, which is where the other foot says it is. A
-    step forwards moves the body by one step; steps sideways and turns are made by the
-    foot on their side alone, twice as far, so that feet never come close to each other.
+    step forwards moves the body by one step; steps sideways are made by the foot on
+    their side alone, twice as far, so that feet never come close to each other.
+
+    Hips with a yaw joint turn in the same way. Without one, the feet stay parallel to
+    the body: a foot lands where it is beside the other one when the body is half way
+    through its turn, and then the body turns on both feet, which pivot on the ground.
     """
 
     def __init__(self, settings: WalkSettings) -> None:
         """A planner for one biped."""
         self._settings = settings
+        self._pivots = settings.turns == SLIP
+
+    def period(self, velocity: Velocity) -> float:
+        """Time that a step takes [s]."""
+        extra = self._settings.pivot_duration if self._pivots and velocity.wz else 0.0
+        return self._settings.step_duration + extra
+
+    def pivot(self, velocity: Velocity) -> float:
+        """How far the body turns on both feet after a step [rad]."""
+        return velocity.wz * self.period(velocity) if self._pivots else 0.0
 
     def limited(self, velocity: Velocity) -> Velocity:
         """The velocity that the legs can follow, in the same direction.
 
-        Forward, sideways and turning parts share the reach: they stay in an ellipsoid.
+        Forward, sideways and turning parts share the reach of a step.
         """
-        limits, period = self._settings, self._settings.step_duration
+        limits, period = self._settings, self.period(velocity)
         most = limits.max_forward if velocity.vx > 0 else limits.max_backward
         reach = (
             most / period,
             0.5 * limits.max_sideways / period,
-            0.5 * limits.max_turn / period,
+            (1.0 if self._pivots else 0.5) * limits.max_turn / period,
         )
         kept = [v if most > 0 else 0.0 for v, most in zip(velocity, reach, strict=True)]
-        size = math.hypot(
-            *(v / most for v, most in zip(kept, reach, strict=True) if most > 0)
+        ahead, aside, turning = (
+            abs(v) / most if most > 0 else 0.0
+            for v, most in zip(kept, reach, strict=True)
         )
+        if self._pivots:
+            # A foot that lands half a turn ahead steps so much farther.
+            size = math.hypot(ahead + turning, aside)
+        else:
+            size = math.hypot(ahead, aside, turning)
         return Velocity(*(v / max(size, 1.0) for v in kept))
 
     def next(self, support: Footprint, side: Side, velocity: Velocity) -> Footprint:
@@ -112,8 +138,11 @@ class FootstepPlanner:
                 side.
         """
         half = 0.5 * side * self._settings.stance_width
-        period = self._settings.step_duration
+        period, pivot = self.period(velocity), self.pivot(velocity)
         sideways = max(0.0, 2.0 * side * velocity.vy * period) * side
-        turn = max(0.0, 2.0 * side * velocity.wz * period) * side
-        body = support.moved(0.0, half)
-        return body.moved(velocity.vx * period, sideways, turn).moved(0.0, half)
+        turn = 0.0
+        if not self._pivots:
+            turn = max(0.0, 2.0 * side * velocity.wz * period) * side
+        body = support.moved(0.0, 0.0, 0.5 * pivot).moved(0.0, half)
+        landed = body.moved(velocity.vx * period, sideways, turn).moved(0.0, half)
+        return landed.moved(0.0, 0.0, -0.5 * pivot)

@@ -19,7 +19,7 @@ from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Veloci
 from humans_sim.control.walking.preview import Pendulum, Preview
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.swing import FootMotion, resting, swing
+from humans_sim.control.walking.swing import FootMotion, pivoting, resting, swing
 from humans_sim.control.walking.timeline import Footstep, Timeline, WalkPhase
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
 from humans_sim.errors import ParameterError
@@ -197,6 +197,21 @@ class WalkPattern:
                 feet[side] = swing(
                     phase.feet[side], end, settings.foot_lift, duration, elapsed
                 )
+        if phase.turn:
+            first, last = phase.turn_knots
+            duration = (last - first) * settings.mpc_period
+            elapsed -= (first - phase.first) * settings.mpc_period
+            feet = {
+                side: pivoting(
+                    foot,
+                    phase.turn,
+                    math.copysign(settings.pivot_pitch, side * phase.turn),
+                    self._soles.pivot(side, phase.turn),
+                    duration,
+                    elapsed,
+                )
+                for side, foot in phase.feet.items()
+            }
         left, right = feet[Side.LEFT], feet[Side.RIGHT]
         attitude = pin.rpy.rpyToMatrix(
             0.0, settings.trunk_pitch, 0.5 * (left.yaw + right.yaw)

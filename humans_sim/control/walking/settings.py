@@ -17,12 +17,20 @@ from humans_sim.models import Model
 from humans_sim.models.yaml_file import YamlValue, read_yaml
 from humans_sim.resources import resource
 
-TURNS = ("hip_yaw", "slip")
+HIP_YAW, SLIP = "hip_yaw", "slip"
+TURNS = (HIP_YAW, SLIP)
 _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
-_DEGREES = ("trunk_pitch", "max_turn", "fall_tilt")
+_DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "fall_tilt")
 _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
-_MAY_BE_ZERO = ("max_backward", "max_sideways", "max_turn", "zmp_margin")
+_MAY_BE_ZERO = (
+    "max_backward",
+    "max_sideways",
+    "max_turn",
+    "pivot_duration",
+    "pivot_pitch",
+    "zmp_margin",
+)
 
 
 class SettingError(ParameterError):
@@ -47,7 +55,7 @@ class WalkSettings:
         left: frame of the left sole.
         right: frame of the right sole.
         turns: ``hip_yaw``: feet turn in the hips; ``slip``: legs without that joint,
-            all feet stay parallel and no turn is planned.
+            the feet stay parallel to the body and pivot on the ground with it.
         posture: joint angles while standing; those of the legs are where the search
             for postures begins and say which way the knees bend [rad].
         com_height: height of the centre of mass, constant [m].
@@ -62,6 +70,9 @@ class WalkSettings:
         max_backward: longest step backwards [m].
         max_sideways: how far a foot goes outwards beyond the stance [m].
         max_turn: largest turn of a foot in one step [rad].
+        pivot_duration: with ``slip``, time that a turn on both feet adds to a step [s].
+        pivot_pitch: in such a turn one foot goes so far onto its toes, the other onto
+            its heel [rad].
         zmp_margin: that the zero-moment point keeps to the edges of the support [m].
         zmp_forward: preferred place of the zero-moment point in a sole frame [m].
         zmp_inward: the same towards the other foot [m].
@@ -88,6 +99,8 @@ class WalkSettings:
     max_backward: float
     max_sideways: float
     max_turn: float
+    pivot_duration: float
+    pivot_pitch: float
     zmp_margin: float
     zmp_forward: float
     zmp_inward: float
@@ -114,9 +127,14 @@ class WalkSettings:
                 raise SettingError(name, f"must be above zero, not {value:g}")
         if self.double_support >= 1:
             raise SettingError("double_support", "is a share: below 1")
-        if self.turns == "slip" and self.max_turn > 0:
-            raise SettingError("max_turn", "must be 0 for legs that turn by slip")
-        for name in ("step_duration", "shift_duration", "mpc_horizon"):
+        if self.turns == SLIP and self.max_turn > 0 and self.pivot_knots < 2:
+            raise SettingError("pivot_duration", "leaves less than two mpc_periods")
+        for name in (
+            "step_duration",
+            "shift_duration",
+            "pivot_duration",
+            "mpc_horizon",
+        ):
             count = getattr(self, name) / self.mpc_period
             if abs(count - round(count)) > _WHOLE * count:
                 raise SettingError(name, "must be a multiple of mpc_period")
@@ -144,6 +162,11 @@ class WalkSettings:
     def shift_knots(self) -> int:
         """Periods of the first and the last shift of weight."""
         return round(self.shift_duration / self.mpc_period)
+
+    @property
+    def pivot_knots(self) -> int:
+        """Periods that a turn on both feet adds to a step."""
+        return round(self.pivot_duration / self.mpc_period)
 
     @property
     def horizon_knots(self) -> int:

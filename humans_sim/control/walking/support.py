@@ -114,6 +114,25 @@ class SolePair:
             np.vstack([feet[side].points(self.corners[side]) for side in standing])
         )
 
+    def pivot(self, side: Side, turn: float) -> np.ndarray:
+        """The point of a sole on which it turns: the middle of its toes or its heel.
+
+        The foot on the side of the turn stands on its toes, the other one on its heel:
+        so far from each other, the feet do not slide instead of turning.
+        """
+        corners = self.corners[side]
+        x = corners[:, 0].max() if side * turn > 0 else corners[:, 0].min()
+        return np.array([x, corners[:, 1].mean()])
+
+    def turned(
+        self, feet: Mapping[Side, Footprint], turn: float
+    ) -> dict[Side, Footprint]:
+        """The feet, each turned about its pivot."""
+        return {
+            side: foot.turned(turn, self.pivot(side, turn))
+            for side, foot in feet.items()
+        }
+
     def place(self, feet: Mapping[Side, Footprint], side: Side) -> np.ndarray:
         """Preferred zero-moment point on one foot, in the world (2,) [m]."""
         return feet[side].points(self.preferred[side])

@@ -66,3 +66,32 @@ def swing(
     pose = Footprint(x, y, yaw).pose(lift * height)
     velocity = np.array([vx, vy, lift * climb / duration, 0.0, 0.0, turn])
     return FootMotion(pose, velocity, yaw)
+
+
+def pivoting(
+    start: Footprint,
+    turn: float,
+    pitch: float,
+    about: np.ndarray,
+    duration: float,
+    elapsed: float,
+) -> FootMotion:
+    """A foot that turns on the ground, on its toes or its heel.
+
+    Args:
+        start: where it is at first.
+        turn: how far it turns [rad].
+        pitch: its pitch half way, positive on its toes [rad].
+        about: the point of the sole that stays (2,) [m].
+        duration: of the turn [s].
+        elapsed: since it began; before and after that time it rests [s].
+    """
+    s = min(max(elapsed / duration, 0.0), 1.0)
+    (far, pace), (high, climb) = way(s), bump(s)
+    yaw = start.yaw + far * turn
+    rotation = pin.rpy.rpyToMatrix(0.0, high * pitch, yaw)
+    pivot, arm = np.append(start.points(about), 0.0), rotation @ np.append(about, 0.0)
+    tilting = climb * pitch / duration * np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    spin = tilting + np.array([0.0, 0.0, pace * turn / duration])
+    velocity = np.concatenate([np.cross(spin, -arm), spin])
+    return FootMotion(pin.SE3(rotation, pivot - arm), velocity, yaw)

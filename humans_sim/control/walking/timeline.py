@@ -44,12 +44,14 @@ class Footstep(NamedTuple):
         place: where it lands.
         leaves: when it leaves the ground [s].
         lands: when it is down [s].
+        turn: how far the body turns on both feet after it [rad].
     """
 
     side: Side
     place: Footprint
     leaves: float
     lands: float
+    turn: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,11 @@ class Phase:
         last: knot at which it ends, None where no end is planned.
         feet: footprints when it begins.
         soles: of the biped.
-        zmp: preferred zero-moment points at the beginning and at the end (2, 2) [m].
-        arrival: knot from which on the second one holds.
+        zmp: preferred zero-moment points (n, 2) [m].
+        knots: when they hold (n,); between them it goes evenly, then the last one stays.
         step: the step that is made, None with both feet on the ground.
+        turn: how far the body turns on both feet [rad].
+        turn_knots: between which it does.
     """
 
     first: int
@@ -71,8 +75,10 @@ class Phase:
     feet: Feet
     soles: SolePair
     zmp: np.ndarray
-    arrival: int
+    knots: np.ndarray
     step: Footstep | None = None
+    turn: float = 0.0
+    turn_knots: tuple[int, int] = (0, 0)
 
     @property
     def support(self) -> ContactPhase:
@@ -86,7 +92,8 @@ class Phase:
     def polygon(self) -> np.ndarray:
         """Corners of the support, counter-clockwise (n, 2) [m]."""
         stepping = None if self.step is None else self.step.side
-        return self.soles.polygon(self.feet, [s for s in Side if s is not stepping])
+        feet = self.soles.turned(self.feet, 0.5 * self.turn)
+        return self.soles.polygon(feet, [s for s in Side if s is not stepping])
 
     @cached_property
     def room(self) -> HalfPlanes:
@@ -95,14 +102,12 @@ class Phase:
 
     def wanted(self, knots: np.ndarray) -> np.ndarray:
         """Preferred zero-moment points at knots (n, 2) [m]."""
-        share = (knots - self.first) / max(self.arrival - self.first, 1)
-        share = np.clip(share, 0.0, 1.0)[:, None]
-        return (1.0 - share) * self.zmp[0] + share * self.zmp[1]
+        return np.column_stack([np.interp(knots, self.knots, x) for x in self.zmp.T])
 
     def feet_after(self) -> Feet:
         """Footprints when it ends."""
         if self.step is None:
-            return self.feet
+            return self.soles.turned(self.feet, self.turn)
         return {**self.feet, self.step.side: self.step.place}
 
 
@@ -125,7 +130,7 @@ class Timeline:
         self._to_begin: int | None = 0
         self._next, self._stale = Side.LEFT, False
         middle = soles.middle(feet)
-        self.phases = [Phase(0, None, feet, soles, np.array([middle, middle]), 0)]
+        self.phases = [Phase(0, None, feet, soles, middle[None], np.zeros(1))]
 
     def follow(self, velocity: Velocity) -> None:
         """Walk with a velocity until told otherwise; stop where none is left."""
@@ -215,17 +220,19 @@ class Timeline:
             self.steps = 0
         self.phases = [now]
         # The next plan is made when this phase ends: see that far beyond the horizon.
-        longest = max(self._settings.swing_knots, self._settings.shift_knots)
-        end = knot + 2 * self._settings.horizon_knots + longest
+        settings = self._settings
+        longest = max(settings.swing_knots, settings.shift_knots, settings.pivot_knots)
+        end = knot + 2 * settings.horizon_knots + longest + settings.double_knots
         while now.last is not None and now.last <= end:
             feet, first = now.feet_after(), now.last
             if now.step is None:
-                now = self._single(feet, first, side, closing=to_begin == 1)
+                closing = to_begin == 1
+                now = self._single(feet, first, side, closing)
                 to_begin = None if to_begin is None else to_begin - 1
                 side = side.other
             else:
                 onto = None if to_begin == 0 else side.other
-                now = self._double(feet, first, now.zmp[1], onto)
+                now = self._double(feet, first, now.zmp[-1], onto, now.step.turn)
             self.phases.append(now)
 
     def _single(self, feet: Feet, first: int, side: Side, closing: bool) -> Phase:
@@ -234,29 +241,46 @@ class Timeline:
         target = self._planner.next(feet[side.other], side, velocity)
         last = first + self._settings.swing_knots
         place = self._soles.place(feet, side.other)
-        return Phase(
-            first,
-            last,
-            feet,
-            self._soles,
-            np.array([place, place]),
-            first,
-            Footstep(side, target, self._time(first), self._time(last)),
-        )
+        times = (self._time(first), self._time(last))
+        step = Footstep(side, target, *times, self._planner.pivot(velocity))
+        knots = np.array([first])
+        return Phase(first, last, feet, self._soles, place[None], knots, step)
 
     def _double(
-        self, feet: Feet, first: int, start: np.ndarray, onto: Side | None
+        self,
+        feet: Feet,
+        first: int,
+        start: np.ndarray,
+        onto: Side | None,
+        turn: float = 0.0,
     ) -> Phase:
-        """Weight from a place onto one foot, or onto both for good."""
-        if onto is None:
-            end, knots = self._soles.middle(feet), self._settings.shift_knots
+        """Weight from a place onto one foot, or onto both for good.
+
+        A turn is made while both feet bear, half of the shift before it, half after.
+        """
+        settings, soles = self._settings, self._soles
+        turned = soles.turned(feet, turn)
+        end = soles.middle(turned) if onto is None else soles.place(turned, onto)
+        knots = settings.double_knots
+        if onto is None or self.phases[0].last is None:
+            knots = settings.shift_knots
+        last = first + knots
+        if not turn:
+            zmp, times, between = [start, end], [first, last], (0, 0)
         else:
-            end, knots = self._soles.place(feet, onto), self._settings.double_knots
-            if self.phases[0].last is None:
-                knots = self._settings.shift_knots
-        last = None if onto is None else first + knots
+            last += settings.pivot_knots
+            between = (first + knots // 2, last - (knots - knots // 2))
+            middle = soles.middle(soles.turned(feet, 0.5 * turn))
+            zmp, times = [start, middle, middle, end], [first, *between, last]
         return Phase(
-            first, last, feet, self._soles, np.array([start, end]), first + knots
+            first,
+            None if onto is None else last,
+            feet,
+            soles,
+            np.array(zmp),
+            np.array(times),
+            turn=turn,
+            turn_knots=between,
         )
 
     def _time(self, knot: int) -> float:

@@ -166,6 +166,4 @@ def _tilt(attitude: np.ndarray, plan: PatternPoint) -> float:
 def _up(q: np.ndarray) -> np.ndarray:
     """The vertical in the axes of the base."""
     x, y, z, w = q[3:7]
-    return np.array(
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]
-    )
+    return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])

@@ -12,7 +12,12 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.task import CentreOfMass, FramePose, Stacked
-from humans_sim.control.walking.settings import SettingError, WalkSettings
+from humans_sim.control.walking.settings import (
+    HIP_YAW,
+    SLIP,
+    SettingError,
+    WalkSettings,
+)
 from humans_sim.control.walking.swing import FootMotion
 from humans_sim.control.whole_body import ControlError
 from humans_sim.models import Model
@@ -23,7 +28,7 @@ _STEPS = 50
 _DAMPING = 1e-10
 _LONGEST = 0.3
 """Longest step of the search [rad]."""
-_LEG_JOINTS = {"hip_yaw": 6, "slip": 5}
+_LEG_JOINTS = {HIP_YAW: 6, SLIP: 5}
 
 
 class WalkKinematics:
@@ -53,7 +58,7 @@ class WalkKinematics:
         self._low = model.lower_limits[self.legs]
         self._high = model.upper_limits[self.legs]
         self._columns = np.r_[0:3, 6 + self.legs]
-        yaw_rows = [8, 14] if settings.turns == "slip" else []
+        yaw_rows = [8, 14] if settings.turns == SLIP else []
         self._rows = np.setdiff1d(np.arange(self._task.size), yaw_rows)
         self._places = np.ix_(self._rows, self._columns)
         self._damping = _DAMPING * np.eye(len(self._columns))

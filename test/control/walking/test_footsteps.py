@@ -75,9 +75,29 @@ def test_reach(settings: WalkSettings, vx: float, vy: float, wz: float) -> None:
         assert out <= settings.max_sideways + 1e-9
 
 
-def test_no_turns_by_slip(khr1: hs.Model) -> None:
-    """Legs without a yaw joint plan no turn and keep the rest of the command."""
-    planner = FootstepPlanner(WalkSettings.of_model(khr1))
+def test_turns_by_slip(khr1: hs.Model) -> None:
+    """Feet stay parallel, land half a turn ahead, and pivot side by side."""
+    settings = WalkSettings.of_model(khr1)
+    planner = FootstepPlanner(settings)
+    velocity = planner.limited(Velocity(0.0, 0.0, 5.0))
+    period = settings.step_duration + settings.pivot_duration
+    assert planner.period(velocity) == pytest.approx(period)
+    assert planner.pivot(velocity) == pytest.approx(settings.max_turn)
+    width, half = settings.stance_width, 0.5 * settings.max_turn
+    right = Footprint(0.2, -0.1, 0.3)
+    left = planner.next(right, Side.LEFT, velocity)
+    assert left.yaw == pytest.approx(right.yaw)
+    seen = np.array([left.x - right.x, left.y - right.y])
+    c, s = math.cos(right.yaw), math.sin(right.yaw)
+    local = np.array([[c, s], [-s, c]]) @ seen
+    wanted = [-width * math.sin(half), width * math.cos(half)]
+    np.testing.assert_allclose(local, wanted, atol=1e-12)
+
+
+def test_legs_that_do_not_turn(khr1: hs.Model) -> None:
+    """Without room for a turn the rest of the command is kept."""
+    settings = dataclasses.replace(WalkSettings.of_model(khr1), max_turn=0.0)
+    planner = FootstepPlanner(settings)
     assert planner.limited(Velocity(0.03, 0.0, 5.0)) == Velocity(0.03, 0.0, 0.0)
 
 

@@ -254,11 +254,32 @@ def test_khr1_side_step(khr1: hs.Model) -> None:
     assert points[-1].steps == 4 and points[-1].phase is WalkPhase.STANDING
 
 
-def test_khr1_does_not_turn(khr1: hs.Model) -> None:
-    """A turn alone is not followed: it stays standing."""
+def test_khr1_turns_on_both_feet(khr1: hs.Model) -> None:
+    """Soles stay parallel to the body; while it turns their pivots stay in place."""
     pattern = WalkPattern(khr1)
-    pattern.command(0.0, 0.0, 1.0)
-    assert ticks(pattern, 0.5, 0.1)[-1].phase is WalkPhase.STANDING
+    settings = pattern.settings
+    rate = 0.9 * settings.max_turn / (settings.step_duration + settings.pivot_duration)
+    pattern.command(0.0, 0.0, rate)
+    points = ticks(pattern, 4.0)
+    assert all(abs(p.left.yaw - p.right.yaw) < 1e-12 for p in points)
+    for point in points:
+        heading = 2 * math.atan2(point.q[5], point.q[6])
+        assert heading == pytest.approx(point.left.yaw, abs=1e-9)
+    turning = [p for p in points if abs(p.left.velocity[5]) > 1e-3]
+    assert all(p.support is ContactPhase.DOUBLE for p in turning)
+    toes, heel = np.array([0.065, 0.0065, 0.0]), np.array([-0.04, -0.0065, 0.0])
+    for foot, pivot in (("left", toes), ("right", heel)):
+        places = {}
+        for point in turning:
+            pose = getattr(point, foot).pose
+            places.setdefault(point.steps, []).append(pose.act(pivot))
+        for found in places.values():
+            np.testing.assert_allclose(found, found[:1] * len(found), atol=1e-12)
+    before = next(p for p in points if p.steps == 2)
+    after = next(p for p in points if p.steps == 4)
+    assert after.left.yaw - before.left.yaw == pytest.approx(
+        rate * (after.time - before.time), rel=1e-6
+    )
 
 
 def test_bip_turns(bip: hs.Model) -> None:

@@ -37,7 +37,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("double_support: 1/6", "double_support: 1.5", "below 1"),
         ("double_support: 1/6", "double_support: 0.01", "less than two"),
         ("mpc_horizon: 0.96", "mpc_horizon: 0.4", "shorter than a step"),
-        ("max_turn: 0", "max_turn: 10", "must be 0 for legs that turn by slip"),
+        ("pivot_duration: 0.24", "pivot_duration: 0", "less than two"),
         ("zmp_margin", "zmp_border", "unknown key"),
     ],
 )

@@ -1,0 +1,110 @@
+"""A walker that leads the servos of a simulated biped, sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.control.walking.footsteps import Velocity
+from humans_sim.control.walking.walker import Measured, SoleWrench, WalkCommand, Walker
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.simulation import SampleController
+from humans_sim.dynamics.soles import Soles
+from humans_sim.dynamics.stepper import Sample
+from humans_sim.dynamics.system import System
+from humans_sim.errors import ParameterError
+
+_LATE = 1e-9
+"""Time that a sample may be early or late [s]."""
+
+
+class Order(NamedTuple):
+    """Something a walker is told.
+
+    Attributes:
+        time: when [s].
+        velocity: to walk with; None stops.
+        steps: how many, the closing one included; None: until told otherwise.
+    """
+
+    time: float
+    velocity: Velocity | None
+    steps: int | None = None
+
+
+class ServoWalk(SampleController):
+    """Gives a simulation's samples to a walker, and its angles to the servos.
+
+    The sampling period of the run must be the walker's.
+
+    Attributes:
+        walker: the walker.
+        commands: what it wanted at every sample of the last run.
+    """
+
+    def __init__(self, walker: Walker, orders: Sequence[Order] = ()) -> None:
+        """Prepare.
+
+        Args:
+            walker: the walker; it is reset at the first sample.
+            orders: what the walker is told, in the order of time.
+        """
+        times = [order.time for order in orders]
+        if times != sorted(times):
+            raise ParameterError("orders must follow each other in time")
+        self.walker, self._orders = walker, tuple(orders)
+        self._soles: Soles | None = None
+        self.commands: list[WalkCommand] = []
+        self._told, self._due = 0, -np.inf
+
+    def attach(self, system: System) -> None:
+        """Note where the soles are."""
+        if not isinstance(system, ModelSystem) or system.model is not self.walker.model:
+            raise ParameterError("the walker must be of the model that is simulated")
+        self._soles = Soles(system)
+
+    def command(self, sample: Sample) -> np.ndarray:
+        """Angles that the servos shall have reached one period later (njoints,)."""
+        t, period = sample.t, self.walker.period
+        if not self.commands or t < self._due - period - _LATE:
+            self.walker.reset(t)
+            self.commands, self._told = [], 0
+        elif abs(t - self._due) > _LATE:
+            raise ParameterError(
+                f"the walker wants a sample every {period:g} s: there is one at "
+                f"{t:g} s instead of {self._due:g} s"
+            )
+        self._due = t + period
+        while self._told < len(self._orders) and self._orders[self._told].time <= t:
+            self._tell(self._orders[self._told])
+            self._told += 1
+        self.commands.append(self.walker.tick(t, self.measured(sample)))
+        return self.commands[-1].joints
+
+    def measured(self, sample: Sample) -> Measured:
+        """What the robot feels in a sample of the simulation it is attached to."""
+        if self._soles is None:
+            raise ParameterError("the walk is not attached to a simulation")
+        loads = {
+            load.name: SoleWrench(load.force, load.moment)
+            for load in self._soles.loads(sample, self._soles.points(sample))
+        }
+        settings = self.walker.settings
+        return Measured(
+            pin.Quaternion(sample.q[3:7]).matrix(),
+            sample.v[3:6],
+            loads[settings.left],
+            loads[settings.right],
+        )
+
+    def _tell(self, order: Order) -> None:
+        pattern = self.walker.pattern
+        if order.velocity is None:
+            pattern.stop()
+        elif order.steps is None:
+            pattern.command(*order.velocity)
+        else:
+            pattern.walk(order.steps, *order.velocity)
