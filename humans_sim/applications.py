@@ -26,11 +26,13 @@ from humans_sim.control.motion import BASE, Curve, Motion
 from humans_sim.control.path import rising_path
 from humans_sim.control.traj3 import read_traj3
 from humans_sim.control.trajectory import ContactPhase, Trajectory
-from humans_sim.control.walking import WalkPattern
+from humans_sim.control.walking import Velocity, Walker, WalkPattern
+from humans_sim.control.walking.servo_walk import Order, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.control.whole_body import WholeBody
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.simulation import SampleController
 from humans_sim.models import Model
 from humans_sim.models.yaml_file import YamlValue
 from humans_sim.scene_files import told_at
@@ -44,10 +46,12 @@ class Driven(NamedTuple):
     Attributes:
         actuation: or None for a passive body.
         start: configuration at which the law wants to start, or None.
+        controller: a law that wants whole samples, or None.
     """
 
     actuation: Actuation | None
     start: np.ndarray | None = None
+    controller: SampleController | None = None
 
 
 def drive(
@@ -275,15 +279,36 @@ def _walk(
     model: Model,
     scene: Mapping[str, Any],
 ) -> Driven:
-    """A body that walks by torques in its joints."""
-    given = value.fields(("velocity",), ("start", "stop", "friction"))
-    forward, left, turning = given["velocity"].vector(3).tolist()
-    times = {k: given[k].number() for k in ("start", "stop") if k in given}
+    """A body that walks by torques in its joints, or by its servos."""
+    given = value.fields(("velocity",), ("start", "stop", "friction", "period"))
+    velocity = Velocity(*given["velocity"].vector(3).tolist())
+    times: dict[str, float] = {
+        key: given[key].number() for key in ("start", "stop") if key in given
+    }
+    if actuation is not None and "servo" in actuation.mapping():
+        period = given["period"].positive() if "period" in given else 0.02
+        return _servo_walk(actuation, model, velocity, times, period)
     friction = given["friction"].positive() if "friction" in given else 0.5
     pattern = WalkPattern(model)
     body = WholeBody(ModelSystem(model, **scene), friction)
-    law = WholeBodyWalk(body, pattern, (forward, left, turning), **times)
+    law = WholeBodyWalk(body, pattern, velocity, **times)
     return Driven(_torques(actuation, model, law), law.point.q.copy())
+
+
+def _servo_walk(
+    actuation: YamlValue,
+    model: Model,
+    velocity: Velocity,
+    times: Mapping[str, float],
+    period: float,
+) -> Driven:
+    """Servos led by a walker."""
+    orders = [Order(times.get("start", 0.5), velocity)]
+    if "stop" in times:
+        orders.append(Order(times["stop"], None))
+    walker = Walker(model, period=period)
+    servos = _alone(actuation, model)
+    return Driven(servos, walker.start(), ServoWalk(walker, orders))
 
 
 def _truth(value: YamlValue) -> bool:

@@ -162,6 +162,7 @@ class Scenario:
         simulation = Simulation(
             model,
             driven.actuation,
+            driven.controller,
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
             **scene,

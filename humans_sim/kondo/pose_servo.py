@@ -44,8 +44,8 @@ class PoseServo(Servo):
         model: Model,
         player: MotionPlayer,
         *,
-        gain: float = 12.0,
-        damping: float = 0.25,
+        gain: float = 22.0,
+        damping: float = 0.5,
         **parameters: Any,
     ) -> None:
         """Put a servo into every joint."""

@@ -177,7 +177,7 @@ def test_no_play_no_states(khr1: hs.Model) -> None:
 
 def test_motor_crosses_the_play_in_its_time(khr1: hs.Model) -> None:
     """A joint that is held: the motor arrives when the closed formula says."""
-    play, aim, speed, rate = 0.01, 0.002, 5.0, 12.0 / 0.25
+    play, aim, speed, rate = 0.01, 0.002, 5.0, 22.0 / 0.5
     servo = Servo(khr1, play=play, speed=speed)
     sim = hs.Simulation(
         khr1,
@@ -195,7 +195,7 @@ def test_motor_crosses_the_play_in_its_time(khr1: hs.Model) -> None:
     np.testing.assert_allclose(run.z[-1], 0.5 * play, rtol=1e-15)
     # At the end of the gap the torque is that of a servo without play.
     force, rates = servo.dynamics(run.t[-1], run.q[-1], run.v[-1], run.z[-1])
-    np.testing.assert_allclose(force[6:], 12.0 * aim, rtol=1e-12)
+    np.testing.assert_allclose(force[6:], 22.0 * aim, rtol=1e-12)
     assert not rates.any()
 
 
@@ -262,7 +262,7 @@ def test_play_by_both_methods(khr1: hs.Model) -> None:
     def end(play: float, **options: object) -> np.ndarray:
         sim = hs.Simulation(
             khr1,
-            Servo(khr1, play=play),
+            Servo(khr1, gain=12.0, damping=0.25, play=play),
             controller=shake,
             ground=hs.Ground.empty(),
             limits=False,

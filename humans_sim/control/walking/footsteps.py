@@ -60,9 +60,10 @@ class Footprint(NamedTuple):
 
     def turned(self, turn: float, about: np.ndarray) -> Footprint:
         """Turned about a point of the sole (2,) [m]."""
-        pivot = self.points(about)
-        aim = Footprint(*pivot.tolist(), self.yaw + turn)
-        return aim.moved(*(-about).tolist())
+        x, y = self.points(about).tolist()
+        return Footprint(x, y, self.yaw + turn).moved(
+            -float(about[0]), -float(about[1])
+        )
 
     def points(self, local: np.ndarray) -> np.ndarray:
         """Points of the sole (n, 2) in the world [m]."""

@@ -15,6 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.walking.balance import Correction
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Velocity
 from humans_sim.control.walking.preview import Pendulum, Preview
 from humans_sim.control.walking.settings import WalkSettings
@@ -22,6 +23,7 @@ from humans_sim.control.walking.support import SolePair
 from humans_sim.control.walking.swing import FootMotion, pivoting, resting, swing
 from humans_sim.control.walking.timeline import Footstep, Timeline, WalkPhase
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
+from humans_sim.control.whole_body import ControlError
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 
@@ -167,7 +169,32 @@ class WalkPattern:
         while self._knot <= knot:
             self._pass_knot()
         since = t - self._start - (self._knot - 1) * period
-        return self._point(t, since)
+        self._last = self._point(t, since)
+        return self._last
+
+    def corrected(self, correction: Correction) -> np.ndarray:
+        """Joint angles at the last tick with a correction, as far as the legs reach.
+
+        Soles in the air and the plan itself stay as they are.
+        """
+        point = self._last
+        left, right = pin.SE3(point.left.pose), pin.SE3(point.right.pose)
+        if point.support is not ContactPhase.RIGHT_FOOT:
+            left.rotation = correction.soles @ left.rotation
+        if point.support is not ContactPhase.LEFT_FOOT:
+            right.rotation = correction.soles @ right.rotation
+        attitude = pin.Quaternion(point.q[3:7]).matrix()
+        try:
+            q = self._kinematics.solve(
+                point.q,
+                point.com + correction.com,
+                left,
+                right,
+                correction.attitude @ attitude,
+            )
+        except ControlError:
+            return point.joints
+        return q[7:]
 
     def _pass_knot(self) -> None:
         """Plan and solve at a knot; the state is then that of the knot."""

@@ -21,7 +21,7 @@ HIP_YAW, SLIP = "hip_yaw", "slip"
 TURNS = (HIP_YAW, SLIP)
 _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
-_DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "fall_tilt")
+_DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "ankle_limit", "fall_tilt")
 _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
 _MAY_BE_ZERO = (
     "max_backward",
@@ -29,6 +29,10 @@ _MAY_BE_ZERO = (
     "max_turn",
     "pivot_duration",
     "pivot_pitch",
+    "ankle_gain",
+    "ankle_damping",
+    "ankle_limit",
+    "pressure_gain",
     "zmp_margin",
 )
 
@@ -81,6 +85,13 @@ class WalkSettings:
         zmp_weight: of the distance to the preferred place.
         zmp_rate_weight: of the speed of the zero-moment point [s^2].
         capture_weight: of the condition that the centre of mass stays bounded.
+        lean_time: over which the tilt of the base is averaged to find the slope [s].
+        ankle_gain: turn of the standing soles against a tilt of the base.
+        ankle_damping: the same against its angular velocity [s].
+        ankle_limit: largest such turn [rad].
+        pressure_gain: how fast the centre of mass gives way to a zero-moment point off
+            its place [1/s].
+        pressure_time: after which it has come back [s].
         fall_tilt: tilt of the base beyond which the robot has fallen [rad].
     """
 
@@ -109,6 +120,12 @@ class WalkSettings:
     zmp_weight: float
     zmp_rate_weight: float
     capture_weight: float
+    lean_time: float
+    ankle_gain: float
+    ankle_damping: float
+    ankle_limit: float
+    pressure_gain: float
+    pressure_time: float
     fall_tilt: float
 
     def __post_init__(self) -> None:

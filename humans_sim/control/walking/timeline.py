@@ -64,7 +64,7 @@ class Phase:
         feet: footprints when it begins.
         soles: of the biped.
         zmp: preferred zero-moment points (n, 2) [m].
-        knots: when they hold (n,); between them it goes evenly, then the last one stays.
+        knots: when they hold (n,); even ways between them, then the last one stays.
         step: the step that is made, None with both feet on the ground.
         turn: how far the body turns on both feet [rad].
         turn_knots: between which it does.

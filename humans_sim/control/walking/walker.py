@@ -11,7 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
+from humans_sim.control.walking.balance import Balance, tilt_against
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
@@ -99,6 +101,7 @@ class Walker:
             raise ParameterError(f"period must be above 0 s, not {period}")
         self.pattern = WalkPattern(model, settings, t_start, place)
         self.period = period
+        self._balance = Balance(self.settings, period)
         self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
         self.reset(t_start, place)
 
@@ -115,6 +118,7 @@ class Walker:
     def reset(self, t_start: float = 0.0, place: Footprint = ORIGIN) -> None:
         """Stand still at a place, from a time on, whatever was before."""
         self.pattern.reset(t_start, place)
+        self._balance.reset()
         self._fallen = False
         self._joints: np.ndarray | None = None
 
@@ -133,14 +137,37 @@ class Walker:
             ParameterError: time goes backwards, or a measurement is not finite.
             ControlError: the legs do not reach a step.
         """
-        plan = self.pattern.tick(t + self.period)
-        zmp, tilt = np.full(3, math.nan), 0.0
         if measured is not None:
-            zmp, tilt = self._felt_zmp(plan, measured), _tilt(measured.attitude, plan)
+            _check(measured)
+        plan = self.pattern.tick(t + self.period)
+        zmp, tilt, joints = np.full(3, math.nan), 0.0, plan.joints
+        if measured is not None:
+            zmp, away = self._felt_zmp(plan, measured), self._tilt(plan, measured)
+            tilt = float(np.linalg.norm(away))
             self._fallen |= tilt > self.settings.fall_tilt
+            if not self._fallen:
+                joints = self._balanced(plan, measured, away, zmp)
         if self._joints is None or not self._fallen:
-            self._joints = plan.joints
+            self._joints = joints
         return WalkCommand(plan, self._joints, zmp, tilt, self._fallen)
+
+    def _tilt(self, plan: PatternPoint, measured: Measured) -> np.ndarray:
+        """Turn of the base away from the plan, in the plan's world (3,) [rad]."""
+        return tilt_against(measured.attitude, _rotation(plan))
+
+    def _balanced(
+        self,
+        plan: PatternPoint,
+        measured: Measured,
+        away: np.ndarray,
+        zmp: np.ndarray,
+    ) -> np.ndarray:
+        """Joint angles of the plan, corrected."""
+        planned = _rotation(plan)
+        # The robot stands one period behind what it is told.
+        turning = planned @ (measured.angular_velocity - plan.v[3:6])
+        correction = self._balance.update(away[:2], turning[:2], (zmp - plan.zmp)[:2])
+        return self.pattern.corrected(correction)
 
     def _felt_zmp(self, plan: PatternPoint, measured: Measured) -> np.ndarray:
         """Centre of the pressure of both soles where the plan has put them."""
@@ -157,13 +184,13 @@ class Walker:
         return place
 
 
-def _tilt(attitude: np.ndarray, plan: PatternPoint) -> float:
-    """Angle between two attitudes, whatever their headings [rad]."""
-    wanted = _up(plan.q)
-    return float(math.acos(min(1.0, max(-1.0, float(attitude[2] @ wanted)))))
+def _rotation(plan: PatternPoint) -> np.ndarray:
+    """Attitude of the base in the plan (3, 3)."""
+    return np.asarray(pin.Quaternion(plan.q[3:7]).matrix())
 
 
-def _up(q: np.ndarray) -> np.ndarray:
-    """The vertical in the axes of the base."""
-    x, y, z, w = q[3:7]
-    return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
+def _check(measured: Measured) -> None:
+    """Refuse measurements that are no numbers."""
+    parts = (*measured[:2], *measured.left, *measured.right)
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ParameterError("a measurement of the walker is not finite")
