@@ -41,13 +41,11 @@ player = MotionPlayer(robot, motion, channels, start=0.2)
 print(f"{motion.name}: {len(motion.poses)} poses in {player.duration:.2f} s")
 
 servos = PoseServo(robot, player, gain=22.0, damping=2.5)
-hips = dict.fromkeys(["l_hip_roll", "r_hip_roll"], (np.radians(-20), np.radians(88)))
 simulation = hs.Simulation(
     robot,
     servos,
     ground=hs.Ground(friction=0.3),
     method="time_stepping" if files else "event_driven",
-    limits=hips,
 )
 start = robot.standing(player.at(0.0))
 run = simulation.run(start, t_end=player.times[-1] + 0.5, sampling_period=0.02)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,10 +16,11 @@ from humans_sim import __version__
 from humans_sim.doctor import examine, ros_hint
 from humans_sim.errors import HumansError, MissingDependencyError, ParameterError
 from humans_sim.graphs import Graph, graph_names, read_graph
-from humans_sim.models import NAMES, load_model
+from humans_sim.models import NAMES, Model, load_model
 
 if TYPE_CHECKING:
     from humans_sim.dynamics.run import Run
+    from humans_sim.nodes.flow_check import Flow
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -107,15 +109,23 @@ def view(
     move: Annotated[
         bool, typer.Option("--move", help="Let the joints sway, without ROS.")
     ] = False,
+    walk: Annotated[
+        bool, typer.Option("--walk", help="Let it walk, simulated, without ROS.")
+    ] = False,
     seconds: Annotated[
         float | None, typer.Option(help="Close after so long; default: Ctrl-C.")
     ] = None,
 ) -> None:
-    """Show a model in the browser, with a slider for each joint."""
+    """Show a model in the browser: a slider for each joint, or a walk."""
     from humans_sim.control.sway import Sway
     from humans_sim.view.scene import Scene
 
     loaded = load_model(model, height=height, mass=mass)
+    if walk:
+        if move:
+            raise ParameterError("a model walks or sways: --walk or --move, not both")
+        _show_walk(loaded, host, port, seconds)
+        return
     scene = Scene(loaded, host, port)
     console.print(f"{loaded.title}: open [bold]{scene.url}[/] (Ctrl-C ends)")
     sway = Sway.of_model(loaded) if move else None
@@ -132,6 +142,15 @@ def view(
         pass
     finally:
         scene.stop()
+
+
+def _show_walk(model: Model, host: str, port: int, seconds: float | None) -> None:
+    from humans_sim.view.live import show_walk
+
+    def tell(url: str) -> None:
+        console.print(f"{model.title} walks: open [bold]{url}[/] (Ctrl-C ends)")
+
+    show_walk(model, host, port, seconds, tell)
 
 
 @app.command()
@@ -154,6 +173,13 @@ def up(
         list[str] | None,
         typer.Option("--ros", help="A ROS argument pair, e.g. 'p viewer:port:=8090'."),
     ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Walk so many steps, then end (graph walk).")
+    ] = None,
+    speed: Annotated[float, typer.Option(help="Forwards, with --steps [m/s].")] = 0.05,
+    folder: Annotated[
+        Path | None, typer.Option(help="With --steps: where run.npz is written.")
+    ] = None,
 ) -> None:
     """Run a graph of ROS 2 nodes in this process (without a name: list them)."""
     if not graph:
@@ -168,7 +194,13 @@ def up(
     for pair in ros_args or []:
         flag, _, value = pair.partition(" ")
         arguments += [f"-{flag.lstrip('-')}", value]
-    _run_graph(wanted, arguments, headless, seconds, check)
+    if steps is None:
+        _run_graph(wanted, arguments, headless, seconds, check)
+        return
+    if steps < 1:
+        raise ParameterError(f"--steps must be 1 or more, not {steps}")
+    limit = _LONGEST_WALK if seconds is None else seconds
+    _walk_graph(wanted, arguments, headless, steps, speed, folder, limit)
 
 
 @app.command()
@@ -267,6 +299,42 @@ def check(
         raise HumansError("the run is not physically right: see the table")
 
 
+@app.command()
+def report(
+    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page; default: beside the run."),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    animation: Annotated[
+        bool, typer.Option(help="With a film and a scene to turn; they take longer.")
+    ] = True,
+) -> None:
+    """Tell what a run was: steps, way, balance, checks; write it as one page."""
+    from humans_sim.dynamics.run import load_run
+    from humans_sim.view.report import write_report
+
+    stored = load_run(file)
+    page = file.with_suffix(".html") if output is None else output
+    summary = write_report(stored, page, title, animation=animation)
+    if summary is not None:
+        table = Table(title=summary.headline)
+        for column in ("", "what", "how much"):
+            table.add_column(column, overflow="fold")
+        section = ""
+        for row in summary.rows():
+            if row.section != section:
+                table.add_section()
+            table.add_row(
+                row.section if row.section != section else "", row.name, row.value
+            )
+            section = row.section
+        console.print(table)
+    _print_check(stored)
+    console.print(f"written: {page}")
+
+
 def _print_titles(title: str, column: str, titles: dict[str, str]) -> None:
     table = Table(title=title)
     table.add_column("name")
@@ -338,6 +406,54 @@ def _play(done: Run) -> None:
         scene.stop()
 
 
+_LONGEST_WALK = 600.0
+"""Wall time after which a walk of some steps is given up [s]."""
+
+
+def _walk_graph(
+    graph: Graph,
+    arguments: list[str],
+    headless: bool,
+    steps: int,
+    speed: float,
+    folder: Path | None,
+    limit: float,
+) -> None:
+    """Let a graph walk, and tell how it went."""
+    try:
+        from humans_sim.control.walking import Velocity
+        from humans_sim.nodes.walk_trial import walk_trial
+    except ImportError as error:
+        raise _no_ros(error) from None
+    console.print(f"{graph.title}: {steps} steps at {speed:g} m/s")
+    walk = walk_trial(
+        graph,
+        arguments,
+        not headless,
+        steps=steps,
+        velocity=Velocity(speed),
+        folder=folder,
+        timeout=limit,
+    )
+    _print_flows(walk.flows)
+    console.print(
+        f"{walk.outcome}: {walk.steps} steps, {walk.forwards:.3f} m forwards, "
+        f"{1000 * walk.sideways:.0f} mm to the left, turned by "
+        f"{np.degrees(walk.turn):.1f} degrees; {walk.duration:.2f} s at "
+        f"{walk.speed:.3f} m/s, real-time factor {walk.real_time_factor:.2f}"
+    )
+    if walk.run is not None:
+        console.print(f"written: {walk.run}")
+    if not walk.done:
+        raise HumansError(f"the walk {walk.outcome}: {walk.message}")
+
+
+def _no_ros(error: ImportError) -> HumansError:
+    return MissingDependencyError(
+        f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
+    )
+
+
 def _run_graph(
     graph: Graph,
     arguments: list[str],
@@ -348,13 +464,16 @@ def _run_graph(
     try:
         from humans_sim.nodes.compose import run_graph
     except ImportError as error:
-        raise MissingDependencyError(
-            f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
-        ) from None
+        raise _no_ros(error) from None
     console.print(f"{graph.title} (Ctrl-C ends)")
     flows = run_graph(graph, arguments, not headless, seconds, check)
-    if not check:
-        return
+    if check:
+        _print_flows(flows)
+        console.print("[green]All topics flowed.")
+
+
+def _print_flows(flows: Sequence[Flow]) -> None:
+    """Print what was seen on topics; a silent one is an error."""
     table = Table(title="topics")
     table.add_column("topic")
     table.add_column("messages", justify="right")
@@ -365,7 +484,6 @@ def _run_graph(
     silent = [flow.topic for flow in flows if flow.count == 0]
     if silent:
         raise HumansError(f"nothing came on {', '.join(silent)}")
-    console.print("[green]All topics flowed.")
 
 
 def main() -> None:

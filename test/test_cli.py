@@ -30,7 +30,7 @@ def test_help_names_every_command() -> None:
     """--help lists the commands with a sentence each."""
     done = run("--help")
     assert done.returncode == 0
-    for word in ("doctor", "models", "view", "up", "run", "check"):
+    for word in ("doctor", "models", "view", "up", "run", "check", "report"):
         assert word in done.stdout
         assert run(word, "--help").returncode == 0
 
@@ -61,6 +61,7 @@ def test_doctor() -> None:
         (("run", "bounce", "--model", "khr1"), "has no biped model"),
         (("run", "bounce", "--save", "run.xls"), "--save writes"),
         (("check", "nothing.npz"), "there is no such file"),
+        (("report", "nothing.npz"), "there is no such file"),
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None:

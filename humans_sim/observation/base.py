@@ -48,7 +48,7 @@ from humans_sim.observation.references import (
     suspension_link,
 )
 
-_USES = ("first", "all", "oldest")
+USES = ("first", "all", "oldest")
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ class BaseObserver:
             ConfigurationError: ``standing`` is no configuration.
         """
         self.model = model
-        if use not in _USES:
-            raise ParameterError(f"use is one of {', '.join(_USES)}, not '{use}'")
+        if use not in USES:
+            raise ParameterError(f"use is one of {', '.join(USES)}, not '{use}'")
         self._use = use
         if threshold is None:
             threshold = default_threshold(model)

@@ -51,6 +51,7 @@ class PatternPoint(NamedTuple):
         steps: steps begun since the walk began.
         footsteps: the step under way and those planned.
         velocity: command that is followed, within the reach of the legs.
+        pivots: whether this is a walk that turns on both feet.
     """
 
     time: float
@@ -69,6 +70,7 @@ class PatternPoint(NamedTuple):
     steps: int
     footsteps: tuple[Footstep, ...]
     velocity: Velocity
+    pivots: bool = False
 
     @property
     def joints(self) -> np.ndarray:
@@ -263,6 +265,7 @@ class WalkPattern:
             timeline.steps,
             timeline.footsteps(),
             timeline.velocity,
+            any(phase.turn for phase in timeline.phases),
         )
 
     def _bent(self, place: Footprint) -> np.ndarray:

@@ -166,7 +166,9 @@ class Walker:
         planned = _rotation(plan)
         # The robot stands one period behind what it is told.
         turning = planned @ (measured.angular_velocity - plan.v[3:6])
-        correction = self._balance.update(away[:2], turning[:2], (zmp - plan.zmp)[:2])
+        # Feet that slip below a turning body feel pressure that no balance mends.
+        pressure = np.full(2, math.nan) if plan.pivots else (zmp - plan.zmp)[:2]
+        correction = self._balance.update(away[:2], turning[:2], pressure)
         return self.pattern.corrected(correction)
 
     def _felt_zmp(self, plan: PatternPoint, measured: Measured) -> np.ndarray:
