@@ -121,7 +121,12 @@ def tried(trial: Trial, seed: int) -> Outcome:
     legs = np.clip(legs, model.lower_limits, model.upper_limits)
     q = standing_on_slope(model, legs, slope, 1e-4)
     begun = time.perf_counter()
-    run = simulation.run(q, t_end=end, sampling_period=PERIOD, progress=False)
+    failed = ""
+    try:
+        run = simulation.run(q, t_end=end, sampling_period=PERIOD, progress=False)
+    except hs.SimulationError as error:
+        run, failed = error.run, f"{trial.name}, seed {seed}: {error}"
+        print(failed, flush=True)
     wall = time.perf_counter() - begun
     summary = WalkSummary.of_run(run)
     told = next(
@@ -130,7 +135,7 @@ def tried(trial: Trial, seed: int) -> Outcome:
     landed = walk.commands[-1].plan.steps - walk.commands[told].plan.steps
     walked = trial.steps * step
     return Outcome(
-        up=not summary.fallen,
+        up=not summary.fallen and not failed,
         steps=len(summary.steps),
         speed=summary.speed,
         drift=summary.sideways / abs(summary.forward) if trial.velocity.vx else np.nan,

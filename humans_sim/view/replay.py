@@ -15,10 +15,9 @@ from humans_sim.dynamics.system import POINT
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.view.geometry import body_height
+from humans_sim.view.touches import Touches
 
-_LEAST_FORCE = 0.005
-"""Least force that is drawn, in weights of the body."""
-_WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
+WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
 """Length of an arrow of one weight, of a link and of a point, in body heights."""
 _GRAVITY = 9.81
 
@@ -128,19 +127,6 @@ class Replay:
             run.gaps[k],
             *run.energy[k].tolist(),
         )
-        found = soles.points(sample)
-        normal = sample.forces[: len(soles.names), 0]
-        weight = self.model.mass * _GRAVITY
-        length = (_POINT_LENGTH if each else _WEIGHT_LENGTH) * self.height
-        groups: dict[object, list[int]] = {}
-        for row, where in enumerate(zip(soles.links, soles.surfaces, strict=True)):
-            if normal[row] > 0:
-                groups.setdefault(row if each else where, []).append(row)
-        arrows = []
-        for rows in groups.values():
-            force = found.force[rows].sum(axis=0)
-            if np.linalg.norm(force) < _LEAST_FORCE * weight:
-                continue
-            place = normal[rows] @ found.position[rows] / normal[rows].sum()
-            arrows.append([place, place + length / weight * force])
-        return np.array(arrows).reshape(-1, 2, 3)
+        touches = Touches.of_points(soles, soles.points(sample))
+        length = (_POINT_LENGTH if each else WEIGHT_LENGTH) * self.height
+        return touches.arrows(self.model.mass * _GRAVITY, length, each)

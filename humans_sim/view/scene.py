@@ -18,6 +18,15 @@ DEFAULT_PORT = 8080
 FORCE_COLOUR = (214, 39, 40)
 """Red, green, blue of the arrows of forces."""
 _PORTS_TRIED = 20
+STAGE = "/stage"
+"""Name of what carries everything of the scene on the page."""
+_CELLS = 80
+"""Cells of a floor along each side."""
+_SECTION = 5
+"""Cells between two darker lines of a floor."""
+_SIGHT = (1.05, 0.62, 0.3)
+_GLASS = 0.35
+"""Opacity of a body that is seen through."""
 
 
 class Scene:
@@ -26,6 +35,7 @@ class Scene:
     Attributes:
         server: the viser server, for additions to the page.
         url: address of the page.
+        size: height of the body [m].
     """
 
     def __init__(
@@ -55,14 +65,17 @@ class Scene:
             host=host, port=port, label=f"humans_sim: {model.name}", verbose=False
         )
         self.url = f"http://{host}:{self.server.get_port()}"
-        self._size = body_height(model)
+        self.size = body_height(model)
         self._time: viser.LabelHandle | None = None
         self._arrows: viser.ArrowsHandle | None = None
+        self._stage = self.server.scene.add_frame(STAGE, show_axes=False)
+        self._floors: list[tuple[viser.GridHandle, HalfSpace]] = []
+        self._meshes: list[viser.MeshHandle] = []
         self._surround(Ground() if ground is None else ground)
         if axes:
-            length = self._size / 6
+            length = self.size / 6
             self.server.scene.add_frame(
-                "/world", axes_length=length, axes_radius=length / 40
+                f"{STAGE}/world", axes_length=length, axes_radius=length / 40
             )
         self._frames = self._add_robot()
         self.show(model.neutral())
@@ -73,11 +86,11 @@ class Scene:
         scene.set_up_direction("+z")
         for k, solid in enumerate(ground.solids):
             if isinstance(solid, HalfSpace):
-                self._lay_floor(f"/scene/{k}_{solid.name}", solid)
+                self._lay_floor(f"{STAGE}/scene/{k}_{solid.name}", solid)
         for k, box in enumerate(drawn_boxes(ground)):
             turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
             scene.add_box(
-                f"/scene/box_{k}_{box.name}",
+                f"{STAGE}/scene/box_{k}_{box.name}",
                 color=BOX_COLOUR,
                 dimensions=box.size,
                 wxyz=_wxyz(pin.Quaternion(turn)),
@@ -85,15 +98,15 @@ class Scene:
             )
 
     def _lay_floor(self, name: str, floor: HalfSpace) -> None:
-        cell = 0.05 if self._size < 0.6 else 0.25
-        extent = 80 * cell
+        cell = self._cell
+        extent = _CELLS * cell
         up, normal = np.array([0.0, 0.0, 1.0]), np.array(floor.normal, float)
-        self.server.scene.add_grid(
+        grid = self.server.scene.add_grid(
             name,
             width=extent,
             height=extent,
             cell_size=cell,
-            section_size=5 * cell,
+            section_size=_SECTION * cell,
             cell_color=(215, 217, 220),
             section_color=(170, 174, 180),
             plane_color=(238, 240, 242),
@@ -102,38 +115,56 @@ class Scene:
             wxyz=_wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
             position=floor.point,
         )
+        self._floors.append((grid, floor))
+
+    @property
+    def _cell(self) -> float:
+        """Side of a cell of the floor [m]."""
+        return 0.05 if self.size < 0.6 else 0.25
 
     def _add_robot(self) -> dict[int, viser.FrameHandle]:
         scene = self.server.scene
         frames: dict[int, viser.FrameHandle] = {}
         for solid in solids(self._model):
             if solid.joint not in frames:
-                path = f"/robot/{solid.joint:02d}"
+                path = f"{STAGE}/robot/{solid.joint:02d}"
                 frames[solid.joint] = scene.add_frame(path, show_axes=False)
             mesh = (
                 solid.mesh.smooth_shaded if len(solid.mesh.faces) < 5000 else solid.mesh
             )
             quaternion = pin.Quaternion(solid.placement.rotation)
-            scene.add_mesh_simple(
-                f"/robot/{solid.joint:02d}/{solid.name}",
+            handle = scene.add_mesh_simple(
+                f"{STAGE}/robot/{solid.joint:02d}/{solid.name}",
                 np.asarray(mesh.vertices),
                 np.asarray(mesh.faces),
                 color=solid.colour,
                 wxyz=_wxyz(quaternion),
                 position=solid.placement.translation,
             )
+            self._meshes.append(handle)
         return frames
 
     def _look(self) -> None:
-        self.look_at(np.array([0.0, 0.0, 0.5 * self._size]))
+        self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
 
-    def look_at(self, centre: np.ndarray, distance: float = 1.0) -> None:
-        """Look at a place from the front, as far as the body is high, or farther."""
+    def look_at(
+        self,
+        centre: np.ndarray,
+        distance: float = 1.0,
+        sight: tuple[float, float, float] = _SIGHT,
+    ) -> None:
+        """Look at a place from the front, as far as the body is high, or farther.
+
+        Args:
+            centre: of the page [m].
+            distance: in body heights or so.
+            sight: from where, seen from the centre.
+        """
         camera = self.server.initial_camera
-        far = distance * self._size
+        far = distance * self.size
         camera.up = (0.0, 0.0, 1.0)
         camera.look_at = tuple(centre)
-        camera.position = tuple(centre + far * np.array([1.05, 0.62, 0.3]))
+        camera.position = tuple(centre + far * np.array(sight))
 
     def show(self, q: np.ndarray) -> None:
         """Show a configuration."""
@@ -145,20 +176,42 @@ class Scene:
                 frame.position = pose.translation
                 frame.wxyz = _wxyz(pin.Quaternion(pose.rotation))
 
+    def centre(self, place: np.ndarray) -> None:
+        """Bring a place of the world to the middle of the page (2,) [m].
+
+        The scene is moved, not the cameras: who looks at it may turn and zoom at the
+        same time. The floor is laid around the place, by whole sections, so that nobody
+        sees that it ends.
+        """
+        place = np.append(np.asarray(place, float), 0.0)
+        self._stage.position = -place
+        section = _SECTION * self._cell
+        for grid, floor in self._floors:
+            turn = pin.Quaternion(*grid.wxyz).matrix()
+            local = turn.T @ (place - np.array(floor.point))
+            steps = section * np.round(local / section)
+            grid.position = np.array(floor.point) + turn[:, :2] @ steps[:2]
+
+    def see_through(self, wanted: bool) -> None:
+        """Make the body transparent, or solid again."""
+        with self.server.atomic():
+            for mesh in self._meshes:
+                mesh.opacity = _GLASS if wanted else None
+
     def show_time(self, text: str, place: np.ndarray) -> None:
         """Write the time, or anything short, at a place in the world."""
         if self._time is None:
             self._time = self.server.scene.add_label(
-                "/time", text, position=place, anchor="bottom-center"
+                f"{STAGE}/time", text, position=place, anchor="bottom-center"
             )
         self._time.text, self._time.position = text, place
 
     def show_arrows(self, arrows: np.ndarray) -> None:
         """Show forces as arrows from their places to their tips (n, 2, 3) [m]."""
-        radius = self._size / 150
+        radius = self.size / 150
         if self._arrows is None:
             self._arrows = self.server.scene.add_arrows(
-                "/forces",
+                f"{STAGE}/forces",
                 np.zeros((1, 2, 3), np.float32),
                 FORCE_COLOUR,
                 shaft_radius=radius,

@@ -187,14 +187,15 @@ def test_page_holds_the_motion(drop: Run, tmp_path: Path) -> None:
     moves = [
         (time, message["position"])
         for time, message in messages
-        if message["type"] == "SetPositionMessage" and message["name"] == "/robot/01"
+        if message["type"] == "SetPositionMessage"
+        and message["name"] == "/stage/robot/01"
     ]
     assert len(moves) >= 5
     # a place that does not change is not sent again
     for time, place in moves:
         k = int(np.argmin(np.abs(drop.t - time)))
         assert place == pytest.approx(drop.q[k, :3], abs=1e-6)
-    assert any(m.get("name") == "/forces" for _, m in messages)
+    assert any(m.get("name") == "/stage/forces" for _, m in messages)
 
 
 @pytest.mark.browser
