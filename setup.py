@@ -6,7 +6,17 @@ from setuptools import find_packages, setup
 
 PACKAGE = "humans_sim"
 SHARE = Path("share") / PACKAGE
-NODES = ("actuation", "dynamics", "joint_demo", "state_publisher", "viewer")
+NODES = (
+    "actuation",
+    "dynamics",
+    "joint_demo",
+    "motion_player",
+    "observer",
+    "pusher",
+    "state_publisher",
+    "viewer",
+    "walk",
+)
 
 
 def data_files() -> list[tuple[str, list[str]]]:

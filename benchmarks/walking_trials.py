@@ -1,10 +1,10 @@
 """What the walk of the KHR-1 stands: trials with seeds, as a table.
 
-Each trial is simulated with some seeds. A seed changes what an experimenter cannot hold:
-the joints at the start (up to half a degree each), friction (up to a tenth), and when
-and where a push comes. The walk is that of ``config/walking/khr1.yaml`` through servos,
-20 ms between commands, time stepping by 1 ms. Run: python benchmarks/walking_trials.py
-[--seeds N] [--only WORD]
+Each trial is simulated with some seeds. A seed changes what an experimenter cannot
+hold: the joints at the start (up to half a degree each), friction (up to a tenth), when
+and where a push comes, and when the robot is told to stop. The walk is that of
+``config/walking/khr1.yaml`` through servos, 20 ms between commands, time stepping by
+1 ms. Run: python benchmarks/walking_trials.py [--seeds N] [--only WORD]
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Trial(NamedTuple):
         friction: of the floor.
         slope: climbs along x [degrees].
         push: sideways impulse on the trunk, once, while walking [N s].
+        stop: whether it is told to stop half way, instead of counting steps.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Trial(NamedTuple):
     friction: float = 0.7
     slope: float = 0.0
     push: float = 0.0
+    stop: bool = False
 
 
 class Outcome(NamedTuple):
@@ -80,6 +82,7 @@ TRIALS = [
     Trial("turning left 0.35 rad/s", Velocity(0, 0, 0.35), 14),
     Trial("turning right 0.35 rad/s", Velocity(0, 0, -0.35), 14),
     Trial("arc, 0.03 m/s and 0.15 rad/s", Velocity(0.03, 0, 0.15), 20),
+    Trial("told to stop", Velocity(0.08, 0, 0), 20, stop=True),
     Trial("side push 0.03 N s", Velocity(0.06, 0, 0), 20, push=0.03),
     Trial("side push 0.2 N s", Velocity(0.06, 0, 0), 20, push=0.2),
     Trial("3 degrees up", Velocity(0.06, 0, 0), 20, slope=3.0),
@@ -96,9 +99,12 @@ def tried(trial: Trial, seed: int) -> Outcome:
     walker = Walker(model, period=PERIOD)
     step = STEP + (walker.settings.pivot_duration if trial.velocity.wz else 0.0)
     end = START + 0.4 + trial.steps * step + 1.5
-    orders = [Order(START, trial.velocity, trial.steps)]
-    walk = ServoWalk(walker, orders)
+    orders = [Order(START, trial.velocity, None if trial.stop else trial.steps)]
     middle = START + 0.5 * trial.steps * step
+    told = middle + random.uniform(0.0, 2 * step)
+    if trial.stop:
+        orders.append(Order(told, None))
+    walk = ServoWalk(walker, orders)
     pushes = []
     if trial.push:
         side = random.choice([-1.0, 1.0])
@@ -129,20 +135,18 @@ def tried(trial: Trial, seed: int) -> Outcome:
         print(failed, flush=True)
     wall = time.perf_counter() - begun
     summary = WalkSummary.of_run(run)
-    told = next(
-        (k for k, command in enumerate(walk.commands) if command.plan.phase == 4), -1
-    )
-    landed = walk.commands[-1].plan.steps - walk.commands[told].plan.steps
+    plans = [command.plan for command in walk.commands]
+    before = next(plan for plan in plans if plan.time > told + PERIOD)
     walked = trial.steps * step
     return Outcome(
         up=not summary.fallen and not failed,
-        steps=len(summary.steps),
+        steps=plans[-1].steps,
         speed=summary.speed,
         drift=summary.sideways / abs(summary.forward) if trial.velocity.vx else np.nan,
         turn=summary.heading_change / walked,
         tilt=math.degrees(summary.largest_tilt),
         slip=1e3 * summary.largest_slip,
-        stop=landed,
+        stop=plans[-1].steps - before.steps if trial.stop else 0,
         clean=bool(run.check()),
         wall=(run.t[-1] - run.t[0]) / wall,
     )
@@ -168,6 +172,7 @@ def row(trial: Trial, outcomes: list[Outcome]) -> list[str]:
         f"{mean('turn'):+.3f}" if turning else "",
         f"{worst('tilt'):.1f}",
         f"{worst('slip'):.1f}",
+        f"{worst('stop'):.0f}" if trial.stop else "",
         "clean" if all(o.clean for o in outcomes) else "NOT CLEAN",
         f"{mean('wall'):.1f}",
     ]
@@ -189,6 +194,7 @@ def main() -> None:
         "turn [rad/s]",
         "tilt [deg]",
         "slip [mm]",
+        "steps to stop",
         "check",
         "x real time",
     ):

@@ -310,6 +310,12 @@ def report(
     animation: Annotated[
         bool, typer.Option(help="With a film and a scene to turn; they take longer.")
     ] = True,
+    walked: Annotated[
+        bool,
+        typer.Option(
+            "--walked", help="Fail unless it walked, did not fall, and is clean."
+        ),
+    ] = False,
 ) -> None:
     """Tell what a run was: steps, way, balance, checks; write it as one page."""
     from humans_sim.dynamics.run import load_run
@@ -333,6 +339,10 @@ def report(
         console.print(table)
     _print_check(stored)
     console.print(f"written: {page}")
+    if walked and (summary is None or summary.verdict != "walked"):
+        raise HumansError(f"{file} is no walk to the end")
+    if walked and not stored.check():
+        raise HumansError(f"{file} is not clean: see the checks above")
 
 
 def _print_titles(title: str, column: str, titles: dict[str, str]) -> None:

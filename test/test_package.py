@@ -31,7 +31,7 @@ ROSDEP = {
     "PIL": "python3-pil",
 }
 NO_KEY = {"mcap", "mcap_ros2", "osqp", "sksundae", "viser", "yourdfpy"}
-NO_KEY |= {"msgspec", "zstandard"}  # they come with viser
+NO_KEY |= {"msgspec", "websockets", "zstandard"}  # they come with viser
 
 
 @pytest.mark.parametrize("folder", [".", "msgs", "msgs/compat/tf2_msgs"])
@@ -92,7 +92,7 @@ def test_nodes_are_executables() -> None:
     """Every node module has a main and an entry in setup.py."""
     setup = (ROOT / "setup.py").read_text()
     listed = set(
-        re.findall(r'"(\w+)"', re.search(r"NODES = \((.*?)\)", setup).group(1))
+        re.findall(r'"(\w+)"', re.search(r"NODES = \((.*?)\)", setup, re.S).group(1))
     )
     found = {
         path.stem
@@ -110,6 +110,14 @@ def test_launch_files_run_the_nodes_of_their_graph() -> None:
         text = (ROOT / "launch" / f"{name}.launch.py").read_text()
         assert f'describe("{name}"' in text
         assert read_graph(name).nodes
+
+
+def test_every_launch_file_has_a_launch_test() -> None:
+    """x.launch.py is tried by test_x_launch.py."""
+    for path in (ROOT / "launch").glob("*.launch.py"):
+        name = path.name.removesuffix(".launch.py")
+        test = ROOT / "test" / "launch" / f"test_{name.replace('-', '_')}_launch.py"
+        assert f'launch_graph("{name}"' in re.sub(r"\(\s+", "(", test.read_text())
 
 
 def test_layers() -> None:

@@ -63,7 +63,7 @@ class FreeBaseChart:
     def __init__(self, centre: np.ndarray) -> None:
         """Coordinates around the configuration ``centre`` of a biped model."""
         self._centre = np.array(centre, dtype=float)
-        self._centre[3:7] /= np.linalg.norm(self._centre[3:7])
+        _normalise(self._centre)
 
     def configuration(self, x: np.ndarray) -> np.ndarray:
         """The configuration at x, its quaternion of unit length by construction."""
@@ -76,6 +76,14 @@ class FreeBaseChart:
     def worn(self, x: np.ndarray) -> bool:
         """Whether the base has turned far from the centre's attitude."""
         return float(x[3] ** 2 + x[4] ** 2 + x[5] ** 2) > _WORN**2
+
+
+@njit(cache=True)
+def _normalise(q):
+    """Give the quaternion unit length, in place."""
+    length = np.sqrt(q[3] ** 2 + q[4] ** 2 + q[5] ** 2 + q[6] ** 2)
+    for k in range(3, 7):
+        q[k] /= length
 
 
 @njit(cache=True)

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from humans_sim.contact.solids import distance
+from humans_sim.dynamics.system import SLOW
 
 
 @njit(cache=True)
@@ -27,33 +28,33 @@ def add_diagonal(matrix, values):
 
 
 @njit(cache=True)
-def _place(local, pose):
-    point = np.empty(3)
+def _place(local, pose, point):
+    """A point of a link in the world."""
     for i in range(3):
         point[i] = pose[i, 3]
         for k in range(3):
             point[i] += pose[i, k] * local[k]
-    return point
 
 
 @njit(cache=True)
-def _cross(a, b):
-    return np.array(
-        [
-            a[1] * b[2] - a[2] * b[1],
-            a[2] * b[0] - a[0] * b[2],
-            a[0] * b[1] - a[1] * b[0],
-        ]
-    )
+def _cross(a, b, product):
+    product[0] = a[1] * b[2] - a[2] * b[1]
+    product[1] = a[2] * b[0] - a[0] * b[2]
+    product[2] = a[0] * b[1] - a[1] * b[0]
 
 
 @njit(cache=True)
-def _turn(pose, vector):
-    turned = np.zeros(3)
+def _turn(pose, vector, turned):
+    """A vector of a link in the world."""
     for i in range(3):
+        turned[i] = 0.0
         for k in range(3):
             turned[i] += pose[i, k] * vector[k]
-    return turned
+
+
+@njit(cache=True)
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @njit(cache=True)
@@ -61,10 +62,10 @@ def point_gaps(local, row, poses, radius, solids, joint, sign, value, q):
     """Gaps of points with solids, then of joints with their limits."""
     points, count = local.shape[0], solids.shape[0]
     found = np.empty(points * count + joint.shape[0])
-    normal, hessian = np.empty(3), np.empty((3, 3))
+    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
     if count:
         for p in range(points):
-            place = _place(local[p], poses[row[p]])
+            _place(local[p], poses[row[p]], place)
             for s in range(count):
                 found[p * count + s] = (
                     distance(solids[s], place, normal, hessian) - radius[p]
@@ -79,24 +80,26 @@ def point_gap_rates(
     local, row, poses, motions, radius, solids, joint, sign, value, q, v
 ):
     """The same gaps, and their rates."""
-    gap = point_gaps(local, row, poses, radius, solids, joint, sign, value, q)
-    rate = np.empty(gap.shape[0])
     points, count = local.shape[0], solids.shape[0]
-    normal, hessian = np.empty(3), np.empty((3, 3))
+    gap = np.empty(points * count + joint.shape[0])
+    rate = np.empty(gap.shape[0])
+    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
+    speed, velocity = np.empty(3), np.empty(3)
     if count:
         for p in range(points):
             pose, motion = poses[row[p]], motions[row[p]]
-            place = _place(local[p], pose)
-            speed = motion[0, :3] + _cross(motion[0, 3:], local[p])
-            velocity = _turn(pose, speed)
+            _place(local[p], pose, place)
+            _cross(motion[0, 3:], local[p], speed)
+            for i in range(3):
+                speed[i] += motion[0, i]
+            _turn(pose, speed, velocity)
             for s in range(count):
-                distance(solids[s], place, normal, hessian)
-                rate[p * count + s] = (
-                    normal[0] * velocity[0]
-                    + normal[1] * velocity[1]
-                    + normal[2] * velocity[2]
+                gap[p * count + s] = (
+                    distance(solids[s], place, normal, hessian) - radius[p]
                 )
+                rate[p * count + s] = _dot(normal, velocity)
     for k in range(joint.shape[0]):
+        gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
         rate[points * count + k] = sign[k] * v[6 + joint[k]]
     return gap, rate
 
@@ -124,8 +127,11 @@ def contact_rows(
     gap = np.empty(which.shape[0])
     rows = np.zeros((which.shape[0], 3, nv))
     drift = np.zeros((which.shape[0], 3))
-    normal, hessian = np.empty(3), np.empty((3, 3))
-    frame = np.empty((3, 3))
+    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
+    frame, product = np.empty((3, 3)), np.empty(3)
+    speed, jerk = np.empty(3), np.empty(3)
+    velocity, acceleration = np.empty(3), np.empty(3)
+    world_spin, bent, arm = np.empty(3), np.empty(3), np.empty(3)
     for c in range(which.shape[0]):
         if which[c] >= pairs:
             k = which[c] - pairs
@@ -134,12 +140,20 @@ def contact_rows(
             continue
         p, s = which[c] // solids.shape[0], which[c] % solids.shape[0]
         pose, motion = poses[row[p]], motions[row[p]]
-        place = _place(local[p], pose)
+        _place(local[p], pose, place)
         gap[c] = distance(solids[s], place, normal, hessian) - radius[p]
-        linear, spin = motion[0, :3], motion[0, 3:]
-        speed = linear + _cross(spin, local[p])
-        jerk = motion[1, :3] + _cross(motion[1, 3:], local[p]) + _cross(spin, speed)
-        velocity, acceleration = _turn(pose, speed), _turn(pose, jerk) + gravity
+        spin, turning = motion[0, 3:], motion[1, 3:]
+        _cross(spin, local[p], speed)
+        for i in range(3):
+            speed[i] += motion[0, i]
+        _cross(turning, local[p], jerk)
+        _cross(spin, speed, product)
+        for i in range(3):
+            jerk[i] += motion[1, i] + product[i]
+        _turn(pose, speed, velocity)
+        _turn(pose, jerk, acceleration)
+        for i in range(3):
+            acceleration[i] += gravity[i]
         # tangents: as near to world x as the normal lets them be
         axis = 0 if abs(normal[0]) < 0.9 else 1
         length = np.sqrt(1.0 - normal[axis] ** 2)
@@ -148,32 +162,93 @@ def contact_rows(
             frame[1, k] = (
                 (1.0 if k == axis else 0.0) - normal[axis] * normal[k]
             ) / length
-        frame[2] = _cross(frame[0], frame[1])
+        _cross(frame[0], frame[1], frame[2])
         r = radius[p]
-        arm0 = place[0] - r * normal[0]
-        arm1 = place[1] - r * normal[1]
-        arm2 = place[2] - r * normal[2]
+        for i in range(3):
+            arm[i] = place[i] - r * normal[i]
         for j in range(nv):
             if not support[p, j]:
                 continue
             w0 = joint_jacobian[3, j]
             w1 = joint_jacobian[4, j]
             w2 = joint_jacobian[5, j]
-            c0 = joint_jacobian[0, j] + w1 * arm2 - w2 * arm1
-            c1 = joint_jacobian[1, j] + w2 * arm0 - w0 * arm2
-            c2 = joint_jacobian[2, j] + w0 * arm1 - w1 * arm0
+            c0 = joint_jacobian[0, j] + w1 * arm[2] - w2 * arm[1]
+            c1 = joint_jacobian[1, j] + w2 * arm[0] - w0 * arm[2]
+            c2 = joint_jacobian[2, j] + w0 * arm[1] - w1 * arm[0]
             for i in range(3):
                 rows[c, i, j] = frame[i, 0] * c0 + frame[i, 1] * c1 + frame[i, 2] * c2
+        for i in range(3):
+            bent[i] = _dot(hessian[i], velocity)
+        drift[c, 0] = _dot(normal, acceleration) + _dot(velocity, bent)
         if r > 0.0:
-            bent = hessian @ velocity
-            world_spin = _turn(pose, spin)
-            lever = -r * normal
-            moved = acceleration + _cross(_turn(pose, motion[1, 3:]), lever)
-            moved -= r * _cross(world_spin, bent)
-            drift[c, 1] = frame[1] @ moved
-            drift[c, 2] = frame[2] @ moved
-        else:
-            drift[c, 1] = frame[1] @ acceleration
-            drift[c, 2] = frame[2] @ acceleration
-        drift[c, 0] = frame[0] @ acceleration + velocity @ (hessian @ velocity)
+            # The material point at the ball's surface, not the ball's centre.
+            _turn(pose, turning, world_spin)
+            _cross(world_spin, normal, product)
+            for i in range(3):
+                acceleration[i] -= r * product[i]
+            _turn(pose, spin, world_spin)
+            _cross(world_spin, bent, product)
+            for i in range(3):
+                acceleration[i] -= r * product[i]
+        drift[c, 1] = _dot(frame[1], acceleration)
+        drift[c, 2] = _dot(frame[2], acceleration)
     return gap, rows, drift
+
+
+@njit(cache=True)
+def closing_rows(
+    time,
+    kept,
+    joint_jacobian,
+    support,
+    local,
+    row,
+    poses,
+    motions,
+    gravity,
+    radius,
+    solids,
+    limit_joint,
+    limit_sign,
+    limit_value,
+    q,
+    v,
+):
+    """Contacts that are kept or close within a time, then what they give."""
+    gap, rate = point_gap_rates(
+        local,
+        row,
+        poses,
+        motions,
+        radius,
+        solids,
+        limit_joint,
+        limit_sign,
+        limit_value,
+        q,
+        v,
+    )
+    which = np.empty(gap.shape[0], np.int64)
+    count = 0
+    for c in range(gap.shape[0]):
+        if kept[c] != 0 or gap[c] <= time * max(-rate[c], SLOW):
+            which[count] = c
+            count += 1
+    which = which[:count]
+    gap, rows, drift = contact_rows(
+        which,
+        joint_jacobian,
+        support,
+        local,
+        row,
+        poses,
+        motions,
+        gravity,
+        radius,
+        solids,
+        limit_joint,
+        limit_sign,
+        limit_value,
+        q,
+    )
+    return which, gap, rows, drift

@@ -18,7 +18,8 @@ equations of those modes are solved and the answer is verified. Where the sweeps
 the fixed point of De Saxce's form is followed: with :math:`\mu |u_t|` added to the
 normal motion and held, the problem is a convex one on the cones, solved by accelerated
 projected gradients. Redundant contacts make W singular: u is unique then and f is one
-of many.
+of many. Where forces near to the answer are known, as in time stepping, Newton's method
+(:mod:`~humans_sim.dynamics.contact_newton`) is many times faster.
 """
 
 from __future__ import annotations
@@ -78,7 +79,6 @@ def solve_contact(
     tangents: np.ndarray,
     friction: np.ndarray,
     sliding: np.ndarray | None = None,
-    start: np.ndarray | None = None,
 ) -> ContactSolution:
     """Solve the contact problem.
 
@@ -90,7 +90,6 @@ def solve_contact(
         friction: (k,); infinite for the sticking law.
         sliding: (k, 2) unit direction in which a contact slides now, zero where it
             does not; None for none.
-        start: forces to start from (k, 3).
 
     Raises:
         ParameterError: sizes do not fit, or friction is negative.
@@ -107,14 +106,13 @@ def solve_contact(
         raise ParameterError("friction coefficients must not be negative")
     none = np.zeros((k, 2))
     sliding = none if sliding is None else np.asarray(sliding, dtype=float)
-    forces = np.zeros((k, 3)) if start is None else np.array(start, dtype=float)
+    forces = np.zeros((k, 3))
     if k == 0:
         return ContactSolution(forces, free, np.zeros(0, dtype=np.int64), 0.0)
     # Contacts of different units (metres, radians) are put on one scale.
     scale = np.sqrt(np.maximum(np.diag(delassus)[::3], 1e-300))
     scale = np.where(scale > 1e-9 * scale.max(), 1.0 / scale, 1.0 / scale.max())
     rows = np.repeat(scale, 3)
-    forces /= scale[:, None]
     arguments = (
         np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
         np.ascontiguousarray(scale[:, None] * free, dtype=float),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from humans_sim.dynamics.chart import FlatChart
-from humans_sim.dynamics.system import ContactTable, Terms
+from humans_sim.dynamics.system import SLOW, ContactTable, Terms
 from humans_sim.errors import ConfigurationError
 
 Vector = np.ndarray
@@ -93,6 +93,15 @@ class GeneralSystem:
             drift = self.drift(q, v)[which]
         gap = self.gap(q)[which]
         return Terms(self.mass(q), -self.force(q, v), gap, rows, drift)
+
+    def closing_terms(
+        self, q: Vector, v: Vector, time: float, kept: Vector
+    ) -> tuple[Vector, Terms]:
+        """The contacts that are kept or close within a time, and their equations."""
+        gap, rate = self.gap_rates(q, v)
+        near = gap <= time * np.maximum(-rate, SLOW)
+        which = np.flatnonzero(near | (kept != 0))
+        return which, self.terms(q, v, which)
 
     def gaps(self, q: Vector) -> Vector:
         """Gaps of all contacts."""

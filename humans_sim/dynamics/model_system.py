@@ -12,6 +12,7 @@ from humans_sim.contact.ground import Ground
 from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
     add_diagonal,
+    closing_rows,
     contact_rows,
     lock,
     point_gap_rates,
@@ -215,8 +216,10 @@ class ModelSystem:
         for target, source in self._views[1][order]:
             target[...] = source
 
-    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
-        """The equations of motion with the contacts ``which``."""
+    def _equations(
+        self, q: np.ndarray, v: np.ndarray
+    ) -> tuple[pin.Data, np.ndarray, np.ndarray]:
+        """Mass matrix and bias; the data then holds what contacts need."""
         model = self.model
         data = self._data
         mass = pin.crba(self._pin, data, q, pin.Convention.WORLD)
@@ -227,6 +230,11 @@ class ModelSystem:
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
             add_diagonal(mass, self._armature)
+        return data, mass, bias
+
+    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
+        """The equations of motion with the contacts ``which``."""
+        data, mass, bias = self._equations(q, v)
         if len(which):
             self._read(data, 2)
             gap, rows, drift = contact_rows(
@@ -250,6 +258,34 @@ class ModelSystem:
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return Terms(mass, bias, gap, rows, drift)
+
+    def closing_terms(
+        self, q: np.ndarray, v: np.ndarray, time: float, kept: np.ndarray
+    ) -> tuple[np.ndarray, Terms]:
+        """The contacts that are kept or close within a time, and their equations."""
+        data, mass, bias = self._equations(q, v)
+        self._read(data, 2)
+        which, gap, rows, drift = closing_rows(
+            time,
+            kept,
+            data.J,
+            self._support,
+            self._local,
+            self._row,
+            self._poses,
+            self._motions,
+            self._gravity,
+            self._radius,
+            self._solids,
+            self._limit_joint,
+            self._limit_sign,
+            self._limit_value,
+            q,
+            v,
+        )
+        if len(self.locked):
+            lock(self.locked, mass, bias, rows)
+        return which, Terms(mass, bias, gap, rows, drift)
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""

@@ -189,7 +189,8 @@ def lift_out(
         normals = terms.jacobian[:, 0]
         spread = np.linalg.solve(terms.mass, normals.T)
         share = np.linalg.lstsq(normals @ spread, -terms.gap, rcond=1e-12)[0]
-        q = system.chart(q).configuration(spread @ share)
+        chart = system.chart(q)
+        q = chart.configuration(chart.rates(np.zeros(system.nv), spread @ share))
     return q
 
 

@@ -19,6 +19,8 @@ from humans_sim.dynamics.chart import Chart
 from humans_sim.errors import ParameterError
 
 POINT, LIMIT = "point", "limit"
+SLOW = 0.05
+"""Speed that impulses at others may well give to a contact in a step [m/s, rad/s]."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,22 @@ class System(Protocol):
 
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
         """The equations of motion with the contacts ``which`` (indices)."""
+
+    def closing_terms(
+        self, q: np.ndarray, v: np.ndarray, time: float, kept: np.ndarray
+    ) -> tuple[np.ndarray, Terms]:
+        """The equations with the contacts that the next moment may need.
+
+        Args:
+            q: configuration.
+            v: velocity.
+            time: contacts whose gaps close within it, at their rates or when others
+                push them to the speed SLOW, belong to them [s].
+            kept: (nc,) not zero where a contact belongs to them in any case.
+
+        Returns:
+            indices of the contacts, and the equations with them.
+        """
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts (nc,)."""

@@ -12,9 +12,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
+from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.contact_problem import solve_contact
 from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.impulses import (
+    closing_shift,
+    step_end,
+    take_step,
+    unsettled,
+)
 from humans_sim.dynamics.stepper import (
     Options,
     Sample,
@@ -24,12 +30,25 @@ from humans_sim.dynamics.stepper import (
 )
 from humans_sim.dynamics.system import System
 
-_SPEED = 1e-9
 _ROUNDING = 1e-9
+_ACCEPTED = 1e-8
+"""Residual of a contact problem that counts as solved, relative."""
+_TOLERATED = 1e-5
+"""Residual with which a step goes on; it is counted."""
+_SETTLED = 1e-10
+"""How far from its surface a closed contact may be [m, rad]."""
+_SETTLINGS = 5
 
 
 class TimeStepper(Stepper):
-    """Fixed steps; events are told at the end of the step in which they happened."""
+    """Fixed steps; events are told at the end of the step in which they happened.
+
+    Attributes:
+        mode: of each contact in the last step.
+        rough_steps: steps whose contact problem kept a residual above 1e-8, relative;
+            above 1e-5 it is an error.
+        worst_residual: the largest of those residuals.
+    """
 
     GAP_TOLERANCE = 1e-8
 
@@ -47,7 +66,10 @@ class TimeStepper(Stepper):
         nc = len(system.contacts)
         self.mode = np.zeros(nc, dtype=np.int64)
         self._forces = np.zeros((nc, 3))
+        self._gaps = system.gaps(self.q)
+        self._still = np.zeros(system.nv)
         self._torques = self._loads(self.t, self.q, self.v, self.z)[0]
+        self.rough_steps, self.worst_residual = 0, 0.0
 
     def sample(self) -> Sample:
         """Everything at the time reached; forces are means over the last step."""
@@ -60,7 +82,7 @@ class TimeStepper(Stepper):
             self._torques,
             self.mode,
             self._forces,
-            self.system.gaps(self.q),
+            self._gaps,
             kinetic,
             potential,
         )
@@ -85,18 +107,23 @@ class TimeStepper(Stepper):
         """Step to ``t_end``; the last step is cut so as to end there."""
         step = self.options.time_step
         while self.t < t_end:
-            # Equal steps, so that a run does not depend on how it is cut to pieces.
-            left = t_end - self.t
-            h = left if left < 1.5 * step else step
-            if self.actuation.next_time(self.t) <= self.t:
+            due = self.actuation.next_time(self.t)
+            if due <= self.t:
                 self._handle_actuation()
                 continue
-            self.pushes.expire(self.t)
-            due = min(
-                self.actuation.next_time(self.t), self.pushes.next_time(self.t), t_end
-            )
-            self._step(min(h, due - self.t))
-            if due - self.t <= _ROUNDING * h:
+            if self.pushes.active:
+                self.pushes.expire(self.t)
+                due = min(due, self.pushes.next_time(self.t))
+            due = min(due, t_end)
+            left = due - self.t
+            if left <= _ROUNDING * step:
+                # Two events at what is meant as one time: no step could be that short.
+                self.t = due
+                continue
+            # Equal steps, so that a run does not depend on how it is cut to pieces;
+            # the last one before something is due is stretched or cut.
+            self._step(left if left < 1.5 * step else step)
+            if due - self.t <= _ROUNDING * step:
                 self.t = due
         while self.actuation.next_time(self.t) <= self.t:
             self._handle_actuation()
@@ -106,59 +133,91 @@ class TimeStepper(Stepper):
         before = self.actuation.detect(self.t, self.q, self.v, self.z)
         # Forces at the middle of the step, contacts at its predicted end.
         chart = system.chart(self.q)
-        half = chart.configuration(0.5 * h * chart.rates(np.zeros(system.nv), self.v))
+        half = chart.configuration(0.5 * h * chart.rates(self._still, self.v))
         torques, applied, rates = self._loads(self.t, self.q, self.v, self.z)
-        gap, rate = system.gap_rates(half, self.v)
-        which = np.flatnonzero(gap + 0.5 * h * np.minimum(rate, 0.0) <= 0.0)
-        which = np.union1d(which, np.flatnonzero(self.mode != OPEN)).astype(np.int64)
-        terms = system.terms(half, self.v, which)
-        k, nv = len(which), system.nv
-        flat = terms.jacobian.reshape(-1, nv)
-        solved = np.linalg.solve(
-            terms.mass, np.column_stack([applied - terms.bias, flat.T])
+        which, terms = system.closing_terms(half, self.v, 0.5 * h, self.mode)
+        *equations, impulses, residual = take_step(
+            terms.mass,
+            applied - terms.bias,
+            self.v,
+            h,
+            terms.jacobian,
+            which,
+            self._gaps,
+            table.restitution,
+            table.tangents,
+            table.friction,
+            self._forces,
+            _ACCEPTED,
         )
-        free = self.v + h * solved[:, 0]
-        mode = np.zeros(len(table), dtype=np.int64)
-        forces = np.zeros((len(table), 3))
-        if k:
-            speed = terms.jacobian @ free
-            restitution = table.restitution[which]
-            approach = np.minimum((terms.jacobian @ self.v)[:, 0], 0.0)
-            speed[:, 0] += restitution * approach
-            # A gap that is open yet may close in the step, but no further.
-            gap = np.maximum(system.gaps(self.q)[which], 0.0)
-            speed[:, 0] += np.where(restitution == 0.0, gap / h, 0.0)
-            solution = solve_contact(
-                flat @ solved[:, 1:],
-                speed,
-                table.tangents[which],
-                table.friction[which],
-                start=self._forces[which] * h,
-            )
-            free = free + solved[:, 1:] @ solution.forces.ravel()
-            mode[which] = self._modes(solution, which)
-            forces[which] = solution.forces / h
+        if not residual <= _ACCEPTED:
+            impulses = self._rough(equations, which, impulses, residual)
+        v, mode, forces, closed, changed = step_end(
+            *equations, impulses, which, h, table.tangents, self.mode
+        )
         self.evaluations += 1
-        mean = 0.5 * (self.v + free)
-        self.q = chart.configuration(h * chart.rates(0.5 * h * mean, mean))
-        closed = np.flatnonzero(mode != OPEN)
-        self.q = _settled(system, self.q, closed)
-        self.v, self.t = free, self.t + h
-        self.z = self.z + h * rates
+        mean = 0.5 * (self.v + v)
+        x = h * chart.rates(0.5 * h * mean, mean)
+        self.q, self._gaps = self._settled(chart, x, equations, which, closed)
+        self.v, self.t = v, self.t + h
+        if self.z.size:
+            self.z = self.z + h * rates
         self._torques, self._forces = torques, forces
-        self._tell_changes(mode)
-        after = self.actuation.detect(self.t, self.q, self.v, self.z)
-        fired = np.sign(before) * np.sign(after) < 0
-        if fired.any():
-            self._handle_actuation(fired)
+        if changed:
+            self._tell_changes(mode)
+        if before.size:
+            after = self.actuation.detect(self.t, self.q, self.v, self.z)
+            fired = np.sign(before) * np.sign(after) < 0
+            if fired.any():
+                self._handle_actuation(fired)
 
-    def _modes(self, solution, which: np.ndarray) -> np.ndarray:  # type: ignore[no-untyped-def]
-        tangents = self.system.contacts.tangents[which]
-        along = np.hypot(solution.motion[:, 1], solution.motion[:, 2])
-        mode = np.where(solution.forces[:, 0] > 0, STICK, OPEN)
-        return np.where(
-            (mode == STICK) & (tangents > 0) & (along > _SPEED), SLIDE, mode
-        )
+    def _rough(
+        self,
+        equations: list[np.ndarray],
+        which: np.ndarray,
+        impulses: np.ndarray,
+        residual: float,
+    ) -> np.ndarray:
+        """Impulses where the residual is large: better ones, or these, counted."""
+        if not residual <= _TOLERATED:
+            table, (delassus, motion) = self.system.contacts, equations[2::2]
+            solution = solve_contact(
+                delassus, motion, table.tangents[which], table.friction[which]
+            )
+            impulses, residual = solution.forces, solution.residual
+        self.rough_steps += 1
+        self.worst_residual = max(self.worst_residual, residual)
+        return impulses
+
+    def _settled(
+        self,
+        chart: Chart,
+        x: np.ndarray,
+        equations: list[np.ndarray],
+        which: np.ndarray,
+        closed: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The configuration with closed contacts on their surfaces, nothing inside.
+
+        The equations of the step serve again, which saves new ones: gaps go down by
+        the size of the step each time.
+        """
+        system = self.system
+        q = chart.configuration(x)
+        gap = system.gaps(q)
+        for attempt in range(_SETTLINGS):
+            closed, worst, known = unsettled(gap, closed, which, _SETTLED)
+            if worst <= _SETTLED:
+                break
+            if known and attempt < _SETTLINGS - 1:
+                shift = closing_shift(*equations[:3], which, closed, gap)
+                x = x + chart.rates(x, shift)
+                q = chart.configuration(x)
+            else:
+                q = lift_out(system, q, np.flatnonzero(closed), deep=True)
+                chart, x = system.chart(q), self._still
+            gap = system.gaps(q)
+        return q, gap
 
     def _tell_changes(self, mode: np.ndarray) -> None:
         old, self.mode = self.mode, mode
@@ -168,10 +227,3 @@ class TimeStepper(Stepper):
                     self.t, self.system.contacts, int(i), int(old[i]), int(mode[i])
                 )
             )
-
-
-def _settled(system: System, q: np.ndarray, closed: np.ndarray) -> np.ndarray:
-    """Closed contacts on their surfaces, nothing inside."""
-    gap = system.gaps(q)
-    wrong = np.union1d(closed, np.flatnonzero(gap < 0.0)).astype(np.int64)
-    return lift_out(system, q, wrong, deep=True) if wrong.size else q

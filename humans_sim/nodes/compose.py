@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from humans_sim.errors import ParameterError
@@ -30,6 +31,7 @@ def run_graph(
     pages: bool = True,
     seconds: float | None = None,
     check: bool = False,
+    further: Sequence[Callable[[Callable[[], None]], Any]] = (),
 ) -> list[Flow]:
     """Run a graph until Ctrl-C, or for some time.
 
@@ -39,6 +41,8 @@ def run_graph(
         pages: whether nodes that open a page are run.
         seconds: how long to run; None runs until interrupted.
         check: count the messages of the graph's topics.
+        further: makers of nodes that run besides; each is given a function that ends
+            the graph.
 
     Returns:
         What flowed, with ``check``; else nothing.
@@ -53,6 +57,8 @@ def run_graph(
 
     if check:
         factories.insert(0, make_check)
+    stop = stop_on_signals()
+    factories += [partial(make, stop.set) for make in further]
     arguments = ["--ros-args", "--params-file", str(graph.parameters), *overrides]
-    run_nodes(factories, arguments, stop_on_signals(), seconds)
+    run_nodes(factories, arguments, stop, seconds)
     return checks[0].flows() if checks else []

@@ -10,13 +10,15 @@ import pinocchio as pin
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, TransformStamped, Twist, Wrench
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 
 from humans_sim.errors import ConfigurationError
 from humans_sim.models import Model
 from humans_sim.nodes.named_values import named_values
 
 _SECOND = 1_000_000_000
+_UNIT = 1e-9
+"""A length this near to one is one: what a simulator sends stays as it is."""
 
 
 def time_of(nanoseconds: int) -> Time:
@@ -87,6 +89,21 @@ def base_of(pose: Pose) -> np.ndarray:
     return base
 
 
+def rotation_of(message: Any) -> np.ndarray:
+    """Rotation matrix (3, 3) of a Quaternion message.
+
+    Raises:
+        ConfigurationError: not finite, or far from unit length.
+    """
+    quaternion = np.array([message.x, message.y, message.z, message.w])
+    length = float(np.linalg.norm(quaternion))
+    if not np.isfinite(quaternion).all() or abs(length - 1.0) > 1e-2:
+        raise ConfigurationError(f"{quaternion} is no unit quaternion")
+    if abs(length - 1.0) > _UNIT:
+        quaternion /= length
+    return pin.Quaternion(quaternion).matrix()
+
+
 def velocity_of(twist: Twist) -> np.ndarray:
     """Linear and angular velocity (6,) of a twist.
 
@@ -127,7 +144,7 @@ def transform(stamp: Any, parent: str, child: str, pose: pin.SE3) -> TransformSt
     message.child_frame_id = child
     base = pin.SE3ToXYZQUAT(pose)
     set_vector(message.transform.translation, base[:3])
-    _set_rotation(message.transform.rotation, base[3:])
+    set_rotation(message.transform.rotation, base[3:])
     return message
 
 
@@ -140,11 +157,25 @@ def odometry(
     message.header.frame_id = parent
     message.child_frame_id = child
     set_vector(message.pose.pose.position, q[:3])
-    _set_rotation(message.pose.pose.orientation, q[3:7])
+    set_rotation(message.pose.pose.orientation, q[3:7])
     set_vector(message.twist.twist.linear, v[:3])
     set_vector(message.twist.twist.angular, v[3:6])
     return message
 
 
-def _set_rotation(message: Any, quaternion: np.ndarray) -> None:
+def imu(stamp: Any, frame: str, quaternion: np.ndarray, spin: np.ndarray) -> Imu:
+    """Imu message of an attitude and an angular velocity in the frame [rad/s].
+
+    The acceleration is marked as not measured.
+    """
+    message = Imu()
+    message.header.stamp, message.header.frame_id = stamp, frame
+    set_rotation(message.orientation, quaternion)
+    set_vector(message.angular_velocity, spin)
+    message.linear_acceleration_covariance[0] = -1.0
+    return message
+
+
+def set_rotation(message: Any, quaternion: np.ndarray) -> None:
+    """Fill a Quaternion message with (x, y, z, w)."""
     message.x, message.y, message.z, message.w = (float(x) for x in quaternion)

@@ -1,10 +1,10 @@
 """Node ``dynamics``: simulates a model, and is the clock of its graph.
 
 Takes ``joint_torques`` (sensor_msgs/JointState, ``effort``) or, with servos,
-``joint_commands`` (``position``). Gives ``/clock``, ``joint_states``,
+``joint_commands`` (``position``). Gives ``/clock``, ``joint_states``, ``imu``,
 ``ground_contacts``, ``events``, ``<sole>/wrench``, ``ground_truth/odom``, ``/tf`` from
-world to base_link, and ``/diagnostics``. Services: ``reset``, ``pause``, ``step``,
-``push``.
+world to base_link, and ``/diagnostics``; with ``record``, a run file. Services:
+``reset``, ``pause``, ``step``, ``push``.
 
 With ``sync: lockstep`` the state at t_k is published and nothing moves until the
 command stamped t_k has come, or is overdue; with ``sync: free`` the simulation runs on
@@ -16,51 +16,38 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
-from geometry_msgs.msg import WrenchStamped
-from humans_msgs.msg import ContactStates, SimulationEvent
+from humans_msgs.msg import SimulationEvent
 from humans_msgs.srv import Push, Reset, Step
-from nav_msgs.msg import Odometry
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
-from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-from tf2_msgs.msg import TFMessage
 
 from humans_sim.dynamics.events import FAILURE, RESET, Event
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
-from humans_sim.dynamics.stepper import Sample
+from humans_sim.dynamics.soles import Soles
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
-from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.conversions import (
     base_of,
-    joint_state,
     joint_values,
     nanoseconds_of,
-    odometry,
-    set_wrench,
     time_of,
-    transform,
-    vector_of,
     velocity_of,
 )
+from humans_sim.nodes.dynamics_pushes import WaitingPushes
 from humans_sim.nodes.dynamics_settings import DynamicsSettings
+from humans_sim.nodes.dynamics_topics import DEPTH, DynamicsTopics, State
 from humans_sim.nodes.model_node import ModelNode, run_process
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.run_diagnostics import RunDiagnostics
-from humans_sim.nodes.simulation_messages import contact_states, simulation_event
+from humans_sim.nodes.run_recorder import RunRecorder
 
 _COMMANDS = {False: ("joint_torques", "effort"), True: ("joint_commands", "position")}
 """Topic of the commands and field of the message, without servos and with them."""
-_DEPTH = 100
-"""Messages kept for a slow listener: a burst of events at an impact must fit."""
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _CATCH_UP = 0.1
@@ -69,44 +56,36 @@ _WARNING_PERIOD = 5.0
 _FAILED = "the run has failed, reset it"
 
 
-@dataclass(frozen=True)
-class _Push:
-    """A push that waits for its time."""
-
-    stamp: int
-    frame: str
-    link: str
-    point: np.ndarray
-    impulse: np.ndarray
-    duration: float
-
-
-@dataclass(frozen=True)
-class _State:
-    """What is published of one time."""
-
-    sample: Sample
-    points: PointContacts
-    loads: list[SoleLoad]
-
-    @classmethod
-    def of(cls, sample: Sample, soles: Soles) -> _State:
-        points = soles.points(sample)
-        return cls(sample, points, soles.loads(sample, points))
-
-
 class Dynamics(ModelNode):
     """Integrates a model from sampling time to sampling time."""
 
     def __init__(self, name: str = "dynamics", **options: Any) -> None:
         """Declare everything, and begin at the start posture."""
         super().__init__(name, **options)
-        self._settings = DynamicsSettings.declare(Parameters(self))
+        parameters = Parameters(self)
+        self._settings = DynamicsSettings.declare(parameters)
+        self._pace = self._settings.pace(
+            parameters.changeable_number(
+                "real_time_factor",
+                1.0,
+                "largest speed, simulated over wall time; 0: as fast as it can",
+                self._on_factor,
+                low=0.0,
+            )
+        )
         self._period, self._lockstep = self._settings.period, self._settings.lockstep
         self._paused = self._settings.paused
         self._stepped: Future | None = None
-        # First the run: it may have to compile, and services should answer at once.
-        self._begin(*self._settings.start(self.model))
+        self._pushes = WaitingPushes(self.model, self._settings.world)
+        self._recorder: RunRecorder | None = None
+        if self._settings.record is not None:
+            self._recorder = RunRecorder(
+                self._settings.record, self._settings.record_samples
+            )
+        # First a trial: it may have to compile, and services should answer at once.
+        start = self._settings.start(self.model)
+        self._settings.simulation(self.model).start(*start).advance(self._period)
+        self._begin(*start)
         self._make_topics()
         self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -117,18 +96,8 @@ class Dynamics(ModelNode):
 
     def _make_topics(self) -> None:
         topic, self._field = _COMMANDS[self._settings.servos]
-        self.create_subscription(JointState, topic, self._on_command, _DEPTH)
-        make = self.create_publisher
-        self._clock_topic = make(ClockMessage, "/clock", _DEPTH)
-        self._joint_states = make(JointState, "joint_states", _DEPTH)
-        self._contacts = make(ContactStates, "ground_contacts", _DEPTH)
-        self._events = make(SimulationEvent, "events", _DEPTH)
-        self._odometry = make(Odometry, "ground_truth/odom", _DEPTH)
-        self._tf = make(TFMessage, "/tf", _DEPTH) if self._settings.tf else None
-        self._wrenches = [
-            make(WrenchStamped, f"{sole.name}/wrench", _DEPTH)
-            for sole in self.model.soles
-        ]
+        self.create_subscription(JointState, topic, self._on_command, DEPTH)
+        self._topics = DynamicsTopics(self, self._settings.world, self._settings.tf)
         self.create_service(Reset, "reset", self._on_reset)
         self.create_service(SetBool, "pause", self._on_pause)
         self.create_service(Push, "push", self._on_push)
@@ -143,10 +112,14 @@ class Dynamics(ModelNode):
         simulation = self._settings.simulation(self.model)
         assert isinstance(simulation.system, ModelSystem)
         run, soles = simulation.start(q, v), Soles(simulation.system)
-        self._state = _State.of(run.sample(), soles)
+        if self._recorder is not None:
+            self._write_record(self._recorder)
+            self._recorder.begin(simulation)
+        self._state = State.of(run.sample(), soles)
         self._run, self._soles = run, soles
         self._k, self._failure = 0, ""
-        self._pushes: list[_Push] = []
+        self._pushes.clear()
+        self._record()
         self._command: np.ndarray | None = None
         joints = run.q[7:].copy()
         self._last = joints if self._settings.servos else np.zeros_like(joints)
@@ -196,48 +169,36 @@ class Dynamics(ModelNode):
         try:
             if self._command is not None:
                 self._run.command(self._command)
-            self._advance((self._k + 1) * self._period)
-            self._state = _State.of(self._run.sample(), self._soles)
+            self._pushes.advance(self._run, (self._k + 1) * self._period)
+            self._state = State.of(self._run.sample(), self._soles)
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return
         self._command = None
         self._k += 1
         self._diagnostics.periods += 1
+        self._record()
         self._publish_run()
         now = time.monotonic()
-        self._due = max(self._due + self._settings.pace, now - _CATCH_UP)
+        self._due = max(self._due + self._pace, now - _CATCH_UP)
         self._deadline = now + self._settings.timeout
         if self._steps:
             self._steps -= 1
             if not self._steps:
                 self._end_steps("")
 
-    def _advance(self, end: float) -> None:
-        """Integrate to ``end`` [s], with the pushes on the way."""
-        run, last = self._run, round(end * 1e9)
-        while self._pushes and self._pushes[0].stamp < last:
-            push = self._pushes.pop(0)
-            if push.stamp > round(run.t * 1e9):
-                run.advance(push.stamp * 1e-9)
-            impulse = push.impulse
-            if push.frame:
-                pose = self.model.frame_pose(run.q, push.frame)
-                impulse = pose.rotation @ impulse
-            run.push(push.link, push.point, impulse, push.duration)
-        run.advance(end)
-
     def _hold(self) -> None:
         self._diagnostics.held += 1
         text = f"no command came in {self._settings.timeout:g} s, the last one is held"
         event = Event(self._run.t, SimulationEvent.TIMEOUT, "", {"text": text})
-        self._events.publish(simulation_event(event))
+        self._topics.tell([event])
 
     def _fail(self, error: Exception) -> None:
         self._failure = f"at {self._run.t:.9g} s: {error}"
+        self._run.events.append(Event(self._run.t, FAILURE, "", {"text": str(error)}))
+        if self._recorder is not None:
+            self._recorder.keep(self._state.sample, self._run.events)
         self._publish_events()
-        event = Event(self._run.t, FAILURE, "", {"text": str(error)})
-        self._events.publish(simulation_event(event))
         self.get_logger().error(f"the run failed {self._failure}")
         self._end_steps(self._failure)
         self._diagnose()
@@ -252,35 +213,34 @@ class Dynamics(ModelNode):
     # -- what is published -----------------------------------------------------------
 
     def _publish_run(self) -> None:
-        """Publish the events up to now and the state; joint_states come last."""
+        """Publish the events up to now and the state."""
         self._publish_events()
-        stamp, sample = time_of(self._now), self._state.sample
-        points, loads = self._state.points, self._state.loads
-        contacts = contact_states(self._soles, points, loads)
-        contacts.header.stamp = stamp
-        contacts.header.frame_id = self._settings.world
-        self._clock_topic.publish(ClockMessage(clock=stamp))
-        self._contacts.publish(contacts)
-        for topic, load in zip(self._wrenches, loads, strict=True):
-            wrench = WrenchStamped()
-            wrench.header.stamp = stamp
-            wrench.header.frame_id = load.name
-            set_wrench(wrench.wrench, load.force, load.moment)
-            topic.publish(wrench)
-        q, v = sample.q, sample.v
-        self._odometry.publish(odometry(stamp, self._settings.world, BASE_LINK, q, v))
-        if self._tf is not None:
-            base = transform(
-                stamp, self._settings.world, BASE_LINK, pin.XYZQUATToSE3(q[:7])
-            )
-            self._tf.publish(TFMessage(transforms=[base]))
-        effort = self._run.actuation.dynamics(sample.t, q, v, sample.z)[0][6:]
-        self._joint_states.publish(joint_state(self.model, stamp, q[7:], v[6:], effort))
+        sample = self._state.sample
+        effort = self._run.actuation.dynamics(*sample[:4])[0][6:]
+        self._topics.publish(self._now, self._state, self._soles, effort)
 
     def _publish_events(self) -> None:
-        for event in self._run.events:
-            self._events.publish(simulation_event(event))
+        self._topics.tell(self._run.events)
         self._run.events.clear()
+
+    def _record(self) -> None:
+        if self._recorder is not None:
+            self._recorder.keep(self._state.sample, self._run.events)
+
+    def _write_record(self, recorder: RunRecorder) -> None:
+        """Write what was recorded; a disk that is full does not end the node."""
+        try:
+            path = recorder.write()
+        except (OSError, HumansError) as error:
+            self.get_logger().error(f"the run was not written: {error}")
+            return
+        if path is not None:
+            self.get_logger().info(f"the run is in {path}")
+
+    def close(self) -> None:
+        """Write the run."""
+        if self._recorder is not None:
+            self._write_record(self._recorder)
 
     def _beat(self) -> None:
         """Each second: diagnostics, and the first state again for who came late."""
@@ -356,7 +316,7 @@ class Dynamics(ModelNode):
             response.stamp = time_of(self._now)
             return response
         response.success, response.stamp = True, time_of(self._now)
-        self._events.publish(simulation_event(Event(0.0, RESET)))
+        self._topics.tell([Event(0.0, RESET)])
         self._publish_run()
         self._go()
         return response
@@ -404,38 +364,21 @@ class Dynamics(ModelNode):
 
     def _on_push(self, request: Any, response: Any) -> Any:
         try:
-            push = self._push_of(request)
+            if self._failure:
+                raise ParameterError(_FAILED)
+            stamp = self._pushes.add(request, self._now, self._run.q)
         except HumansError as error:
             response.success, response.message = False, str(error)
             return response
-        self._pushes = sorted([*self._pushes, push], key=lambda p: p.stamp)
         response.success = True
-        response.message = f"begins at {push.stamp * 1e-9:.9g} s"
+        response.message = f"begins at {stamp * 1e-9:.9g} s"
         return response
 
-    def _push_of(self, request: Any) -> _Push:
-        if self._failure:
-            raise ParameterError(_FAILED)
-        stamp = nanoseconds_of(request.header.stamp) or self._now
-        if stamp < self._now:
-            raise ParameterError(
-                f"it should begin at {stamp * 1e-9:.9g} s, the time is "
-                f"{self._now * 1e-9:.9g} s"
-            )
-        frame = request.header.frame_id
-        push = _Push(
-            stamp,
-            "" if frame == self._settings.world else frame,
-            request.link_name,
-            vector_of(request.point),
-            vector_of(request.impulse),
-            nanoseconds_of(request.duration) * 1e-9,
-        )
-        if push.duration < 0.0:
-            raise ParameterError(f"its duration is {push.duration:g} s")
-        for name in filter(None, (push.frame, push.link)):
-            self.model.frame_pose(self._run.q, name)
-        return push
+    def _on_factor(self, factor: float) -> None:
+        """Another speed, from now on."""
+        self._pace = self._settings.pace(factor)
+        self._due = min(self._due, time.monotonic() + self._pace)
+        self._go()
 
 
 def main() -> None:

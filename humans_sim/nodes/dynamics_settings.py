@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,13 @@ from humans_sim.dynamics import integrators
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.model_system import ALL, BASE
 from humans_sim.dynamics.simulation import METHODS, Simulation
-from humans_sim.dynamics.soles import standing_on_slope
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.nodes.parameters import Parameters
+from humans_sim.nodes.start_posture import NEUTRAL, start_posture
 
 LOCKSTEP, FREE = "lockstep", "free"
 TORQUE, SERVO = "torque", "servo"
-NEUTRAL = "neutral"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class DynamicsSettings:
     Attributes:
         lockstep: whether each period waits for its command.
         period: between states [s].
-        pace: least wall time between states [s].
         timeout: wall time to wait for a command [s], infinite for ever.
         paused: whether it begins paused.
         servos: whether commands are positions for servos, not torques.
@@ -46,12 +45,14 @@ class DynamicsSettings:
         servo: numbers of the servos.
         armature: inertia of drives on every joint, without servos [kg m^2].
         unlocked: joints that move, although all are locked.
+        walking: file of the walk whose posture is ``walk``; None: the model's own.
+        record: file that a run is written to, None for none.
+        record_samples: how many of its newest samples are kept.
         options: further options of the simulation.
     """
 
     lockstep: bool
     period: float
-    pace: float
     timeout: float
     paused: bool
     servos: bool
@@ -64,6 +65,9 @@ class DynamicsSettings:
     servo: Mapping[str, Any]
     armature: float
     unlocked: tuple[str, ...]
+    walking: Path | None
+    record: Path | None
+    record_samples: int
     options: Mapping[str, Any]
 
     @classmethod
@@ -77,12 +81,6 @@ class DynamicsSettings:
         sync = choice("sync", LOCKSTEP, "when to integrate", (LOCKSTEP, FREE))
         period = number(
             "sampling_period", 0.01, "time between states [s]", 1e-6, high=1.0
-        )
-        factor = number(
-            "real_time_factor",
-            1.0,
-            "largest speed, simulated over wall time; 0: as fast as it can",
-            low=0.0,
         )
         timeout = number(
             "command_timeout",
@@ -122,6 +120,9 @@ class DynamicsSettings:
             "integrator": choice(
                 "integrator", "dop853", "of the event-driven method", integrators.NAMES
             ),
+            "time_step": number(
+                "time_step", 1e-3, "step of the time-stepping method [s]", 1e-6, 0.1
+            ),
             "locked": given.texts(
                 "locked", "joints that do not move; '*' for all, 'base' for the base"
             ),
@@ -129,7 +130,6 @@ class DynamicsSettings:
         return cls(
             lockstep=sync == LOCKSTEP,
             period=period,
-            pace=period / factor if factor else 0.0,
             timeout=timeout or math.inf,
             paused=given.flag("start_paused", False, "wait for pause or step"),
             servos=actuation == SERVO,
@@ -146,8 +146,17 @@ class DynamicsSettings:
             unlocked=given.texts(
                 "unlocked", "joints that move, although '*' is locked"
             ),
+            walking=given.path("walking", "how it walks; empty: the model's own"),
+            record=_record(given),
+            record_samples=given.count(
+                "record_samples", 30_000, "newest samples kept for the record", 2
+            ),
             options=options,
         )
+
+    def pace(self, factor: float) -> float:
+        """Least wall time between states at a real-time factor, 0 for none [s]."""
+        return self.period / factor if factor else 0.0
 
     def simulation(self, model: Model) -> Simulation:
         """A simulation with an actuation of its own."""
@@ -183,10 +192,12 @@ class DynamicsSettings:
             posture: name of a posture; that of the parameters unless given.
         """
         name = posture or self.posture
-        if name != NEUTRAL:
-            raise ParameterError(
-                f"{model.name} has no posture '{name}' (there is: {NEUTRAL})"
-            )
-        joints = model.neutral()[7:]
-        q = standing_on_slope(model, joints, self.slope, self.height)
+        q = start_posture(model, name, self.walking, self.slope, self.height)
         return q, np.zeros(model.nv)
+
+
+def _record(given: Parameters) -> Path | None:
+    path = given.path("record", "run file (.npz) that a run is written to; empty: none")
+    if path is not None and path.suffix != ".npz":
+        raise ParameterError(f"record must be a file .npz, not '{path.name}'")
+    return path

@@ -48,8 +48,9 @@ class FlowCheck(Node):
             qos = QoSProfile(depth=_DEPTH)
             if topic in latched:
                 qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
+            # Raw: what is only counted need not be unpacked.
             self.create_subscription(
-                message_class(kind), topic, self._counter(topic), qos
+                message_class(kind), topic, self._counter(topic), qos, raw=True
             )
 
     def _counter(self, topic: str) -> Any:

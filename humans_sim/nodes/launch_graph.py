@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
-from launch.actions import DeclareLaunchArgument
-from launch.conditions import IfCondition
+from typing import Any
+
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
+from launch.utilities.type_utils import coerce_to_type
 from launch_ros.actions import Node
 
-from humans_sim.graphs import read_graph
-from launch import LaunchDescription
+from humans_sim.errors import ParameterError
+from humans_sim.graphs import Graph, read_graph
+from humans_sim.resources import resource
+from launch import LaunchContext, LaunchDescription
 
-_CLOCK = "dynamics"
-"""The node that is the clock of its graph."""
+_CLOCK, _WALK = "dynamics", "walk"
+"""The node that is the clock of its graph, and that which walks."""
+_TYPES: dict[str, type] = {
+    "gui": bool,
+    "use_sim_time": bool,
+    "rviz": bool,
+    "real_time_factor": float,
+}
+"""Of arguments that are no text."""
+_CHOICES = {"sync": ["lockstep", "free"]}
+_DESCRIPTIONS = {
+    "model": "khr1, human36, bip, or the path of a URDF",
+    "gui": "true: opens the page of the browser viewer",
+    "use_sim_time": "true: the nodes follow /clock",
+    "params_file": "parameters of the nodes; the other arguments go over it",
+    "sync": "lockstep: each period waits for its command; free: the newest one counts",
+    "real_time_factor": "largest speed, simulated over wall time; 0: as it can",
+    "cmd_vel": "walks at once so: forwards, to the left [m/s], turn [rad/s]",
+    "rviz": "true: opens RViz (the package rviz2)",
+    "rviz_config": "what RViz shows",
+}
 
 
-def describe(graph: str, model: str = "khr1", sync: str = "free") -> LaunchDescription:
+def describe(
+    graph: str,
+    model: str = "khr1",
+    sync: str = "free",
+    cmd_vel: str = "[0.0, 0.0, 0.0]",
+) -> LaunchDescription:
     """The nodes of a graph as processes.
 
     Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
-    ``params_file`` and, where the graph simulates, ``sync`` and ``real_time_factor``.
+    ``params_file``; where the graph simulates, ``sync``, ``real_time_factor``, ``rviz``
+    and ``rviz_config``; where it walks, ``cmd_vel``.
 
     Args:
         graph: its name.
         model: default of the argument of that name.
         sync: default of the argument of that name.
+        cmd_vel: default of the argument of that name.
     """
     chosen = read_graph(graph)
     simulates = _CLOCK in chosen.nodes
@@ -35,13 +65,57 @@ def describe(graph: str, model: str = "khr1", sync: str = "free") -> LaunchDescr
     }
     if simulates:
         defaults |= {"sync": sync, "real_time_factor": "1.0"}
-    given = {name: LaunchConfiguration(name) for name in defaults}
+        defaults |= {"rviz": "false", "rviz_config": _rviz_file(graph)}
+    if _WALK in chosen.nodes:
+        defaults["cmd_vel"] = cmd_vel
+    arguments = [
+        DeclareLaunchArgument(
+            name,
+            default_value=value,
+            description=_DESCRIPTIONS[name],
+            choices=_CHOICES.get(name),
+        )
+        for name, value in defaults.items()
+    ]
+
+    # All arguments are read before any process is there: launch leaves those running
+    # that it has started when a later one is wrong.
+    def start(context: LaunchContext) -> list[Node]:
+        given = {name: _value(context, name) for name in defaults}
+        return _nodes(chosen, given) + ([_rviz(given)] if given.get("rviz") else [])
+
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def _value(context: LaunchContext, name: str) -> Any:
+    """What an argument says.
+
+    Raises:
+        ParameterError: it is of another type.
+    """
+    text = LaunchConfiguration(name).perform(context)
+    try:
+        if name == "cmd_vel":
+            forwards, left, turn = text.strip("[] ").split(",")
+            return [float(forwards), float(left), float(turn)]
+        return coerce_to_type(text, _TYPES.get(name, str))
+    except ValueError:
+        wanted = {bool: "true or false", float: "a number"}
+        what = wanted.get(_TYPES.get(name, str), "three numbers, as [0.05, 0, 0]")
+        raise ParameterError(f"{name} must be {what}, not '{text}'") from None
+
+
+def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
     nodes = []
-    for name in chosen.nodes:
+    for name in graph.nodes:
+        if name in graph.pages and not given["gui"]:
+            continue
         own = {key: given[key] for key in ("model", "use_sim_time")}
         if name == _CLOCK:
             own |= {key: given[key] for key in ("sync", "real_time_factor")}
             own["use_sim_time"] = False
+        if name == _WALK:
+            own["cmd_vel"] = given["cmd_vel"]
         nodes.append(
             Node(
                 package="humans_sim",
@@ -49,11 +123,21 @@ def describe(graph: str, model: str = "khr1", sync: str = "free") -> LaunchDescr
                 name=name,
                 output="screen",
                 parameters=[given["params_file"], own],
-                condition=IfCondition(given["gui"]) if name in chosen.pages else None,
             )
         )
-    arguments = [
-        DeclareLaunchArgument(name, default_value=value)
-        for name, value in defaults.items()
-    ]
-    return LaunchDescription([*arguments, *nodes])
+    return nodes
+
+
+def _rviz_file(graph: str) -> str:
+    """The graph's own file; else that for the KHR-1."""
+    own = resource("config", "rviz", f"{graph}.rviz")
+    return str(own if own.is_file() else own.with_name("walk.rviz"))
+
+
+def _rviz(given: dict[str, Any]) -> Node:
+    return Node(
+        package="rviz2",
+        executable="rviz2",
+        arguments=["-d", given["rviz_config"]],
+        parameters=[{"use_sim_time": given["use_sim_time"]}],
+    )

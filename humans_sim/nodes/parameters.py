@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
 from humans_sim.errors import ParameterError
 
 
 class Parameters:
-    """Declares parameters that stay as they are while the node lives.
+    """Declares parameters; but for changeable ones they stay while the node lives.
 
     Every method raises :class:`ParameterError` for a value that cannot be used. A whole
     number is taken where a number is wanted: launch files and people leave ``.0`` out.
@@ -32,12 +33,70 @@ class Parameters:
         high: float = math.inf,
     ) -> float:
         """A finite number from ``low`` to ``high``."""
-        value = self._declare(name, default, description)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ParameterError(f"{name} must be a number, not {value!r}")
-        if not (math.isfinite(value) and low <= value <= high):
-            raise ParameterError(f"{name} must be {_range(low, high)}, not {value}")
-        return float(value)
+        return _number(name, self._declare(name, default, description), low, high)
+
+    def changeable_number(
+        self,
+        name: str,
+        default: float,
+        description: str,
+        changed: Callable[[float], None],
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> float:
+        """A finite number that may be set while the node lives.
+
+        Args:
+            name: of the parameter.
+            default: its value where none is given.
+            description: of the parameter.
+            changed: called with each new value that is accepted.
+            low: least value.
+            high: largest value.
+        """
+
+        def judge(parameters: list[Any]) -> SetParametersResult:
+            try:
+                for parameter in parameters:
+                    if parameter.name == name:
+                        _number(name, parameter.value, low, high)
+            except ParameterError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            return SetParametersResult(successful=True)
+
+        def apply(parameters: list[Any]) -> None:
+            for parameter in parameters:
+                if parameter.name == name:
+                    changed(float(parameter.value))
+
+        value = self._declare(name, default, description, read_only=False)
+        self._node.add_on_set_parameters_callback(judge)
+        self._node.add_post_set_parameters_callback(apply)
+        return _number(name, value, low, high)
+
+    def count(self, name: str, default: int, description: str, low: int = 0) -> int:
+        """A whole number, ``low`` or more."""
+        value = self.number(name, default, description, low)
+        if value != int(value):
+            raise ParameterError(f"{name} must be a whole number, not {value}")
+        return int(value)
+
+    def numbers(self, name: str, description: str, size: int = 0) -> tuple[float, ...]:
+        """A list of finite numbers; of so many where ``size`` is given, or none."""
+        value = self._declare(name, [], description)
+        if value is None:  # what an empty list in a parameter file becomes
+            return ()
+        # What comes from a message is an array.
+        found = list(value) if hasattr(value, "__iter__") else [value]
+        if isinstance(value, str) or (size and len(found) not in (0, size)):
+            wanted = f"{size} numbers" if size else "a list of numbers"
+            raise ParameterError(f"{name} must be {wanted}, not {value!r}")
+        return tuple(_number(name, x, -math.inf, math.inf) for x in found)
+
+    def path(self, name: str, description: str) -> Path | None:
+        """A file; None where it is empty."""
+        text = self.text(name, "", description)
+        return Path(text).expanduser() if text else None
 
     def choice(
         self, name: str, default: str, description: str, choices: Sequence[str]
@@ -72,12 +131,22 @@ class Parameters:
             raise ParameterError(f"{name} must be true or false, not {value!r}")
         return value
 
-    def _declare(self, name: str, default: Any, description: str) -> Any:
+    def _declare(
+        self, name: str, default: Any, description: str, read_only: bool = True
+    ) -> Any:
         # Types are checked here, so that a wrong one is one clear line.
         descriptor = ParameterDescriptor(
-            description=description, read_only=True, dynamic_typing=True
+            description=description, read_only=read_only, dynamic_typing=True
         )
         return self._node.declare_parameter(name, default, descriptor).value
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(f"{name} must be a number, not {value!r}")
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ParameterError(f"{name} must be {_range(low, high)}, not {value}")
+    return float(value)
 
 
 def _range(low: float, high: float) -> str:

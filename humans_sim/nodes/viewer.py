@@ -1,19 +1,71 @@
 """Node ``viewer``: a web page that shows the model as the topics say it is.
 
-Takes ``joint_states`` and odometry. Parameters: ``model``, ``odometry_topic``, ``host``
-(127.0.0.1: this machine only), ``port``, ``rate`` of the page [Hz].
+Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts`` and
+``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``. Where somebody offers
+the service ``pause``, the page has controls: they call ``pause``, ``reset`` and
+``push`` and set the simulation's ``real_time_factor``; where there is a walk, they
+publish ``cmd_vel``.
+
+Parameters: ``model``, ``odometry_topic``, ``host`` (127.0.0.1: this machine only),
+``port``, ``rate`` of the page [Hz], ``simulator`` (name of the node that simulates),
+``walking`` (file of the walk), ``slope`` of the floor [deg], ``stamped`` (``cmd_vel``
+is a TwistStamped).
+
+The page's buttons live in other threads. What they ask for is put into a queue, and
+done by the thread of the node at the next picture.
 """
 
 from __future__ import annotations
 
+import math
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Twist, TwistStamped
+from humans_msgs.msg import ContactStates, WalkStatus
+from humans_msgs.srv import Push, Reset
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
 from rclpy.clock import Clock, ClockType
+from std_srvs.srv import SetBool
+from visualization_msgs.msg import MarkerArray
 
-from humans_sim.errors import ParameterError
+from humans_sim.contact import Ground
+from humans_sim.control.walking import Velocity, WalkSettings
+from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.models.description import BASE_LINK
+from humans_sim.nodes.conversions import nanoseconds_of
 from humans_sim.nodes.model_node import run_process
+from humans_sim.nodes.parameters import Parameters
+from humans_sim.nodes.requests import Requests
+from humans_sim.nodes.start_posture import walk_settings
 from humans_sim.nodes.state_listener import StateListener
-from humans_sim.view.scene import DEFAULT_PORT, Scene
+from humans_sim.nodes.viewer_messages import (
+    PHASES,
+    planned_of,
+    simulation_state,
+    touches_of,
+)
+from humans_sim.view.panel import Actions
+from humans_sim.view.planned_steps import PlannedStep
+from humans_sim.view.scene import DEFAULT_PORT
+from humans_sim.view.touches import Touches
+from humans_sim.view.walk_page import Seen, WalkPage
+
+PUSH_TIME = 0.05
+"""How long a push lasts [s]."""
+_NOTE_TIME = 6.0
+"""How long a note is shown [s]."""
+_WARNING_PERIOD = 5.0
+_PAUSE, _RESET, _PUSH = "pause", "reset", "push"
+_PAUSED = "paused"
 
 
 class Viewer(StateListener):
@@ -22,30 +74,209 @@ class Viewer(StateListener):
     def __init__(self, name: str = "viewer", **options: Any) -> None:
         """Open the page."""
         super().__init__(name, **options)
-        host = str(self.declare_parameter("host", "127.0.0.1").value)
-        port = int(self.declare_parameter("port", DEFAULT_PORT).value)
-        rate = float(self.declare_parameter("rate", 30.0).value)
-        if not 0.0 < rate <= 120.0:
-            raise ParameterError(f"rate must be in (0, 120] Hz, not {rate}")
-        self._scene = Scene(self.model, host, port)
-        self._changed = False
+        given = Parameters(self)
+        host = given.text("host", "127.0.0.1", "address to listen on")
+        port = given.count("port", DEFAULT_PORT, "first port to try; 0: any free one")
+        rate = given.number("rate", 30.0, "of the page [Hz]", high=120.0)
+        if not rate > 0.0:
+            raise ParameterError(f"rate must be above 0 Hz, not {rate}")
+        slope = given.number("slope", 0.0, "the floor climbs along x [deg]", -80, 80)
+        simulator = given.text("simulator", "dynamics", "node that simulates")
+        self._walking = given.path("walking", "how it walks; empty: the model's own")
+        self._stamped = given.flag("stamped", False, "cmd_vel is a TwistStamped")
+        self._orders: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._changed, self._time, self._frame = False, 0.0, ""
+        self._state: Seen | None = None
+        self._contacts: ContactStates | None = None
+        self._plan: MarkerArray | None = None
+        self._walk: WalkStatus | None = None
+        self._velocity = Velocity()
+        self._paused, self._failure = False, ""
+        self._note, self._note_end = "", -math.inf
+        self._speed_service = f"{simulator}/set_parameters"
+        self._requests = Requests(self, self._tell)
+        self._make_topics()
+        ground = Ground(solids=Ground.slope(math.radians(slope)).solids)
+        self._page = WalkPage(self.model, host, port, ground)
         # The page is drawn on the wall clock, whatever clock the robot lives on.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / rate, self._draw, clock=wall)
-        self.get_logger().info(f"{self.model.name} is shown at {self._scene.url}")
+        self.get_logger().info(f"{self.model.name} is shown at {self._page.url}")
+
+    def _make_topics(self) -> None:
+        listen = self.create_subscription
+        listen(ContactStates, "ground_contacts", self._on_contacts, 10)
+        listen(WalkStatus, "walk_status", self._on_walk, 10)
+        listen(MarkerArray, "footsteps", self._on_plan, 10)
+        listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        kind = TwistStamped if self._stamped else Twist
+        self._velocities = self.create_publisher(kind, "cmd_vel", 10)
+        self._requests.add(_PAUSE, SetBool)
+        self._requests.add(_RESET, Reset)
+        self._requests.add(_PUSH, Push)
+        self._requests.add(self._speed_service, SetParameters)
+
+    # -- what comes in ---------------------------------------------------------------
 
     def on_state(self, stamp: Any) -> None:
         """Note that there is something new to draw."""
-        self._changed = True
+        self._changed, self._time = True, nanoseconds_of(stamp) * 1e-9
+
+    def _take_base(self, message: Odometry) -> None:
+        super()._take_base(message)
+        self._frame = message.header.frame_id
+
+    def _on_contacts(self, message: ContactStates) -> None:
+        self._contacts = message
+
+    def _on_plan(self, message: MarkerArray) -> None:
+        self._plan = message
+
+    def _on_walk(self, message: WalkStatus) -> None:
+        last, self._walk = self._walk, message
+        if last is None:
+            told = message.commanded_velocity
+            self._velocity = Velocity(told.linear.x, told.linear.y, told.angular.z)
+        elif nanoseconds_of(message.header.stamp) < nanoseconds_of(last.header.stamp):
+            # The simulation was reset: the walk goes on as it was asked to.
+            self._send_velocity(self._velocity)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        found = simulation_state(message)
+        if found is not None:
+            self._paused, self._failure = found[0] == _PAUSED, found[1]
+
+    # -- the page --------------------------------------------------------------------
 
     def _draw(self) -> None:
+        while not self._orders.empty():
+            self._orders.get()()
+        self._requests.look()
+        if self._page.panel is None and self._requests.ready(_PAUSE):
+            self._page.add_panel(self._actions(), self._settings(), walking=False)
+        panel = self._page.panel
+        if panel is not None and self._walk is not None and not panel.walking:
+            panel.show_walk()
+            panel.set_velocity(self._velocity)
         if self._changed:
             self._changed = False
-            self._scene.show(self.configuration())
+            self._state = Seen(
+                self._time, self.configuration(), self._touches(), self._planned()
+            )
+        if self._state is not None:
+            self._page.show(self._with_status(self._state))
+
+    def _with_status(self, state: Seen) -> Seen:
+        walk, message = self._walk, self._failure
+        if not message and time.monotonic() < self._note_end:
+            message = self._note
+        if not message and walk is not None:
+            message = walk.message
+        fallen = walk is not None and walk.phase == WalkStatus.FALLEN
+        return replace(
+            state,
+            phase=PHASES.get(walk.phase, "") if walk is not None else "",
+            steps=walk.steps if walk is not None else 0,
+            paused=self._paused,
+            message=message,
+            failed=bool(self._failure) or fallen,
+        )
+
+    def _touches(self) -> Touches | None:
+        message = self._contacts
+        if message is None or message.header.frame_id != self._frame:
+            return None
+        try:
+            return touches_of(message)
+        except ConfigurationError as error:
+            self._refuse("ground_contacts", error)
+            return None
+
+    def _planned(self) -> tuple[PlannedStep, ...]:
+        message = self._plan
+        if message is None or not message.markers:
+            return ()
+        if message.markers[0].header.frame_id != self._frame:
+            return ()
+        try:
+            return planned_of(message)
+        except ConfigurationError as error:
+            self._refuse("footsteps", error)
+            return ()
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self.get_logger().warning(
+            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
+        )
+
+    def _settings(self) -> WalkSettings | None:
+        try:
+            return walk_settings(self.model, self._walking)
+        except HumansError as error:
+            if self._walking is not None:
+                self.get_logger().warning(f"no walk is controlled: {error}")
+            return None
+
+    def _tell(self, note: str) -> None:
+        self._note, self._note_end = note, time.monotonic() + _NOTE_TIME
+        self.get_logger().warning(note)
+
+    # -- what the page asks for ------------------------------------------------------
+
+    def _actions(self) -> Actions:
+        """Functions for the threads of the page: they leave an order, no more."""
+
+        def later(order: Callable[..., None]) -> Callable[..., None]:
+            return lambda *values: self._orders.put(lambda: order(*values))
+
+        return Actions(
+            pause=later(self._pause),
+            reset=later(lambda: self._requests.call(_RESET, Reset.Request())),
+            push=later(self._push),
+            speed=later(self._set_speed),
+            walk=later(self._walk_with),
+        )
+
+    def _pause(self, wanted: bool) -> None:
+        def done() -> None:
+            self._paused = wanted
+
+        self._requests.call(_PAUSE, SetBool.Request(data=wanted), done)
+
+    def _push(self, impulse: np.ndarray) -> None:
+        request = Push.Request()
+        request.header.frame_id = BASE_LINK
+        request.impulse.x, request.impulse.y = (float(x) for x in impulse)
+        request.duration = Duration(nanosec=round(PUSH_TIME * 1e9))
+        self._requests.call(_PUSH, request)
+
+    def _set_speed(self, factor: float) -> None:
+        value = ParameterValue(
+            type=ParameterType.PARAMETER_DOUBLE, double_value=float(factor)
+        )
+        wanted = Parameter(name="real_time_factor", value=value)
+        request = SetParameters.Request(parameters=[wanted])
+        self._requests.call(self._speed_service, request)
+
+    def _walk_with(self, velocity: Velocity) -> None:
+        self._velocity = velocity
+        self._send_velocity(velocity)
+
+    def _send_velocity(self, velocity: Velocity) -> None:
+        twist = Twist()
+        twist.linear.x, twist.linear.y = float(velocity.vx), float(velocity.vy)
+        twist.angular.z = float(velocity.wz)
+        if not self._stamped:
+            self._velocities.publish(twist)
+            return
+        message = TwistStamped(twist=twist)
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.header.frame_id = BASE_LINK
+        self._velocities.publish(message)
 
     def close(self) -> None:
         """Close the page."""
-        self._scene.stop()
+        self._page.stop()
 
 
 def main() -> None:

@@ -9,7 +9,9 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.control.walking import WalkPattern
 from humans_sim.dynamics import problems
+from humans_sim.dynamics.stepper import lift_out
 
 G = problems.GRAVITY
 
@@ -75,3 +77,74 @@ def test_same_result_in_pieces(khr1: hs.Model) -> None:
     for t in run.t[1:]:
         stepper.advance(t)
     assert np.array_equal(stepper.q, run.q[-1])
+
+
+def rolled(model: hs.Model, height: float) -> np.ndarray:
+    """Posture of a robot that is far from upright, over the ground."""
+    q = model.neutral()
+    q[3:6] = 0.4, 0.3, 0.2
+    q[6] = math.sqrt(1.0 - q[3:6] @ q[3:6])
+    lowest = hs.Simulation(model).system.gaps(q)[:8].min()
+    q[2] += height - lowest
+    return q
+
+
+def test_lifts_out_whatever_the_attitude(khr1: hs.Model) -> None:
+    """The base's velocity is in its own frame: corrections turn with it."""
+    system = hs.Simulation(khr1, locked=["*"]).system
+    q = rolled(khr1, -1e-3)
+    wrong = np.flatnonzero(system.gaps(q) < 0)
+    gap = system.gaps(lift_out(system, q, wrong, deep=True))
+    assert np.abs(gap[wrong]).max() < 1e-12
+
+
+@pytest.mark.parametrize(("locked", "growth"), [(["*"], 1e-4), ([], 5e-3)])
+def test_falls_without_gaining_energy(
+    khr1: hs.Model, locked: list[str], growth: float
+) -> None:
+    """Rigid or limp, a robot falls: gaps, forces and cones hold, energy is lost."""
+    sim = hs.Simulation(khr1, locked=locked, method="time_stepping")
+    run = sim.run(rolled(khr1, 0.02), t_end=0.4)
+    check = run.check()
+    assert check["least gap"].ok
+    assert check["least normal force"].ok
+    assert check["largest force outside its cone"].ok
+    assert run.forces[:, :8, 0].max() > 1.0
+    # Of the order of the step: shifts that put gaps right may lift, and the limbs of
+    # the limp robot whirl at 20 rad/s.
+    assert check["largest growth of energy"].value < growth
+
+
+def test_khr1_walks(khr1: hs.Model) -> None:
+    """The first steps of a walk, both feet on the ground between them, hold."""
+    pattern, period, asked = WalkPattern(khr1), 0.02, []
+    posture = pattern.tick(0.0).joints
+
+    def law(t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+        if t >= 0.1 and not asked:
+            asked.append(pattern.command(0.05, 0.0, 0.0))
+        return pattern.tick(t + period).joints
+
+    servo = Servo(khr1, law, period, gain=22.0, damping=0.5)
+    sim = hs.Simulation(
+        khr1, servo, ground=hs.Ground(friction=0.7), method="time_stepping"
+    )
+    run = sim.run(khr1.standing(posture), t_end=1.5, sampling_period=period)
+    assert run.check()
+    lifted = (run.gaps[:, :8].reshape(-1, 2, 4).min(axis=2) > 5e-3).any(axis=0)
+    assert lifted.all()
+
+
+def test_events_at_one_time_are_no_steps(khr1: hs.Model) -> None:
+    """Times that differ by rounding alone: nothing is divided by their difference."""
+
+    class Twice(Servo):
+        def next_time(self, t: float) -> float:
+            return min(0.1 if t < 0.1 else math.inf, 0.1 + 1e-15 if t <= 0.1 else 1.0)
+
+    sim = hs.Simulation(khr1, actuation=Twice(khr1), method="time_stepping")
+    stepper = sim.start(khr1.standing(np.zeros(len(khr1.joint_names))))
+    stepper.advance(0.1 + 1e-14)
+    sample = stepper.sample()
+    assert sample.forces[:8, 0].sum() == pytest.approx(khr1.mass * G, rel=0.1)
+    assert np.abs(sample.gaps * sample.forces[:, 0]).max() < 1e-6

@@ -1,0 +1,164 @@
+"""Cost of a time step of the walking KHR-1: ours, and MuJoCo's.
+
+Both follow the same angles of a walking pattern with the same drives (a spring and a
+damper in every joint, the inertia of the rotors), on the same eight corners with the
+same friction and the same time step. What is timed is the step alone, in one run, by
+the processor's time: ours from Python with all it does there, MuJoCo's in C. The laws
+of contact differ: ours is rigid, gaps end at zero; MuJoCo's contacts give way.
+
+Beside the cost stand what each sees: the deepest penetration, the slip of the feet as
+the way that the base falls behind the pattern, and our contact problems that kept a
+residual above 1e-8.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import humans_sim as hs
+from humans_sim.control.walking import WalkPattern
+from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.simulation import Simulation
+from humans_sim.dynamics.time_stepper import TimeStepper
+
+try:
+    from peers import mujoco_biped as peer
+except ImportError:
+    peer = None  # type: ignore[assignment]
+
+GAIN, DAMPING, ROTOR = 22.0, 0.5, 1.5e-3
+"""Of the drives [N m/rad, N m s/rad, kg m^2]."""
+FRICTION, SPEED, SECONDS, PERIOD = 0.7, 0.05, 6.0, 0.02
+STEPS = (1e-3, 2e-3)
+
+
+class Drives(Actuation):
+    """A spring and a damper in every joint, to angles that follow a table."""
+
+    def __init__(self, model: hs.Model, angles: np.ndarray) -> None:
+        """Angles (n, njoints) every PERIOD, lines between them [rad]."""
+        self.armature = np.concatenate([np.zeros(6), np.full(angles.shape[1], ROTOR)])
+        self._angles = angles
+
+    def point(self, t: float) -> np.ndarray:
+        """Angles where the springs are without force; they lead by the damping."""
+        row = min(int(t / PERIOD), len(self._angles) - 2)
+        rate = (self._angles[row + 1] - self._angles[row]) / PERIOD
+        lead = t - row * PERIOD + DAMPING / GAIN
+        return np.asarray(self._angles[row] + rate * lead)
+
+    def dynamics(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Torques of the drives."""
+        force = np.zeros(len(v))
+        force[6:] = GAIN * (self.point(t) - q[7:]) - DAMPING * v[6:]
+        return force, z
+
+
+def angles_of_walk(model: hs.Model) -> tuple[np.ndarray, np.ndarray]:
+    """Angles of the pattern every PERIOD, and where it has its base at the end."""
+    pattern, rows = WalkPattern(model), []
+    for k in range(round(SECONDS / PERIOD) + 2):
+        if k == 5:
+            pattern.command(SPEED, 0.0, 0.0)
+        tick = pattern.tick(k * PERIOD)
+        rows.append(tick.joints)
+    return np.array(rows), tick.q
+
+
+def ours(
+    model: hs.Model, angles: np.ndarray, step: float
+) -> tuple[np.ndarray, float, float, int]:
+    """Times of the steps [s], deepest gap [m], way [m], rough steps."""
+    simulation = Simulation(
+        model,
+        Drives(model, angles),
+        ground=hs.Ground(friction=FRICTION),
+        method="time_stepping",
+        time_step=step,
+    )
+    stepper = simulation.start(model.standing(angles[0]))
+    assert isinstance(stepper, TimeStepper)
+    times, deepest, one = [], 0.0, stepper._step
+
+    def timed(h: float) -> None:
+        begun = time.thread_time()
+        one(h)
+        times.append(time.thread_time() - begun)
+
+    stepper._step = timed  # type: ignore[method-assign]
+    for k in range(round(SECONDS / PERIOD)):
+        stepper.advance((k + 1) * PERIOD)
+        deepest = min(deepest, float(stepper.sample().gaps.min()))
+    return np.array(times), deepest, float(stepper.q[0]), stepper.rough_steps
+
+
+def peers(
+    model: hs.Model, angles: np.ndarray, step: float
+) -> tuple[np.ndarray, float, float]:
+    """The same of MuJoCo, without rough steps."""
+    biped = peer.biped(model, step, FRICTION, GAIN, DAMPING, ROTOR)
+    data, drives = peer.mujoco.MjData(biped), Drives(model, angles)
+    data.qpos[:] = peer.positions(model.standing(angles[0]))
+    times, deepest = [], 0.0
+    for k in range(round(SECONDS / step)):
+        data.ctrl[:] = drives.point(k * step)
+        begun = time.thread_time()
+        peer.mujoco.mj_step(biped, data)
+        times.append(time.thread_time() - begun)
+        if data.ncon:
+            deepest = min(deepest, float(data.contact.dist[: data.ncon].min()))
+    return np.array(times), deepest, float(data.qpos[0])
+
+
+def main() -> None:
+    """Print a table."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    console = Console()
+    machine = f"On {platform.machine()}, Python {platform.python_version()}"
+    console.print(machine if peer is None else f"{machine}, MuJoCo {peer.VERSION}")
+    model = hs.load_model("khr1")
+    angles, end = angles_of_walk(model)
+    ours(model, angles, STEPS[0])  # compiles
+    table = Table("step", "method", title="KHR-1 walks 6 s", title_justify="left")
+    for title in (
+        "median us",
+        "mean us",
+        "ratio",
+        "x real time",
+        "deepest [m]",
+        "way [m]",
+        "rough",
+    ):
+        table.add_column(title, justify="right")
+    for step in STEPS:
+        *found, rough = ours(model, angles, step)
+        results = [("time stepping", found, str(rough))]
+        if peer is not None:
+            results.append(("MuJoCo", list(peers(model, angles, step)), ""))
+        least = float(np.median(results[-1][1][0]))
+        for name, (times, deepest, way), text in results:
+            table.add_row(
+                f"{1e3 * step:g} ms",
+                name,
+                f"{1e6 * np.median(times):.0f}",
+                f"{1e6 * np.mean(times):.0f}",
+                f"{np.median(times) / least:.2f}",
+                f"{SECONDS / np.sum(times):.1f}",
+                f"{deepest:.1e}",
+                f"{way:.3f} of {end[0]:.3f}",
+                text,
+            )
+        table.add_section()
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

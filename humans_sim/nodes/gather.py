@@ -1,0 +1,73 @@
+"""Messages of several topics put together by their stamps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+DEPTH = 32
+"""Stamps that may be incomplete at once."""
+
+
+class Gather:
+    """Waits until every topic has spoken of one time.
+
+    One topic leads: where its stamps go back, the time begins anew. Nothing is said of
+    the order in which the topics come, nor that all of them come.
+
+    Attributes:
+        newest: stamp of the last message of the leading topic [ns]; None before it.
+        beginnings: how often time began.
+        dropped: stamps that were given up incomplete.
+    """
+
+    def __init__(self, lead: str, others: Sequence[str], depth: int = DEPTH) -> None:
+        """Wait for all of them.
+
+        Args:
+            lead: the topic that leads.
+            others: the other topics.
+            depth: stamps that are kept incomplete; the oldest comers go first.
+        """
+        self._lead, self._topics = lead, {lead, *others}
+        self._depth = depth
+        self._found: dict[int, dict[str, Any]] = {}
+        self.newest: int | None = None
+        self.beginnings = self.dropped = 0
+
+    def put(self, topic: str, stamp: int, value: Any) -> dict[str, Any] | None:
+        """Take a message.
+
+        Args:
+            topic: it came on.
+            stamp: its time [ns].
+            value: what it says.
+
+        Returns:
+            What all topics say of this time, once all have; else None.
+        """
+        if topic == self._lead:
+            if self.newest is None or stamp < self.newest:
+                self._begin()
+            self.newest = stamp
+        known = self._found.setdefault(stamp, {})
+        known[topic] = value
+        if len(known) == len(self._topics):
+            return self._found.pop(stamp)
+        while len(self._found) > self._depth:
+            del self._found[next(iter(self._found))]
+            self.dropped += 1
+        return None
+
+    def missing(self, stamp: int) -> list[str]:
+        """Topics that have said nothing of a time yet."""
+        return sorted(self._topics - set(self._found.get(stamp, ())))
+
+    def _begin(self) -> None:
+        """Forget what belongs to the time before; others may have come ahead."""
+        self.beginnings += 1
+        self._found = {
+            stamp: known
+            for stamp, known in self._found.items()
+            if self._lead not in known
+        }

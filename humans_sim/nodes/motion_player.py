@@ -1,0 +1,211 @@
+"""Node ``motion_player``: plays Kondo motions as the boards of the robot would.
+
+Takes ``joint_states``; answers each of them by ``joint_commands`` of the same stamp:
+where the joints shall be one period later. Service: ``play_motion`` (MOTION_FILE). The
+parameter ``file`` begins at once. Where nothing is played, the joints are held.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from humans_msgs.srv import PlayMotion
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+
+from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.kondo import KondoMotion, load_channels, read_motion
+from humans_sim.kondo import MotionPlayer as Player
+from humans_sim.kondo.lag import Lag
+from humans_sim.nodes.conversions import joints_of, nanoseconds_of, time_of
+from humans_sim.nodes.diagnostic_status import StatusTopic
+from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.parameters import Parameters
+from humans_sim.resources import resource
+
+_DEPTH = 100
+_BEAT = 1.0
+"""Wall time between diagnostics [s]."""
+_WARNING_PERIOD = 5.0
+_REPEAT = 0.5
+"""Wall time within which a state that comes again is not answered again [s]."""
+_RATES = (0.01, 100.0)
+_MOST_REPETITIONS = 1000
+
+
+class MotionPlayer(ModelNode):
+    """Leads the joints from pose to pose."""
+
+    def __init__(self, name: str = "motion_player", **options: Any) -> None:
+        """Declare everything; ``file`` begins with the first state."""
+        super().__init__(name, **options)
+        given = Parameters(self)
+        self._channels = load_channels(
+            given.text("channels", "khr1", "which channel turns which joint")
+        )
+        self._period = given.number("period", 0.02, "between two states [s]", 1e-3, 0.1)
+        self._lag = Lag(
+            given.number("lag", 0.0, "by which joints trail [s]", 0.0, 1.0),
+            self._period,
+        )
+        self._wait = given.number(
+            "start_delay", 0.2, "time before the motion of 'file' begins [s]", 0.0
+        )
+        file = given.text("file", "", "motion to begin with, a name or a path")
+        repetitions = given.count("repetitions", 1, "of the motion of 'file'", 1)
+        self._first: tuple[KondoMotion, int] | None = None
+        if file:
+            self._first = (_motion(file), repetitions)
+            Player(
+                self.model, self._first[0], self._channels
+            )  # refuses it now, or never
+        # Where the joints are, and where the board leads them.
+        self._joints = self._led = self.model.neutral()[7:]
+        self._newest, self._answered_at = -1, -math.inf
+        self._heard_at = -math.inf
+        self._forget()
+        self._refused, self._told, self._refusal = 0, 0, ""
+        self._status = StatusTopic(self, "motion", self.model.name)
+        self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
+        self.create_service(PlayMotion, "play_motion", self._on_play)
+        self.create_subscription(JointState, "joint_states", self._on_state, _DEPTH)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_BEAT, self._diagnose, clock=steady)
+
+    def _forget(self) -> None:
+        self._player: Player | None = None
+        self._name, self._rate, self._t_start = "", 1.0, 0.0
+        self._sent: np.ndarray | None = None
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            if not message.name:
+                raise ConfigurationError("no joint is named")
+            self._joints = joints_of(self.model, message, self._joints)
+        except ConfigurationError as error:
+            self._refused += 1
+            self._refusal = str(error)
+            self.get_logger().warning(
+                f"joint_states refused: {error}", throttle_duration_sec=_WARNING_PERIOD
+            )
+            return
+        stamp, now = nanoseconds_of(message.header.stamp), time.monotonic()
+        self._heard_at = now
+        if stamp < self._newest or self._sent is None:
+            self._begin(stamp)
+        elif stamp == self._newest and now < self._answered_at + _REPEAT:
+            return
+        sent = self._sent
+        if sent is None or stamp > self._newest:
+            self._led = self._wanted(stamp / 1e9 + self._period)
+            sent = self._sent = self._lag.follow(self._led)
+        self._newest, self._answered_at = stamp, now
+        command = JointState(name=list(self.model.joint_names))
+        command.header.stamp = time_of(stamp)
+        command.position = [float(x) for x in sent]
+        self._commands.publish(command)
+
+    def _begin(self, stamp: int) -> None:
+        """The first state, or time has gone back: hold the joints as they are."""
+        self._forget()
+        self._newest = -1
+        self._led = self._sent = self._joints
+        self._lag.reset(self._joints)
+        if self._first is not None:
+            motion, repetitions = self._first
+            self._play(motion, 1.0, repetitions, stamp / 1e9 + self._wait)
+
+    def _wanted(self, t: float) -> np.ndarray:
+        if self._player is None:
+            return self._led
+        since = (t - self._t_start) * self._rate
+        if since > self._player.duration:
+            self._name = ""
+        return self._player.at(since)
+
+    def _play(
+        self, motion: KondoMotion, rate: float, repetitions: int, t: float
+    ) -> float:
+        """Begin a motion from where the joints are told to be; how long it takes [s].
+
+        Raises:
+            HumansError: the motion does not fit the robot.
+        """
+        names = {channel.joint for channel in self._channels.channels.values()}
+        now = dict(zip(self.model.joint_names, self._led.tolist(), strict=True))
+        begin = self._channels.values({name: now[name] for name in names})
+        player = Player(
+            self.model, motion, self._channels, repeat=repetitions, begin=begin
+        )
+        self._player, self._name = player, motion.name
+        self._rate, self._t_start = rate, t
+        return player.duration / rate
+
+    def _on_play(self, request: Any, response: Any) -> Any:
+        try:
+            if self._sent is None:
+                raise ParameterError("no state of the robot has come yet")
+            if request.source != PlayMotion.Request.MOTION_FILE:
+                raise ParameterError("there is no board here: give a motion file")
+            rate = request.rate or 1.0
+            if not _RATES[0] <= rate <= _RATES[1]:
+                raise ParameterError(f"rate must be 0.01 to 100, not {rate:g}")
+            times = request.repetitions or 1
+            if times > _MOST_REPETITIONS:
+                raise ParameterError(f"at most {_MOST_REPETITIONS} repetitions")
+            motion = _motion(request.file)
+            seconds = self._play(motion, rate, times, self._newest / 1e9 + self._period)
+        except HumansError as error:
+            response.success, response.message = False, str(error)
+            return response
+        response.success = True
+        stamp = time_of(round(seconds * 1e9))
+        response.duration = Duration(sec=stamp.sec, nanosec=stamp.nanosec)
+        return response
+
+    def _diagnose(self) -> None:
+        state = f"plays {self._name}" if self._name else "holds the joints"
+        if time.monotonic() > self._heard_at + _BEAT:
+            state = "waiting for joint_states"
+        warning = ""
+        if self._refused > self._told:
+            warning = f"messages were refused: {self._refusal}"
+        self._told = self._refused
+        values = {
+            "time [s]": f"{max(self._newest, 0) / 1e9:.9g}",
+            "refused_messages": str(self._refused),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, "", warning, values)
+
+
+def _motion(name: str) -> KondoMotion:
+    """A motion of ``config/motions`` by its name, or a file of one's own.
+
+    Raises:
+        ParameterError: no motion has that name.
+        MotionFileError: the file is no motion.
+    """
+    if Path(name).suffix == ".csv":
+        return read_motion(Path(name).expanduser())
+    known = sorted(path.stem for path in resource("config", "motions").glob("*.csv"))
+    if name not in known:
+        raise ParameterError(
+            f"no motion is called '{name}' (there are: {', '.join(known)}; or give the "
+            "path of a .csv file)"
+        )
+    return read_motion(resource("config", "motions", f"{name}.csv"))
+
+
+def main() -> None:
+    """Run the node in its own process."""
+    run_process(MotionPlayer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Node ``observer``: where the base is, from the joints and the forces on the soles.
+
+Takes ``joint_states`` and ``<sole>/wrench`` of every sole, put together by their
+stamps. Gives ``odom`` (nav_msgs/Odometry), the transforms odom -> base_link and
+base_link -> base_footprint where its parameters say so, and ``/diagnostics``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from humans_sim.errors import ConfigurationError, HumansError
+from humans_sim.models.description import BASE_LINK
+from humans_sim.nodes.conversions import (
+    joint_values,
+    joints_of,
+    nanoseconds_of,
+    odometry,
+    time_of,
+    transform,
+    vector_of,
+)
+from humans_sim.nodes.diagnostic_status import StatusTopic
+from humans_sim.nodes.gather import Gather
+from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.parameters import Parameters
+from humans_sim.nodes.start_posture import NEUTRAL, POSTURES, start_posture
+from humans_sim.observation import BaseEstimate, BaseObserver
+from humans_sim.observation.base import USES
+
+_DEPTH = 100
+_BEAT = 1.0
+"""Wall time between diagnostics [s]."""
+_WARNING_PERIOD = 5.0
+_STATES = "joint_states"
+
+
+class Observer(ModelNode):
+    """Follows the base of a model."""
+
+    def __init__(self, name: str = "observer", **options: Any) -> None:
+        """Declare everything; the first state begins."""
+        super().__init__(name, **options)
+        given = Parameters(self)
+        self._observer = self._declare_observer(given)
+        self._frame = given.text("odom_frame", "odom", "frame of the estimate")
+        tf = given.flag("publish_tf", True, "transform from odom to base_link")
+        foot = given.flag("publish_footprint", False, "base_footprint below base_link")
+        self._step = math.radians(
+            given.number(
+                "quantisation", 0.0, "joint angles are rounded to it [deg]", 0.0, 45.0
+            )
+        )
+        self._joints = self.model.neutral()[7:]
+        self._speeds: np.ndarray | None = None
+        self._topics = {f"{sole}/wrench": sole for sole in self._observer.soles}
+        self._gather = Gather(_STATES, list(self._topics))
+        self._begun, self._t = 0, -math.inf
+        self._estimate: BaseEstimate | None = None
+        self._refused, self._told, self._refusal = 0, 0, ""
+        self._heard_at = -math.inf
+        self._status = StatusTopic(self, "base", self.model.name)
+        self._odometry = self.create_publisher(Odometry, "odom", _DEPTH)
+        self._places_base, self._places_footprint = tf, foot
+        self._tf = self.create_publisher(TFMessage, "/tf", _DEPTH)
+        listen = self.create_subscription
+        for topic, sole in self._topics.items():
+            listen(WrenchStamped, topic, self._on_wrench(topic, sole), _DEPTH)
+        listen(JointState, _STATES, self._on_state, _DEPTH)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_BEAT, self._diagnose, clock=steady)
+
+    def _declare_observer(self, given: Parameters) -> BaseObserver:
+        posture = given.choice("posture", NEUTRAL, "it stands in at first", POSTURES)
+        walking = given.path("walking", "how it walks; empty: the model's own")
+        use = given.choice("use", USES[0], "which of the feet on the ground", USES)
+        threshold = given.number(
+            "threshold", 0.0, "force of a foot on the ground [N]; 0: by the weight", 0.0
+        )
+        floor = given.numbers("floor_height", "of a level floor [m]; empty: unknown", 1)
+        return BaseObserver(
+            self.model,
+            standing=start_posture(self.model, posture, walking),
+            use=use,
+            threshold=threshold or None,
+            floor_height=floor[0] if floor else None,
+        )
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            if not message.name:
+                raise ConfigurationError("no joint is named")
+            joints = joints_of(self.model, message, self._joints)
+            speeds = None
+            if len(message.velocity) and not self._step:
+                still = np.zeros_like(joints)
+                names, rates = message.name, message.velocity
+                speeds = joint_values(self.model, names, rates, still, "velocity")
+        except ConfigurationError as error:
+            self._refuse(_STATES, error)
+            return
+        if self._step:
+            # Encoders that round say nothing of speeds.
+            joints = self._step * np.round(joints / self._step)
+        self._joints, self._heard_at = joints, time.monotonic()
+        stamp = nanoseconds_of(message.header.stamp)
+        self._put(_STATES, stamp, (joints, speeds))
+
+    def _on_wrench(self, topic: str, sole: str) -> Any:
+        def take(message: WrenchStamped) -> None:
+            try:
+                force = vector_of(message.wrench.force)
+            except ConfigurationError as error:
+                self._refuse(topic, error)
+                return
+            self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
+
+        return take
+
+    def _put(self, topic: str, stamp: int, value: Any) -> None:
+        found = self._gather.put(topic, stamp, value)
+        if found is None:
+            return
+        if self._begun != self._gather.beginnings:
+            self._begun, self._t = self._gather.beginnings, -math.inf
+            self._observer.reset()
+        t = stamp / 1e9
+        if t <= self._t:
+            return
+        joints, speeds = found[_STATES]
+        forces = {sole: found[topic] for topic, sole in self._topics.items()}
+        try:
+            self._estimate = self._observer.update(
+                t, joints, speeds, sole_forces=forces
+            )
+        except HumansError as error:
+            self._refuse("measurement", error)
+            return
+        self._t = t
+        self._tell(stamp, joints, self._estimate)
+
+    def _tell(self, stamp: int, joints: np.ndarray, base: BaseEstimate) -> None:
+        when, pose = time_of(stamp), base.pose
+        self._odometry.publish(
+            odometry(when, self._frame, BASE_LINK, pose, base.velocity)
+        )
+        placed = pin.XYZQUATToSE3(pose)
+        moved = []
+        if self._places_base:
+            moved.append(transform(when, self._frame, BASE_LINK, placed))
+        if self._places_footprint:
+            q = np.concatenate([pose, joints])
+            below = placed.actInv(self.model.base_footprint(q))
+            moved.append(transform(when, BASE_LINK, "base_footprint", below))
+        if moved:
+            self._tf.publish(TFMessage(transforms=moved))
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self._refused += 1
+        self._refusal = f"{topic}: {error}"
+        self.get_logger().warning(
+            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
+        )
+
+    def _diagnose(self) -> None:
+        silent = time.monotonic() > self._heard_at + _BEAT
+        base, state, warning = self._estimate, "waiting for joint_states", ""
+        if base is not None and not silent:
+            state = f"stands on {base.reference}"
+        elif not silent and self._gather.newest is not None:
+            missing = ", ".join(self._gather.missing(self._gather.newest))
+            warning = f"nothing comes on {missing}"
+        if self._refused > self._told:
+            warning = f"messages were refused: {self._refusal}"
+        values = {
+            "time [s]": f"{max(self._t, 0.0):.9g}",
+            "starts": str(self._begun),
+            "mismatch [m]": "" if base is None else f"{base.mismatch:.3g}",
+            "unsupported [s]": "" if base is None else f"{base.unsupported:.3g}",
+            "refused_messages": str(self._refused),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, "", warning, values)
+        self._told = self._refused
+
+
+def main() -> None:
+    """Run the node in its own process."""
+    run_process(Observer)
+
+
+if __name__ == "__main__":
+    main()

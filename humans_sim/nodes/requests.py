@@ -1,0 +1,94 @@
+"""Services that are called without waiting for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+
+_PATIENCE = 3.0
+"""Wall time after which an answer is given up [s]."""
+
+
+class Requests:
+    """Calls the services of others; an answer that does not come holds up nobody.
+
+    All methods belong to the thread of the node.
+    """
+
+    def __init__(self, node: Node, tell: Callable[[str], None]) -> None:
+        """Call for a node.
+
+        Args:
+            node: that asks.
+            tell: called with one line when something is refused or not answered.
+        """
+        self._node, self._tell = node, tell
+        self._clients: dict[str, Any] = {}
+        self._waiting: list[tuple[float, str, Any]] = []
+
+    def add(self, name: str, kind: Any) -> None:
+        """Use a service.
+
+        Args:
+            name: of the service.
+            kind: its type.
+        """
+        self._clients[name] = self._node.create_client(kind, name)
+
+    def ready(self, name: str) -> bool:
+        """Whether somebody offers a service."""
+        return bool(self._clients[name].service_is_ready())
+
+    def call(
+        self, name: str, request: Any, done: Callable[[], None] = lambda: None
+    ) -> None:
+        """Ask; the answer is looked at by :meth:`look`'s thread when it comes.
+
+        Args:
+            name: of the service.
+            request: what to ask.
+            done: called when the answer is that it was done.
+        """
+        if not self.ready(name):
+            self._tell(f"nobody offers '{name}'")
+            return
+        future = self._clients[name].call_async(request)
+        self._waiting.append((time.monotonic() + _PATIENCE, name, future))
+        future.add_done_callback(lambda answered: self._judge(name, answered, done))
+
+    def look(self) -> None:
+        """Give up what was not answered in time."""
+        now, kept = time.monotonic(), []
+        for deadline, name, future in self._waiting:
+            if future.done():
+                continue
+            if now < deadline:
+                kept.append((deadline, name, future))
+                continue
+            future.cancel()
+            self._clients[name].remove_pending_request(future)
+            self._tell(f"'{name}' was not answered in {_PATIENCE:g} s")
+        self._waiting = kept
+
+    def _judge(self, name: str, answered: Any, done: Callable[[], None]) -> None:
+        if answered.cancelled():
+            return
+        if answered.exception() is not None:
+            self._tell(f"'{name}' failed: {answered.exception()}")
+            return
+        ok, reason = _verdict(answered.result())
+        if ok:
+            done()
+        else:
+            self._tell(f"'{name}' was refused: {reason}")
+
+
+def _verdict(response: Any) -> tuple[bool, str]:
+    """Whether a response says yes, and what else it says."""
+    if hasattr(response, "results"):  # of set_parameters
+        bad = [result.reason for result in response.results if not result.successful]
+        return not bad, ", ".join(bad)
+    return bool(response.success), str(response.message)

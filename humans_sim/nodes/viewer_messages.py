@@ -1,0 +1,85 @@
+"""What the viewer hears, as it is shown. Messages are checked here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from humans_msgs.msg import ContactStates, WalkStatus
+from visualization_msgs.msg import Marker, MarkerArray
+
+from humans_sim.errors import ConfigurationError
+from humans_sim.nodes.conversions import vector_of
+from humans_sim.view.planned_steps import PlannedStep
+from humans_sim.view.touches import Touches
+
+PHASES = {
+    WalkStatus.IDLE: "idle",
+    WalkStatus.STANDING: "standing",
+    WalkStatus.STARTING: "starting",
+    WalkStatus.WALKING: "walking",
+    WalkStatus.STOPPING: "stopping",
+    WalkStatus.FALLEN: "fallen",
+}
+_SIMULATION = ": simulation"
+"""How the name of a simulation's status on ``/diagnostics`` ends."""
+
+
+def touches_of(message: ContactStates) -> Touches:
+    """Contacts of a message.
+
+    Raises:
+        ConfigurationError: a number is not finite.
+    """
+    points = message.points
+
+    def vectors(field: str) -> np.ndarray:
+        rows = [vector_of(getattr(point, field)) for point in points]
+        return np.array(rows).reshape(-1, 3)
+
+    gap = np.array([point.gap for point in points], float)
+    if not np.isfinite(gap).all():
+        raise ConfigurationError("a gap is not finite")
+    return Touches(
+        tuple(point.name for point in points),
+        tuple(point.link_name for point in points),
+        tuple(point.surface for point in points),
+        gap,
+        vectors("position"),
+        vectors("normal"),
+        vectors("force"),
+    )
+
+
+def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
+    """Outlines of planned steps: the line strips of a message.
+
+    Raises:
+        ConfigurationError: a number is not finite.
+    """
+    found = []
+    for marker in message.markers:
+        if marker.action != Marker.ADD or marker.type != Marker.LINE_STRIP:
+            continue
+        corners = np.array([vector_of(point) for point in marker.points])
+        colour = (marker.color.r, marker.color.g, marker.color.b)
+        if not np.isfinite(colour).all():
+            raise ConfigurationError("a colour is not finite")
+        red, green, blue = (round(255 * min(max(c, 0.0), 1.0)) for c in colour)
+        # A strip closes where it began.
+        found.append(PlannedStep(corners[:-1].reshape(-1, 3), (red, green, blue)))
+    return tuple(found)
+
+
+def simulation_state(message: Any) -> tuple[str, str] | None:
+    """State of a simulation and what failed, of a message on ``/diagnostics``.
+
+    Returns:
+        None where the message is of something else.
+    """
+    for status in message.status:
+        if status.name.endswith(_SIMULATION):
+            values = {item.key: item.value for item in status.values}
+            failed = status.level == status.ERROR
+            return values.get("state", ""), status.message if failed else ""
+    return None

@@ -1,0 +1,9 @@
+"""The graph ``play-motion`` as processes (ros2 launch humans_sim ...)."""
+
+from humans_sim.nodes.launch_graph import describe
+from launch import LaunchDescription
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The nodes of the graph; with gui:=false, without its page."""
+    return describe("play-motion", sync="lockstep")

@@ -1,0 +1,9 @@
+"""The graph ``push`` as processes: ros2 launch humans_sim push.launch.py."""
+
+from humans_sim.nodes.launch_graph import describe
+from launch import LaunchDescription
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The nodes of the graph; with gui:=false, without its page."""
+    return describe("push", sync="lockstep", cmd_vel="[0.04, 0.0, 0.0]")

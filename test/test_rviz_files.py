@@ -1,0 +1,176 @@
+"""The RViz files: displays and properties of RViz, topics and frames of the graphs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import humans_sim as hs
+from humans_sim.graphs import read_graph
+from humans_sim.models.links import LinkTree
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = sorted((ROOT / "config" / "rviz").glob("*.rviz"))
+
+# Of rviz_common and rviz_default_plugins, ROS 2 Jazzy.
+COMMON = {"Class", "Name", "Enabled", "Value"}
+QOS = {"Depth", "History Policy", "Reliability Policy", "Durability Policy"}
+TOPIC = {"Value", *QOS}
+FILTERED = {*TOPIC, "Filter size"}
+DISPLAYS: dict[str, dict[str, Any]] = {
+    "Grid": dict.fromkeys(
+        ("Reference Frame", "Plane", "Plane Cell Count", "Cell Size", "Color", "Alpha")
+    ),
+    "RobotModel": {
+        **dict.fromkeys(("Alpha", "Visual Enabled", "Collision Enabled")),
+        "Description Source": None,
+        "Description Topic": TOPIC,
+    },
+    "TF": dict.fromkeys(
+        ("Marker Scale", "Show Names", "Show Axes", "Show Arrows", "Frame Timeout")
+        + ("Filter (whitelist)",)
+    ),
+    "MarkerArray": {"Namespaces": None, "Topic": TOPIC},
+    "Wrench": {
+        **dict.fromkeys(("Force Arrow Scale", "Torque Arrow Scale", "Arrow Width")),
+        **dict.fromkeys(("Force Color", "Alpha", "History Length")),
+        "Topic": FILTERED,
+    },
+    "Odometry": {
+        **dict.fromkeys(("Keep", "Position Tolerance", "Angle Tolerance")),
+        "Shape": {"Value", "Axes Length", "Axes Radius"},
+        "Covariance": {"Value"},
+        "Topic": FILTERED,
+    },
+}
+TYPES = {
+    "RobotModel": "std_msgs/msg/String",
+    "MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "Wrench": "geometry_msgs/msg/WrenchStamped",
+    "Odometry": "nav_msgs/msg/Odometry",
+}
+POLICIES = {
+    "History Policy": {"Keep Last", "Keep All", "System Default"},
+    "Reliability Policy": {"Reliable", "Best Effort", "System Default"},
+    "Durability Policy": {"Volatile", "Transient Local", "System Default"},
+}
+PANELS = {"rviz_common/Displays", "rviz_common/Views", "rviz_common/Time"}
+TOOLS = {"MoveCamera", "FocusCamera", "Measure"}
+VIEW = {"Class", "Name", "Value", "Target Frame", "Focal Point", "Distance"}
+VIEW |= {"Pitch", "Yaw", "Near Clip Distance"}
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.stem)
+def file(request: pytest.FixtureRequest) -> Path:
+    """Each file; it has the name of its graph."""
+    return request.param
+
+
+@pytest.fixture
+def content(file: Path) -> dict[str, Any]:
+    """What stands in it."""
+    return yaml.safe_load(file.read_text())
+
+
+def kind(display: dict[str, Any]) -> str:
+    """Class of a display or tool, without its package."""
+    package, name = display["Class"].split("/")
+    assert package == "rviz_default_plugins"
+    return name
+
+
+def displays(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those of a file."""
+    return content["Visualization Manager"]["Displays"]
+
+
+def test_there_is_one_for_each_size() -> None:
+    """The KHR-1 and Bip are not seen from the same distance."""
+    assert {path.stem for path in FILES} == {"walk", "walk-bip"}
+
+
+def test_properties_are_those_of_rviz(content: dict[str, Any]) -> None:
+    """RViz passes over a property that it does not know, without a word."""
+    for display in displays(content):
+        known = DISPLAYS[kind(display)]
+        assert set(display) <= COMMON | set(known), display["Name"]
+        assert display["Enabled"] == display["Value"]
+        for name, inner in known.items():
+            if inner is not None:
+                assert set(display[name]) == inner, (display["Name"], name)
+        topic = display.get("Topic") or display.get("Description Topic") or {}
+        for policy, words in POLICIES.items():
+            assert topic.get(policy, "System Default") in words
+
+
+def test_topics_are_those_of_the_graph(file: Path, content: dict[str, Any]) -> None:
+    """Each topic flows in the graph, with the type that the display takes."""
+    graph = read_graph(file.stem)
+    shown = set()
+    for display in displays(content):
+        name = kind(display)
+        if name in TYPES:
+            topic = display.get("Topic") or display["Description Topic"]
+            assert graph.topics[topic["Value"]] == TYPES[name]
+            latched = topic["Value"] in graph.latched
+            durability = "Transient Local" if latched else "Volatile"
+            assert topic["Durability Policy"] == durability
+            shown.add(topic["Value"])
+    wanted = {"robot_description", "footsteps", "walk_markers", "ground_truth/odom"}
+    assert wanted | {"l_sole/wrench", "r_sole/wrench"} <= shown
+    assert {"TF", "Grid"} <= {kind(display) for display in displays(content)}
+
+
+def test_namespaces_are_drawn(content: dict[str, Any]) -> None:
+    """The names of drawings are those that the node walk gives them."""
+    text = (ROOT / "humans_sim" / "nodes" / "walk_messages.py").read_text()
+    for display in displays(content):
+        for name in display.get("Namespaces", {}):
+            assert f'"{name}"' in text
+
+
+def test_frames_are_there(file: Path, content: dict[str, Any]) -> None:
+    """The fixed frame is the graph's world; the others are of the model."""
+    graph = read_graph(file.stem)
+    parameters = yaml.safe_load(graph.parameters.read_text())
+    world = parameters["dynamics"]["ros__parameters"]["world_frame"]
+    manager = content["Visualization Manager"]
+    assert manager["Global Options"]["Fixed Frame"] == world
+    model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])
+    links = {link for _, link, _ in LinkTree(model).fixed()}
+    frames = links | {world, "base_link", "base_footprint"}
+    assert manager["Views"]["Current"]["Target Frame"] in frames
+    (filter_,) = (
+        display["Filter (whitelist)"]
+        for display in displays(content)
+        if kind(display) == "TF"
+    )
+    for word in filter_.split("|"):
+        assert any(re.search(word, frame) for frame in frames), word
+
+
+def test_window(content: dict[str, Any]) -> None:
+    """Panels, tools and the view are of RViz, and its docks are told to be there."""
+    assert {panel["Class"] for panel in content["Panels"]} <= PANELS
+    manager = content["Visualization Manager"]
+    assert {kind(tool) for tool in manager["Tools"]} <= TOOLS
+    view = manager["Views"]["Current"]
+    assert kind(view) == "Orbit" and set(view) <= VIEW
+    assert {"Hide Left Dock", "Hide Right Dock"} <= set(content["Window Geometry"])
+
+
+def test_robot_fills_the_view(file: Path, content: dict[str, Any]) -> None:
+    """The camera is two to six heights away; half the weight is an arrow that shows."""
+    given = yaml.safe_load(read_graph(file.stem).parameters.read_text())
+    model = hs.load_model(given["/**"]["ros__parameters"]["model"])
+    height = model.tags(model.neutral())[:, 2].max()
+    view = content["Visualization Manager"]["Views"]["Current"]
+    assert 2 < view["Distance"] / height < 6
+    for display in displays(content):
+        if kind(display) == "Wrench":
+            length = display["Force Arrow Scale"] * model.mass * 9.81
+            assert 2 * display["Arrow Width"] < length < 1.5 * height
