@@ -79,20 +79,21 @@ def test_same_result_in_pieces(khr1: hs.Model) -> None:
     assert np.array_equal(stepper.q, run.q[-1])
 
 
-def rolled(model: hs.Model, height: float) -> np.ndarray:
-    """Posture of a robot that is far from upright, over the ground."""
+def rolled(model: hs.Model, height: float, angle: float = 1.2) -> np.ndarray:
+    """Posture of a robot turned about a slanted axis, its lowest corner over ground."""
     q = model.neutral()
-    q[3:6] = 0.4, 0.3, 0.2
-    q[6] = math.sqrt(1.0 - q[3:6] @ q[3:6])
+    q[3:6] = math.sin(angle / 2) * np.array([0.8, 0.6, 0.0])
+    q[6] = math.cos(angle / 2)
     lowest = hs.Simulation(model).system.gaps(q)[:8].min()
     q[2] += height - lowest
     return q
 
 
-def test_lifts_out_whatever_the_attitude(khr1: hs.Model) -> None:
+@pytest.mark.parametrize("angle", [0.0, 1.2, 2.5])
+def test_lifts_out_whatever_the_attitude(khr1: hs.Model, angle: float) -> None:
     """The base's velocity is in its own frame: corrections turn with it."""
     system = hs.Simulation(khr1, locked=["*"]).system
-    q = rolled(khr1, -1e-3)
+    q = rolled(khr1, -1e-3, angle)
     wrong = np.flatnonzero(system.gaps(q) < 0)
     gap = system.gaps(lift_out(system, q, wrong, deep=True))
     assert np.abs(gap[wrong]).max() < 1e-12
@@ -145,6 +146,5 @@ def test_events_at_one_time_are_no_steps(khr1: hs.Model) -> None:
     sim = hs.Simulation(khr1, actuation=Twice(khr1), method="time_stepping")
     stepper = sim.start(khr1.standing(np.zeros(len(khr1.joint_names))))
     stepper.advance(0.1 + 1e-14)
-    sample = stepper.sample()
-    assert sample.forces[:8, 0].sum() == pytest.approx(khr1.mass * G, rel=0.1)
-    assert np.abs(sample.gaps * sample.forces[:, 0]).max() < 1e-6
+    assert stepper.t == 0.1 + 1e-14
+    assert stepper.evaluations == 100

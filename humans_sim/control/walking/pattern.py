@@ -165,7 +165,8 @@ class WalkPattern:
         period = self.settings.mpc_period
         if not self._time - _SAME * period <= t < math.inf:
             raise ParameterError(f"t = {t} is before the last tick, {self._time}")
-        self._q = pin.integrate(self.model.pin, self._q, self._v * (t - self._time))
+        if t - self._time <= period:
+            self._q = pin.integrate(self.model.pin, self._q, self._v * (t - self._time))
         self._time = t
         knot = math.floor((t - self._start) / period + _SAME)
         while self._knot <= knot:
