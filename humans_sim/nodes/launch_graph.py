@@ -21,8 +21,14 @@ _TYPES: dict[str, type] = {
     "use_sim_time": bool,
     "rviz": bool,
     "real_time_factor": float,
+    "cmd_vel": list,
 }
 """Of arguments that are no text."""
+_WORDS: dict[type, str] = {
+    bool: "true or false",
+    float: "a number",
+    list: "three numbers, as [0.05, 0, 0]",
+}
 _CHOICES = {"sync": ["lockstep", "free"]}
 _DESCRIPTIONS = {
     "model": "khr1, human36, bip, or the path of a URDF",
@@ -65,7 +71,7 @@ def describe(
     }
     if simulates:
         defaults |= {"sync": sync, "real_time_factor": "1.0"}
-        defaults |= {"rviz": "false", "rviz_config": _rviz_file(graph)}
+        defaults |= {"rviz": "false", "rviz_config": _rviz_file(model)}
     if _WALK in chosen.nodes:
         defaults["cmd_vel"] = cmd_vel
     arguments = [
@@ -93,16 +99,16 @@ def _value(context: LaunchContext, name: str) -> Any:
     Raises:
         ParameterError: it is of another type.
     """
-    text = LaunchConfiguration(name).perform(context)
+    text, kind = LaunchConfiguration(name).perform(context), _TYPES.get(name, str)
     try:
-        if name == "cmd_vel":
+        if kind is list:
+            # Not coerced by launch, which takes no whole numbers among others.
             forwards, left, turn = text.strip("[] ").split(",")
             return [float(forwards), float(left), float(turn)]
-        return coerce_to_type(text, _TYPES.get(name, str))
+        return coerce_to_type(text, kind)
     except ValueError:
-        wanted = {bool: "true or false", float: "a number"}
-        what = wanted.get(_TYPES.get(name, str), "three numbers, as [0.05, 0, 0]")
-        raise ParameterError(f"{name} must be {what}, not '{text}'") from None
+        wanted = _WORDS[kind]
+        raise ParameterError(f"{name} must be {wanted}, not '{text}'") from None
 
 
 def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
@@ -128,10 +134,10 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
     return nodes
 
 
-def _rviz_file(graph: str) -> str:
-    """The graph's own file; else that for the KHR-1."""
-    own = resource("config", "rviz", f"{graph}.rviz")
-    return str(own if own.is_file() else own.with_name("walk.rviz"))
+def _rviz_file(model: str) -> str:
+    """That for the KHR-1, or that for models as high as a man."""
+    name = "walk" if model == "khr1" else "walk-bip"
+    return str(resource("config", "rviz", f"{name}.rviz"))
 
 
 def _rviz(given: dict[str, Any]) -> Node:

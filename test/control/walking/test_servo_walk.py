@@ -1,0 +1,154 @@
+"""The KHR-1 walks by its servos: steps, turns, pushes, slopes, slippery floors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import humans_sim as hs
+from humans_sim.actuation import Servo
+from humans_sim.control.walking import Velocity, Walker
+from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.dynamics.soles import standing_on_slope
+from humans_sim.observation import observe_run
+from humans_sim.observation.gait import WalkSummary
+
+PERIOD = 0.02
+AHEAD = Velocity(0.06, 0.0, 0.0)
+
+
+def walked(
+    model: hs.Model,
+    orders: list[Order],
+    end: float,
+    *,
+    slope: float = 0.0,
+    friction: float = 0.7,
+    period: float = PERIOD,
+    **options: Any,
+) -> tuple[hs.Run, ServoWalk]:
+    """Simulate a walk by steps of 2 ms."""
+    walker = Walker(model, period=period)
+    walk = ServoWalk(walker, orders)
+    simulation = hs.Simulation(
+        model,
+        Servo(model, command_period=period),
+        walk,
+        ground=hs.Ground(friction=friction, solids=hs.Ground.slope(slope).solids),
+        method="time_stepping",
+        time_step=0.002,
+        **options,
+    )
+    start = standing_on_slope(model, walker.start()[7:], slope)
+    run = simulation.run(start, t_end=end, sampling_period=period, progress=False)
+    return run, walk
+
+
+@pytest.fixture(scope="module")
+def straight(khr1: hs.Model) -> hs.Run:
+    """Twenty steps at 100 Hz, then it stands."""
+    return walked(khr1, [Order(0.2, AHEAD, 20)], 12.0, period=0.01)[0]
+
+
+def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
+    """Straight ahead, as fast as told; neither sinks nor slides; stands still after."""
+    summary = WalkSummary.of_run(straight)
+    assert summary.verdict == "walked" and len(summary.steps) == 20
+    assert straight.check()
+    assert summary.speed == pytest.approx(0.06, rel=0.06)
+    assert abs(summary.drift) < 0.05
+    assert summary.largest_slip < 4e-3
+    assert summary.largest_tilt < math.radians(3)
+    last = straight.t > 11.7
+    assert np.abs(straight.v[last]).max() < 5e-3
+
+
+def test_observer_follows(khr1: hs.Model, straight: hs.Run) -> None:
+    """Twenty steps with encoders that round to a degree, whatever the offset."""
+    options = {"use": "oldest", "floor_height": 0.0, "threshold": 0.1 * 9.81 * 1.3}
+    for step in (1.0, 0.97, 0.94):
+        found = observe_run(
+            khr1, straight, quantisation=math.radians(step), speeds=False, **options
+        )
+        assert np.sqrt(np.mean(found.position_error**2)) < 5e-3
+        assert np.sqrt(np.mean(found.angle_error**2)) < math.radians(1.0)
+    exact = observe_run(khr1, straight, **options)
+    assert exact.position_error.max() < 8e-3  # all of it is slip of the feet
+
+
+def test_turn(khr1: hs.Model) -> None:
+    """It turns on both feet by most of what is planned, and stays where it is."""
+    run, walk = walked(khr1, [Order(0.2, Velocity(0.0, 0.0, -0.35), 6)], 5.2)
+    summary = WalkSummary.of_run(run)
+    planned = walk.commands[-1].plan.left.yaw
+    assert planned == pytest.approx(-5 * 0.35 * 0.72, rel=1e-6)
+    assert 0.8 < summary.heading_change / planned < 1.2
+    assert not summary.fallen and run.check()
+    assert summary.distance < 0.05
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_sideways_and_stop(khr1: hs.Model, side: float) -> None:
+    """Steps to both sides; told to stop, it does with two steps at most."""
+    orders = [Order(0.2, Velocity(0.0, side * 0.03, 0.0)), Order(3.3, None)]
+    run, walk = walked(khr1, orders, 5.0)
+    summary = WalkSummary.of_run(run)
+    assert not summary.fallen and run.check()
+    assert side * summary.sideways > 0.06
+    plans = [command.plan for command in walk.commands]
+    before = next(plan.steps for plan in plans if plan.time > 3.3)
+    assert plans[-1].steps - before <= 2
+    assert plans[-1].phase.name == "STANDING"
+
+
+@pytest.mark.parametrize(
+    "circumstances",
+    [
+        {"slope": math.radians(3.0)},
+        {"slope": math.radians(-3.0)},
+        {"friction": 0.4},
+        {"pushes": [hs.Push(2.2, (0.0, 0.03, 0.0))]},
+        {"pushes": [hs.Push(2.4, (0.0, -0.2, 0.0))]},
+    ],
+    ids=str,
+)
+def test_circumstances(khr1: hs.Model, circumstances: dict[str, Any]) -> None:
+    """Slopes, a slippery floor and pushes to the side are taken."""
+    run, walk = walked(khr1, [Order(0.2, AHEAD, 8)], 5.2, **circumstances)
+    summary = WalkSummary.of_run(run)
+    assert summary.verdict == "walked" and run.check()
+    assert summary.forward > 0.8 * 7 * 0.06 * 0.48
+
+
+def test_a_hard_push_is_a_fall(khr1: hs.Model) -> None:
+    """The walker notices, and holds its joints."""
+    push = hs.Push(1.0, (0.0, 1.2, 0.0), point=(0.0, 0.0, 0.1))
+    _, walk = walked(khr1, [Order(0.2, AHEAD)], 2.0, pushes=[push])
+    fallen = [command for command in walk.commands if command.fallen]
+    assert fallen and not walk.commands[0].fallen
+    assert all((c.joints == fallen[0].joints).all() for c in fallen)
+
+
+def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
+    """Other periods, other models and orders out of order are told."""
+    walker = Walker(khr1)
+    with pytest.raises(hs.ParameterError, match="in time"):
+        ServoWalk(walker, [Order(1.0, AHEAD), Order(0.5, None)])
+    with pytest.raises(hs.ParameterError, match="of the model"):
+        hs.Simulation(bip, Servo(bip), ServoWalk(walker))
+    simulation = hs.Simulation(
+        khr1, Servo(khr1), ServoWalk(walker), method="time_stepping"
+    )
+    with pytest.raises(hs.ParameterError, match="sample every 0.02 s"):
+        simulation.run(walker.start(), t_end=0.1, sampling_period=0.05, progress=False)
+
+
+def test_same_walk_again(khr1: hs.Model) -> None:
+    """The same orders give the same run, bit for bit; one walk serves two runs."""
+    first, walk = walked(khr1, [Order(0.1, AHEAD)], 1.0)
+    again, _ = walked(khr1, [Order(0.1, AHEAD)], 1.0)
+    np.testing.assert_array_equal(first.q, again.q)
+    assert len(walk.commands) == len(first.t)
