@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 from humans_sim import __version__
-from humans_sim.doctor import examine, ros_hint
-from humans_sim.errors import HumansError, MissingDependencyError, ParameterError
-from humans_sim.graphs import Graph, graph_names, read_graph
+from humans_sim.cli_graphs import LONGEST_WALK, run_wanted, walk_wanted
+from humans_sim.cli_tables import print_check, print_events, print_summary
+from humans_sim.doctor import examine
+from humans_sim.errors import HumansError, ParameterError
+from humans_sim.graphs import graph_names, read_graph
 from humans_sim.models import NAMES, Model, load_model
 
 if TYPE_CHECKING:
     from humans_sim.dynamics.run import Run
-    from humans_sim.nodes.flow_check import Flow
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -195,12 +195,12 @@ def up(
         flag, _, value = pair.partition(" ")
         arguments += [f"-{flag.lstrip('-')}", value]
     if steps is None:
-        _run_graph(wanted, arguments, headless, seconds, check)
+        run_wanted(console, wanted, arguments, headless, seconds, check)
         return
     if steps < 1:
         raise ParameterError(f"--steps must be 1 or more, not {steps}")
-    limit = _LONGEST_WALK if seconds is None else seconds
-    _walk_graph(wanted, arguments, headless, steps, speed, folder, limit)
+    limit = LONGEST_WALK if seconds is None else seconds
+    walk_wanted(console, wanted, arguments, headless, steps, speed, folder, limit)
 
 
 @app.command()
@@ -266,8 +266,8 @@ def run(
     wall = time.perf_counter() - start
     span = float(done.t[-1] - done.t[0])
     console.print(f"{chosen.title}: {span:g} s simulated in {wall:.2f} s")
-    _print_events(done)
-    _print_check(done)
+    print_events(console, done)
+    print_check(console, done)
     if save is not None:
         getattr(done, _WRITERS[save.suffix])(save)
         console.print(f"written: {save}")
@@ -294,7 +294,7 @@ def check(
 
     stored = load_run(file)
     console.print(f"{file}: {stored.info.get('system')}, {len(stored.t)} samples")
-    _print_check(stored)
+    print_check(console, stored)
     if not stored.check():
         raise HumansError("the run is not physically right: see the table")
 
@@ -325,19 +325,8 @@ def report(
     page = file.with_suffix(".html") if output is None else output
     summary = write_report(stored, page, title, animation=animation)
     if summary is not None:
-        table = Table(title=summary.headline)
-        for column in ("", "what", "how much"):
-            table.add_column(column, overflow="fold")
-        section = ""
-        for row in summary.rows():
-            if row.section != section:
-                table.add_section()
-            table.add_row(
-                row.section if row.section != section else "", row.name, row.value
-            )
-            section = row.section
-        console.print(table)
-    _print_check(stored)
+        print_summary(console, summary)
+    print_check(console, stored)
     console.print(f"written: {page}")
     if walked and (summary is None or summary.verdict != "walked"):
         raise HumansError(f"{file} is no walk to the end")
@@ -355,41 +344,6 @@ def _print_titles(title: str, column: str, titles: dict[str, str]) -> None:
 
 
 _WRITERS = {".npz": "save", ".mcap": "to_mcap", ".csv": "to_csv"}
-
-
-def _print_events(done: Run) -> None:
-    counts: dict[str, list[float]] = {}
-    for event in done.events:
-        counts.setdefault(event.kind, []).append(event.time)
-    if not counts:
-        return
-    table = Table(title="events")
-    table.add_column("kind")
-    for column in ("number", "first [s]", "last [s]"):
-        table.add_column(column, justify="right")
-    for kind, times in counts.items():
-        table.add_row(kind, str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}")
-    console.print(table)
-
-
-def _print_check(done: Run) -> None:
-    table = Table(title="check")
-    table.add_column("")
-    table.add_column("what")
-    for column in ("worst", "limit"):
-        table.add_column(column, justify="right")
-    table.add_column("unit")
-    table.add_column("where")
-    for finding in done.check().findings:
-        table.add_row(
-            "[green]ok" if finding.ok else "[red]no",
-            finding.name,
-            f"{finding.value:.2e}",
-            f"{finding.limit:.0e}",
-            finding.unit,
-            finding.where,
-        )
-    console.print(table)
 
 
 def _play(done: Run) -> None:
@@ -414,86 +368,6 @@ def _play(done: Run) -> None:
         pass
     finally:
         scene.stop()
-
-
-_LONGEST_WALK = 600.0
-"""Wall time after which a walk of some steps is given up [s]."""
-
-
-def _walk_graph(
-    graph: Graph,
-    arguments: list[str],
-    headless: bool,
-    steps: int,
-    speed: float,
-    folder: Path | None,
-    limit: float,
-) -> None:
-    """Let a graph walk, and tell how it went."""
-    try:
-        from humans_sim.control.walking import Velocity
-        from humans_sim.nodes.walk_trial import walk_trial
-    except ImportError as error:
-        raise _no_ros(error) from None
-    console.print(f"{graph.title}: {steps} steps at {speed:g} m/s")
-    walk = walk_trial(
-        graph,
-        arguments,
-        not headless,
-        steps=steps,
-        velocity=Velocity(speed),
-        folder=folder,
-        timeout=limit,
-    )
-    _print_flows(walk.flows)
-    console.print(
-        f"{walk.outcome}: {walk.steps} steps, {walk.forwards:.3f} m forwards, "
-        f"{1000 * walk.sideways:.0f} mm to the left, turned by "
-        f"{np.degrees(walk.turn):.1f} degrees; {walk.duration:.2f} s at "
-        f"{walk.speed:.3f} m/s, real-time factor {walk.real_time_factor:.2f}"
-    )
-    if walk.run is not None:
-        console.print(f"written: {walk.run}")
-    if not walk.done:
-        raise HumansError(f"the walk {walk.outcome}: {walk.message}")
-
-
-def _no_ros(error: ImportError) -> HumansError:
-    return MissingDependencyError(
-        f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
-    )
-
-
-def _run_graph(
-    graph: Graph,
-    arguments: list[str],
-    headless: bool,
-    seconds: float | None,
-    check: bool,
-) -> None:
-    try:
-        from humans_sim.nodes.compose import run_graph
-    except ImportError as error:
-        raise _no_ros(error) from None
-    console.print(f"{graph.title} (Ctrl-C ends)")
-    flows = run_graph(graph, arguments, not headless, seconds, check)
-    if check:
-        _print_flows(flows)
-        console.print("[green]All topics flowed.")
-
-
-def _print_flows(flows: Sequence[Flow]) -> None:
-    """Print what was seen on topics; a silent one is an error."""
-    table = Table(title="topics")
-    table.add_column("topic")
-    table.add_column("messages", justify="right")
-    table.add_column("rate [Hz]", justify="right")
-    for flow in flows:
-        table.add_row(flow.topic, str(flow.count), f"{flow.rate:.1f}")
-    console.print(table)
-    silent = [flow.topic for flow in flows if flow.count == 0]
-    if silent:
-        raise HumansError(f"nothing came on {', '.join(silent)}")
 
 
 def main() -> None:

@@ -127,6 +127,9 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
                 package="humans_sim",
                 executable=name,
                 name=name,
+                # Without it the arguments are for any node, and the file, which names
+                # its nodes, would go over them.
+                namespace="",
                 output="screen",
                 parameters=[given["params_file"], own],
             )
