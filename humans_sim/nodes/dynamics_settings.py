@@ -17,6 +17,7 @@ from humans_sim.dynamics import integrators
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.model_system import ALL, BASE
 from humans_sim.dynamics.simulation import METHODS, Simulation
+from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.nodes.parameters import Parameters
@@ -44,6 +45,8 @@ class DynamicsSettings:
         ground: the scene.
         servo: numbers of the servos.
         armature: inertia of drives on every joint, without servos [kg m^2].
+        body_radius: of balls at the tags of the body, which touch too; 0: feet alone
+            do [m].
         unlocked: joints that move, although all are locked.
         walking: file of the walk whose posture is ``walk``; None: the model's own.
         record: file that a run is written to, None for none.
@@ -64,6 +67,7 @@ class DynamicsSettings:
     ground: Ground
     servo: Mapping[str, Any]
     armature: float
+    body_radius: float
     unlocked: tuple[str, ...]
     walking: Path | None
     record: Path | None
@@ -143,6 +147,12 @@ class DynamicsSettings:
             ground=ground,
             servo=servo,
             armature=armature,
+            body_radius=number(
+                "body_radius",
+                0.0,
+                "of balls at the body's tags that touch, too; 0: feet alone [m]",
+                low=0.0,
+            ),
             unlocked=given.texts(
                 "unlocked", "joints that move, although '*' is locked"
             ),
@@ -168,6 +178,8 @@ class DynamicsSettings:
             joints = len(model.joint_names)
             actuation.armature = np.repeat([0.0, self.armature], [6, joints])
         options = {**self.options, "locked": self._locked(model)}
+        if self.body_radius:
+            options |= whole_body_contacts(model, self.body_radius)
         return Simulation(model, actuation, ground=self.ground, **options)
 
     def _locked(self, model: Model) -> tuple[str, ...]:

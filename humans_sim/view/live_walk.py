@@ -19,6 +19,7 @@ from humans_sim.control.walking.servo_walk import ServoWalk
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
+from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.view.footprints import weight_of
@@ -38,6 +39,8 @@ PUSH_TIME = 0.05
 FALLEN = "fallen"
 _STRENGTH = 17.0
 """Weight times height that the servos of the KHR-1 can carry, at most [N m]."""
+_BALL = 0.05
+"""Radius of the balls that a fallen body lies on, in heights of its base."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
 _IDLE = 0.2
@@ -88,7 +91,7 @@ class LiveWalk:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._live, daemon=True)
         self._paused, self._speed, self._due = False, 1.0, 0.0
-        self._failure, self._over = "", False
+        self._failure = ""
         message = "preparing the simulation (the first time takes a minute)"
         self._seen = Seen(0.0, self.walker.start(), message=message)
 
@@ -133,7 +136,7 @@ class LiveWalk:
             raise ParameterError(f"a push has two finite numbers, not {impulse[:-1]}")
 
         def order() -> None:
-            if not self._over and not self._failure:
+            if not self._failure:
                 turn = pin.Quaternion(self._run.q[3:7]).matrix()
                 self._run.push("", np.zeros(3), turn @ impulse, PUSH_TIME)
 
@@ -171,7 +174,7 @@ class LiveWalk:
 
     @property
     def _runs(self) -> bool:
-        return not (self._paused or self._over or self._failure)
+        return not (self._paused or self._failure)
 
     def _wait(self) -> float:
         """Wall time until something is to be done [s]."""
@@ -201,13 +204,16 @@ class LiveWalk:
                 ground=self.ground,
                 method="time_stepping",
                 time_step=self._time_step,
+                **whole_body_contacts(
+                    self.model, _BALL * float(self.model.neutral()[2])
+                ),
             )
             assert isinstance(simulation.system, ModelSystem)
             self.walker.reset()
             self._steps.reset()
             self._run = simulation.start(self.model.standing(self.walker.start()[7:]))
             self._walk, self._soles = walk, Soles(simulation.system)
-            self._k, self._over, self._failure = 0, False, ""
+            self._k, self._failure = 0, ""
             # The walk is reset by its first command: the velocity comes after it.
             self._run.command(self._walk.command(self._run.sample()))
             self.walker.pattern.command(*self._velocity)
@@ -258,8 +264,6 @@ class LiveWalk:
         plan, q = command.plan, sample.q.copy()
         message = ""
         if command.fallen:
-            # Only the soles touch the floor: what lies would sink into it.
-            self._over = bool(self.model.tags(q)[:, 2].min() <= 0.0)
             message = "it has fallen (press Reset)"
         self._seen = Seen(
             sample.t,

@@ -11,6 +11,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
 from humans_sim.dynamics.run import Run
+from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.scenarios import read_scenario
 
 G = 9.81
@@ -393,3 +394,26 @@ def test_nothing_passes_through_thin_solids(khr1: hs.Model) -> None:
     run = hs.Simulation(khr1, ground=stairs, locked=["*"]).run(q, t_end=0.4)
     assert run.check()
     assert run.gaps.min() > -1e-9
+
+
+def test_a_fallen_robot_lies_on_the_floor(khr1: hs.Model) -> None:
+    """With balls at its tags a body that tips over comes to rest on them."""
+    touching = whole_body_contacts(khr1, 0.015)
+    assert set(khr1.contact_names) < set(touching["contacts"])
+    q = khr1.standing(khr1.neutral()[7:])
+    push = hs.Push(0.0, (0.0, 1.0, 0.0), point=(0.0, 0.0, 0.1))
+    simulation = hs.Simulation(
+        khr1,
+        Servo(khr1),
+        method="time_stepping",
+        time_step=2e-3,
+        pushes=[push],
+        **touching,
+    )
+    run = simulation.run(q, t_end=2.0, sampling_period=0.02)
+    assert run.check()
+    assert khr1.tags(run.q[-1])[:, 2].min() > -1e-8
+    assert run.q[-1, 2] < 0.1
+    assert np.abs(run.v[-1]).max() < 1e-2
+    with pytest.raises(hs.ParameterError, match="above 0 m"):
+        whole_body_contacts(khr1, 0.0)

@@ -15,7 +15,7 @@ from humans_sim.doctor import ros_hint
 
 # Domains 1 to 101 are free on every system; one for each worker process.
 DOMAIN = 1 + os.getpid() % 101
-PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "60"))
+PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "240"))
 
 
 @pytest.fixture(scope="session")
