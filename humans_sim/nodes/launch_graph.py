@@ -84,11 +84,11 @@ def describe(
         for name, value in defaults.items()
     ]
 
-    # All arguments are read before any process is there: launch leaves those running
-    # that it has started when a later one is wrong.
+    # Arguments are read before any process is there, and RViz, which may be missing, is
+    # the first: launch leaves running what it has started when a later thing is wrong.
     def start(context: LaunchContext) -> list[Node]:
         given = {name: _value(context, name) for name in defaults}
-        return _nodes(chosen, given) + ([_rviz(given)] if given.get("rviz") else [])
+        return ([_rviz(given)] if given.get("rviz") else []) + _nodes(chosen, given)
 
     return LaunchDescription([*arguments, OpaqueFunction(function=start)])
 
