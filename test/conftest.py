@@ -2,15 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import humans_sim as hs
+from humans_sim.doctor import ros_hint
 from humans_sim.models import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
+LAUNCH_TESTS = ROOT / "test" / "launch"
+
+
+def no_launch() -> str:
+    """Why the launch tests cannot run; nothing where they can."""
+    for module in ("launch_testing", "launch_ros"):
+        if find_spec(module) is None:
+            return f"{module} is not installed: it comes with a ROS 2 installation"
+    for module in ("rclpy", "humans_msgs", "tf2_msgs"):
+        if find_spec(module) is None:
+            return f"{module} is not installed: {ros_hint()}"
+    return ""
+
+
+class SkippedModule(pytest.Module):
+    """A module of launch tests that is not even imported."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Say why."""
+        pytest.skip(no_launch(), allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Put launch tests aside that would import what is not there."""
+    if module_path.parent == LAUNCH_TESTS and no_launch():
+        return SkippedModule.from_parent(parent, path=module_path)
+    return None
 
 
 @pytest.fixture(scope="session", params=NAMES)

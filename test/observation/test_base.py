@@ -34,7 +34,9 @@ def step() -> Run:
 def pushed(khr1: hs.Model) -> Run:
     """The KHR-1 on soft servos, pushed aside: it sways, its soles stay."""
     push = hs.Push(time=0.05, impulse=(0.02, 0.06, 0.0), duration=0.1)
-    sim = hs.Simulation(khr1, actuation=Servo(khr1, gain=4.0, damping=0.25), pushes=[push])
+    sim = hs.Simulation(
+        khr1, actuation=Servo(khr1, gain=4.0, damping=0.25), pushes=[push]
+    )
     run = sim.run(khr1.neutral(), t_end=0.5, progress=False)
     assert (run.contacts[:, :8] == 1).all()
     assert np.ptp(run.q[:, 1]) > 1e-3

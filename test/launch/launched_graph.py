@@ -1,0 +1,130 @@
+"""What the launch tests share: a launch file under launch_testing, and its graph."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_testing.actions import ReadyToTest
+from launch_testing.asserts import assertExitCodes
+from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import GetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import parameter_value_to_python
+
+from humans_sim.graphs import read_graph
+from humans_sim.nodes.flow_check import FlowCheck
+from humans_sim.resources import resource
+from launch import LaunchDescription
+
+PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "60"))
+_EXIT = "30"
+"""Wall time for a clean end, on a slow machine [s]; launch becomes rude after 5 s."""
+_ENDS = [0, -2, -15]
+"""Codes of a clean end: by itself, by SIGINT, by SIGTERM."""
+
+
+def launch_graph(graph: str, **arguments: str) -> LaunchDescription:
+    """The launch file of a graph without its page, on a domain of this process's own.
+
+    Args:
+        graph: its name.
+        arguments: of the launch file.
+    """
+    path = resource("launch", f"{graph}.launch.py")
+    given = {"gui": "false", "sigterm_timeout": _EXIT, "sigkill_timeout": _EXIT}
+    domain = str(1 + os.getpid() % 101)
+    return LaunchDescription(
+        [
+            SetEnvironmentVariable("ROS_DOMAIN_ID", domain),
+            SetEnvironmentVariable("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(path)),
+                launch_arguments=(given | arguments).items(),
+            ),
+            ReadyToTest(),
+        ]
+    )
+
+
+class GraphCase(unittest.TestCase):
+    """Listens to a graph.
+
+    Attributes:
+        graph: its name.
+        node: of the test; it counts the messages of the graph's topics.
+        places: of the base, the newest last [m].
+    """
+
+    graph = ""
+
+    def setUp(self) -> None:
+        """Listen before anything else."""
+        chosen = read_graph(self.graph)
+        self._nodes = set(chosen.nodes) - chosen.pages
+        rclpy.init()
+        self.node = FlowCheck(chosen.topics, set(chosen.latched))
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self.places: list[tuple[float, float, float]] = []
+        self.listen(Odometry, "ground_truth/odom", self._on_odometry)
+
+    def tearDown(self) -> None:
+        """Close the node."""
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown()
+
+    def _on_odometry(self, message: Odometry) -> None:
+        place = message.pose.pose.position
+        self.places.append((place.x, place.y, place.z))
+
+    def listen(self, kind: Any, topic: str, heard: Callable[[Any], None]) -> None:
+        """Call ``heard`` with each message."""
+        self.node.create_subscription(kind, topic, heard, 100)
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        """Spin until a condition holds."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"waited {PATIENCE} s for {what}")
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def wait_for_graph(self) -> None:
+        """Wait for all nodes and topics; the page is not there."""
+
+        def silent() -> list[str]:
+            return [flow.topic for flow in self.node.flows() if not flow.count]
+
+        self.wait(lambda: set(self.node.get_node_names()) >= self._nodes, "the nodes")
+        self.assertNotIn("viewer", self.node.get_node_names())
+        self.wait(lambda: not silent(), f"all topics of {self.graph}")
+
+    def parameter(self, node: str, name: str) -> Any:
+        """A parameter of a node of the graph."""
+        client = self.node.create_client(GetParameters, f"{node}/get_parameters")
+        self.wait(client.service_is_ready, f"the parameters of {node}")
+        future = client.call_async(GetParameters.Request(names=[name]))
+        self.wait(future.done, f"the parameter {name} of {node}")
+        return parameter_value_to_python(future.result().values[0])
+
+    @property
+    def way(self) -> float:
+        """How far the base has come, over ground [m]."""
+        return math.dist(self.places[0][:2], self.places[-1][:2])
+
+
+class ExitCase(unittest.TestCase):
+    """What must hold after the shutdown."""
+
+    def test_exit_codes(self, proc_info: Any) -> None:
+        """Every process ended cleanly."""
+        self.assertGreater(len(proc_info.process_names()), 1)
+        assertExitCodes(proc_info, allowable_exit_codes=_ENDS)
