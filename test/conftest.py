@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,6 +45,25 @@ def pytest_pycollect_makemodule(
     if module_path.parent == LAUNCH_TESTS and no_launch():
         return SkippedModule.from_parent(parent, path=module_path)
     return None
+
+
+_RESULT = pytest.StashKey[int]()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Keep the result for the very end."""
+    session.config.stash[_RESULT] = int(exitstatus)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """A process that has run ROS 2 ends with its result, whatever its threads do then.
+
+    An interpreter that ends while libraries still run can lose its exit code.
+    """
+    if "rclpy" in sys.modules and _RESULT in config.stash:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.stash[_RESULT])
 
 
 @pytest.fixture(scope="session", params=NAMES)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 import humans_sim as hs
 from humans_sim.actuation import QUADRICEPS, IdealTorque, Servo, simulate_muscle
@@ -56,7 +57,8 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> Seen:
     It comes before any node: kernels are compiled here, with no one waiting.
     """
     seen = Seen([], [], [])
-    servo, ideal = Servo(khr1), IdealTorque(khr1)
+    given = yaml.safe_load(PARAMETERS.read_text())["actuation"]["ros__parameters"]
+    servo, ideal = Servo(khr1, **given["servo"]), IdealTorque(khr1)
     ideal.armature = np.repeat([0.0, ARMATURE], [6, 17])
     q0 = khr1.standing(khr1.neutral()[7:])
     servo.initialise(0.0, q0, np.zeros(khr1.nv))
