@@ -60,7 +60,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
     An interpreter that ends while libraries still run can lose its exit code.
     """
-    if "rclpy" in sys.modules and _RESULT in config.stash:
+    worker = hasattr(config, "workerinput")  # of xdist: it has to report yet
+    if "rclpy" in sys.modules and _RESULT in config.stash and not worker:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(config.stash[_RESULT])
