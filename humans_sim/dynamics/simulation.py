@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -31,15 +32,16 @@ from humans_sim.models import Model
 Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
-class SampleController:
+class SampleController(ABC):
     """A controller that looks at whole samples: contacts and forces, too."""
 
+    @abstractmethod
     def attach(self, system: System) -> None:
         """Called once by the simulation that is to be controlled."""
 
+    @abstractmethod
     def command(self, sample: Sample) -> np.ndarray:
         """The command for the actuation at a sampling time."""
-        raise NotImplementedError
 
 
 METHODS: dict[str, type[EventStepper] | type[TimeStepper]] = {
