@@ -102,6 +102,7 @@ bench: setup ## measure against pinocchio and MuJoCo in the same run
 	$(BIN)/python benchmarks/inverse_task.py
 	$(BIN)/python benchmarks/walking_mpc.py
 	$(BIN)/python benchmarks/time_stepping.py
+	$(BIN)/python benchmarks/pivot_turns.py
 	$(BIN)/python benchmarks/work_precision.py
 
 lock: setup ## resolve the locked versions anew (needs uv)

@@ -1,0 +1,72 @@
+"""How far the KHR-1 turns by slip: ours beside MuJoCo, the same drives and angles.
+
+The pattern turns on both feet for six seconds; nothing is fed back. Whether the soles
+pivot or slide is friction's to decide, so another simulator is the judge.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from peers import mujoco_biped as peer
+from rich.console import Console
+from rich.table import Table
+from time_stepping import DAMPING, GAIN, PERIOD, ROTOR, SECONDS, Drives
+
+import humans_sim as hs
+from humans_sim.control.walking import WalkPattern
+
+STEP = 1e-3
+
+
+def heading(x: float, y: float, z: float, w: float) -> float:
+    """Heading of a quaternion [degrees]."""
+    return math.degrees(math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+
+
+def turn(model: hs.Model, rate: float, friction: float) -> tuple[float, float, float]:
+    """Heading at the end [degrees]: planned, ours, MuJoCo's."""
+    pattern, rows = WalkPattern(model), []
+    for k in range(round(SECONDS / PERIOD) + 2):
+        if k == 5:
+            pattern.command(0.0, 0.0, rate)
+        point = pattern.tick(k * PERIOD)
+        rows.append(point.joints)
+    drives = Drives(model, np.array(rows))
+    start = model.standing(rows[0])
+    simulation = hs.Simulation(
+        model,
+        drives,
+        ground=hs.Ground(friction=friction),
+        method="time_stepping",
+        time_step=STEP,
+    )
+    stepper = simulation.start(start)
+    stepper.advance(SECONDS)
+    biped = peer.biped(model, STEP, friction, GAIN, DAMPING, ROTOR)
+    data = peer.mujoco.MjData(biped)
+    data.qpos[:] = peer.positions(start)
+    for k in range(round(SECONDS / STEP)):
+        data.ctrl[:] = drives.point(k * STEP)
+        peer.mujoco.mj_step(biped, data)
+    w, x, y, z = data.qpos[3:7]
+    planned = math.degrees(point.left.yaw)
+    return planned, heading(*stepper.q[3:7]), heading(x, y, z, w)
+
+
+def main() -> None:
+    """Print a table."""
+    model = hs.load_model("khr1")
+    table = Table(title=f"Degrees turned in {SECONDS:g} s")
+    for name in ("friction", "rad/s", "planned", "ours", "MuJoCo"):
+        table.add_column(name, justify="right")
+    for friction in (0.7, 0.4):
+        for rate in (0.35, 0.15):
+            found = turn(model, rate, friction)
+            table.add_row(f"{friction}", f"{rate}", *(f"{x:.1f}" for x in found))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
