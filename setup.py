@@ -10,9 +10,11 @@ NODES = (
     "actuation",
     "dynamics",
     "joint_demo",
+    "marker_player",
     "motion_player",
     "observer",
     "pusher",
+    "reconstruction",
     "state_publisher",
     "viewer",
     "walk",
@@ -46,6 +48,7 @@ setup(
     python_requires=">=3.11",
     install_requires=[
         "coal",
+        "ezc3d",
         "matplotlib",
         "mcap-ros2-support",
         "numba",
@@ -62,7 +65,14 @@ setup(
         "viser",
         "xacro",
     ],
-    extras_require={"test": ["hypothesis", "pytest"]},
+    extras_require={
+        "bench": [
+            "mujoco",
+            "opensim; sys_platform != 'linux' or platform_machine == 'x86_64'",
+        ],
+        "cluster": ["distributed"],
+        "test": ["hypothesis", "pytest"],
+    },
     entry_points={
         "console_scripts": [
             "humans-sim = humans_sim.cli:main",

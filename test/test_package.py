@@ -30,7 +30,8 @@ ROSDEP = {
     "catkin_pkg": "python3-catkin-pkg",
     "PIL": "python3-pil",
 }
-NO_KEY = {"mcap", "mcap_ros2", "osqp", "sksundae", "viser", "yourdfpy"}
+NO_KEY = {"distributed", "ezc3d", "mcap", "mcap_ros2", "osqp", "sksundae", "viser"}
+NO_KEY |= {"yourdfpy"}
 NO_KEY |= {"msgspec", "websockets", "zstandard"}  # they come with viser
 
 

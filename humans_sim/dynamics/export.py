@@ -14,19 +14,24 @@ import numpy as np
 from mcap_ros2.writer import Writer
 
 from humans_sim.dynamics.events import Event
+from humans_sim.dynamics.ros_messages import (
+    WORLD,
+    base_transform,
+    head,
+    nanoseconds,
+    quaternion,
+    stamp_of,
+    xyz,
+)
 from humans_sim.dynamics.ros_schemas import schema
 from humans_sim.dynamics.run import Run
 from humans_sim.dynamics.system import POINT
-from humans_sim.errors import ParameterError
 from humans_sim.files import atomic_stream
 from humans_sim.models.description import BASE_LINK
 
-WORLD = "world"
 CONTACT_FRAME = "contact"
 """Frame of contact forces: each point's own, z along the normal."""
 _BASE = ("base_x", "base_y", "base_z", "base_qx", "base_qy", "base_qz", "base_qw")
-_LAST_SECOND = 2**31 - 1
-"""The latest time a ROS 2 stamp can hold [s]."""
 _NAN = {"x": math.nan, "y": math.nan, "z": math.nan}
 
 
@@ -145,8 +150,8 @@ def write_mcap(run: Run, path: Path) -> Path:
     Raises:
         ParameterError: a time is negative or too large for a ROS 2 stamp.
     """
-    stamps = [(_nanoseconds(event.time), 0, k) for k, event in enumerate(run.events)]
-    stamps += [(_nanoseconds(t), 1, k) for k, t in enumerate(run.t.tolist())]
+    stamps = [(nanoseconds(event.time), 0, k) for k, event in enumerate(run.events)]
+    stamps += [(nanoseconds(t), 1, k) for k, t in enumerate(run.t.tolist())]
     topics = _topics(run)
     with atomic_stream(path) as stream:
         writer = Writer(stream)
@@ -164,9 +169,9 @@ def write_mcap(run: Run, path: Path) -> Path:
         for time, is_sample, k in sorted(stamps):
             if is_sample:
                 for topic, (kind, message) in topics.items():
-                    put(topic, kind, message(k, _stamp(time)), time, k)
+                    put(topic, kind, message(k, stamp_of(time)), time, k)
             else:
-                event = _event(run.events[k], _stamp(time))
+                event = _event(run.events[k], stamp_of(time))
                 put("/events", _EVENT, event, time, k)
         writer.finish()
     return path
@@ -197,33 +202,6 @@ def _topics(run: Run) -> dict[str, tuple[str, _Message]]:
     return found
 
 
-def _nanoseconds(time: float) -> int:
-    if not 0 <= time < _LAST_SECOND:
-        raise ParameterError(
-            f"a time of {time} s cannot be written to MCAP: ROS 2 stamps go from 0 to "
-            f"{_LAST_SECOND} s; let the run start at 0 s"
-        )
-    return round(time * 1e9)
-
-
-def _stamp(time: int) -> dict[str, int]:
-    seconds, nanoseconds = divmod(time, 10**9)
-    return {"sec": seconds, "nanosec": nanoseconds}
-
-
-def _head(stamp: Mapping[str, int], frame: str = "") -> dict[str, Any]:
-    return {"stamp": stamp, "frame_id": frame}
-
-
-def _xyz(vector: np.ndarray) -> dict[str, float]:
-    x, y, z = vector.tolist()
-    return {"x": x, "y": y, "z": z}
-
-
-def _quaternion(vector: np.ndarray) -> dict[str, float]:
-    return {**_xyz(vector[:3]), "w": float(vector[3])}
-
-
 def _joint_states(run: Run) -> _Message:
     q, v, torques = run.q, run.v, run.torques
     names = run.position_names
@@ -235,7 +213,7 @@ def _joint_states(run: Run) -> _Message:
 
     def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
         return {
-            "header": _head(stamp),
+            "header": head(stamp),
             "name": list(names),
             "position": q[k].tolist(),
             "velocity": v[k].tolist(),
@@ -249,10 +227,10 @@ def _odometry(run: Run) -> _Message:
     known = [0.0] * 36
 
     def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
-        position, orientation = _xyz(run.q[k, :3]), _quaternion(run.q[k, 3:7])
-        linear, angular = _xyz(run.v[k, :3]), _xyz(run.v[k, 3:6])
+        position, orientation = xyz(run.q[k, :3]), quaternion(run.q[k, 3:7])
+        linear, angular = xyz(run.v[k, :3]), xyz(run.v[k, 3:6])
         return {
-            "header": _head(stamp, WORLD),
+            "header": head(stamp, WORLD),
             "child_frame_id": BASE_LINK,
             "pose": {
                 "pose": {"position": position, "orientation": orientation},
@@ -268,19 +246,7 @@ def _odometry(run: Run) -> _Message:
 
 
 def _transform(run: Run) -> _Message:
-    def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
-        pose = {
-            "translation": _xyz(run.q[k, :3]),
-            "rotation": _quaternion(run.q[k, 3:7]),
-        }
-        link = {
-            "header": _head(stamp, WORLD),
-            "child_frame_id": BASE_LINK,
-            "transform": pose,
-        }
-        return {"transforms": [link]}
-
-    return message
+    return lambda k, stamp: base_transform(run.q[k], stamp)
 
 
 def _contacts(run: Run) -> _Message:
@@ -298,11 +264,11 @@ def _contacts(run: Run) -> _Message:
                 "position": _NAN,
                 "normal": _NAN,
                 "velocity": _NAN,
-                "force": _xyz(run.forces[k, p, [1, 2, 0]]),
+                "force": xyz(run.forces[k, p, [1, 2, 0]]),
             }
             for p, (name, surface) in zip(points, labels, strict=True)
         ]
-        return {"header": _head(stamp, CONTACT_FRAME), "points": states, "soles": []}
+        return {"header": head(stamp, CONTACT_FRAME), "points": states, "soles": []}
 
     return message
 
@@ -322,7 +288,7 @@ def _event(event: Event, stamp: Mapping[str, int]) -> dict[str, Any]:
     numbers = {n: float(v) for n, v in event.detail.items() if n not in words}
     text = [v if n == "text" else f"{n}: {v}" for n, v in words.items()]
     return {
-        "header": _head(stamp),
+        "header": head(stamp),
         "time": event.time,
         "kind": event.kind,
         "subject": event.subject,

@@ -1,4 +1,4 @@
-"""Definitions of the ROS 2 messages that a run is written as.
+"""Definitions of the ROS 2 messages that motions are written as.
 
 A file of messages carries their definitions, so that it can be read where the message
 packages are not installed; it is written, too, where they are not. Comments are left
@@ -11,6 +11,10 @@ _LINE = "=" * 80
 
 DEFINITIONS = {
     "builtin_interfaces/Time": """
+int32 sec
+uint32 nanosec
+""",
+    "builtin_interfaces/Duration": """
 int32 sec
 uint32 nanosec
 """,
@@ -134,6 +138,32 @@ string subject
 string detail
 string[] value_names
 float64[] values
+""",
+    "humans_msgs/MarkerFrame": """
+std_msgs/Header header
+uint32 frame_number
+string[] names
+geometry_msgs/Point[] positions
+bool[] occluded
+float64[] residuals
+""",
+    "humans_msgs/ReconstructionQuality": """
+uint8 USED=0
+uint8 OCCLUDED=1
+uint8 INTERPOLATED=2
+uint8 REJECTED=3
+uint8 UNKNOWN=4
+std_msgs/Header header
+uint32 frame_number
+bool converged
+uint32 iterations
+builtin_interfaces/Duration solve_time
+float64 rms
+float64 max_residual
+string[] marker_names
+uint8[] marker_status
+geometry_msgs/Vector3[] residuals
+string[] unobservable_joints
 """,
 }
 """By package and name, without the ``msg`` between them."""

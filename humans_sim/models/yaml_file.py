@@ -13,6 +13,9 @@ import yaml
 from humans_sim.errors import ModelFileError
 from humans_sim.models.expressions import ExpressionError, evaluate
 
+# libyaml's where it is built in: ten times as fast.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 class YamlValue:
     """A value of a YAML file that knows where it stands.
@@ -147,7 +150,9 @@ def read_yaml(path: Path | str) -> YamlValue:
 def parse_yaml(text: str, path: Path | str = "<text>") -> YamlValue:
     """Read YAML text; ``path`` is the name used in errors."""
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=_LOADER)
+    except RecursionError:
+        raise ModelFileError("not YAML: nested too deeply", path) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else int(mark.line) + 1

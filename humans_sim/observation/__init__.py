@@ -1,8 +1,31 @@
 """Observation: where a body is, from what its sensors say."""
 
-from humans_sim.observation.base import BaseEstimate, BaseObserver
-from humans_sim.observation.compare import ObservedRun, observe_run
-from humans_sim.observation.measurements import ObservationError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from humans_sim.observation.base import BaseEstimate, BaseObserver
+    from humans_sim.observation.compare import ObservedRun, observe_run
+    from humans_sim.observation.measurements import ObservationError
+
+# Loaded when first used: who reads markers need not wait for the simulation.
+_LATER = {
+    "BaseEstimate": "base",
+    "BaseObserver": "base",
+    "ObservationError": "measurements",
+    "ObservedRun": "compare",
+    "observe_run": "compare",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a part at its first use."""
+    if name not in _LATER:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = found
+    return found
+
 
 __all__ = [
     "BaseEstimate",

@@ -5,34 +5,30 @@ The page is one file that needs nothing else: no server, no network.
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import humans_sim
 from humans_sim.dynamics.export import has_free_base
 from humans_sim.dynamics.plot import plot_run
 from humans_sim.dynamics.run import Run
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.errors import HumansError
 from humans_sim.files import write_atomically
 from humans_sim.observation.gait import WalkSummary
 from humans_sim.observation.run_motion import RunMotion, part_of
-from humans_sim.view.report_style import STYLE
+from humans_sim.view.report_parts import cards, image, page, picture, report_path, table
 from humans_sim.view.walk_plots import walk_figures
 
 LONGEST_FILM = 8.0
 """A film shows at most so much of a run [s]."""
 HEAVIEST_PAGE = 5_000_000
 """A moving scene with more characters than this is left out."""
-_DPI = 110
 _VERDICTS = {"walked": "good", "stood": "good", "floated": "plain"}
 
 
@@ -61,16 +57,14 @@ def write_report(
         RunFileError: the run does not fit its model, or has no sample to look at.
         UnknownModelError: its model is no longer there.
     """
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"a report is written to .html, not to '{path.name}'")
+    path = report_path(path)
     motion = RunMotion.of_run(run) if has_free_base(run) else None
     summary = None if motion is None else WalkSummary.of_motion(motion)
     name = str(run.info.get("system", "run"))
     heading = title or (name if motion is None else motion.model.title)
     parts = [f"<h1>{html.escape(heading)}</h1>", _headline(run, summary)]
     if extra:
-        parts.append(_table("", (), [(k, v) for k, v in extra.items()]))
+        parts.append(table("", (), [(k, v) for k, v in extra.items()]))
     if summary is not None:
         parts.append(_summary(summary))
     parts.append(_checks(run))
@@ -78,24 +72,15 @@ def write_report(
         if animation:
             parts.append(_film(motion, summary))
         for caption, figure in walk_figures(motion, summary).items():
-            parts.append(_picture(caption, figure))
+            parts.append(picture(caption, figure))
         parts += [_steps(summary), _joints(summary)]
         if animation:
             parts.append(_scene(motion))
     else:
-        parts.append(_picture("Over time", plot_run(run)))
+        parts.append(picture("Over time", plot_run(run)))
     parts += [_events(run), _made(run, motion)]
-    write_atomically(path, _page(heading, "\n".join(part for part in parts if part)))
+    write_atomically(path, page(heading, parts))
     return summary
-
-
-def _page(title: str, body: str) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
 
 
 def _headline(run: Run, summary: WalkSummary | None) -> str:
@@ -123,11 +108,7 @@ def _summary(summary: WalkSummary) -> str:
     sections: dict[str, list[tuple[str, str]]] = {}
     for row in summary.rows():
         sections.setdefault(row.section, []).append((row.name, row.value))
-    cards = [
-        f"<section><h3>{html.escape(name)}</h3>{_table('', (), rows)}</section>"
-        for name, rows in sections.items()
-    ]
-    return f'<h2>Summary</h2>\n<div class="cards">{"".join(cards)}</div>'
+    return f"<h2>Summary</h2>\n{cards(sections)}"
 
 
 def _checks(run: Run) -> str:
@@ -143,7 +124,7 @@ def _checks(run: Run) -> str:
         for finding in run.check().findings
     ]
     columns = ("", "what", "worst", "limit", "unit", "where")
-    return "<h2>Is it physically right?</h2>\n" + _table("checks", columns, rows)
+    return "<h2>Is it physically right?</h2>\n" + table("checks", columns, rows)
 
 
 def _film(motion: RunMotion, summary: WalkSummary) -> str:
@@ -156,7 +137,7 @@ def _film(motion: RunMotion, summary: WalkSummary) -> str:
     except HumansError as error:
         return f'<h2>Film</h2>\n<p class="note">None: {html.escape(str(error))}</p>'
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s, seen from the right"
-    return f"<h2>Film</h2>\n{_image(content, 'gif', 'film')}<p>{text}</p>"
+    return f"<h2>Film</h2>\n{image(content, 'gif', 'film')}<p>{text}</p>"
 
 
 def _excerpt(run: Run, summary: WalkSummary) -> Run:
@@ -226,8 +207,8 @@ def _steps(summary: WalkSummary) -> str:
         "clearance [mm]",
         "slip [mm]",
     )
-    table = _table("numbers", columns, rows)
-    return f"<h2>Steps</h2>\n<details><summary>all steps</summary>{table}</details>"
+    content = table("numbers", columns, rows)
+    return f"<h2>Steps</h2>\n<details><summary>all steps</summary>{content}</details>"
 
 
 def _joints(summary: WalkSummary) -> str:
@@ -254,8 +235,8 @@ def _joints(summary: WalkSummary) -> str:
         "limit",
     )
     caption = "ranges, largest torques and speeds at the samples, and the limits"
-    table = _table("numbers", columns, rows)
-    return f"<h2>Joints</h2>\n<details><summary>{caption}</summary>{table}</details>"
+    content = table("numbers", columns, rows)
+    return f"<h2>Joints</h2>\n<details><summary>{caption}</summary>{content}</details>"
 
 
 def _degrees(angle: float) -> str:
@@ -273,7 +254,7 @@ def _events(run: Run) -> str:
         for kind, count in counts.most_common()
     ]
     columns = ("kind", "number", "first [s]", "last [s]")
-    return "<h2>Events</h2>\n" + _table("numbers", columns, rows)
+    return "<h2>Events</h2>\n" + table("numbers", columns, rows)
 
 
 def _made(run: Run, motion: RunMotion | None) -> str:
@@ -293,30 +274,4 @@ def _made(run: Run, motion: RunMotion | None) -> str:
         text = ", ".join(f"{key} {value}" for key, value in options.items())
         rows.append(("options", text))
     rows = [row for row in rows if row[1]]
-    return "<h2>How it was made</h2>\n" + _table("", (), rows)
-
-
-def _picture(caption: str, figure: Figure) -> str:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=_DPI)
-    title = html.escape(caption)
-    return f"<h2>{title}</h2>\n{_image(stream.getvalue(), 'png', title)}"
-
-
-def _image(content: bytes, kind: str, text: str) -> str:
-    data = base64.b64encode(content).decode("ascii")
-    return f'<img src="data:image/{kind};base64,{data}" alt="{text}">'
-
-
-def _table(kind: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table; its first column names the row, and words of a check are coloured."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    lines = [f"<thead><tr>{head}</tr></thead>"] if columns else []
-    for row in rows:
-        cells = []
-        for value in row:
-            text = html.escape(str(value))
-            mark = {"ok": ' class="good"', "no": ' class="bad"'}.get(text, "")
-            cells.append(f"<td{mark if kind == 'checks' else ''}>{text}</td>")
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    return f'<div class="wide"><table class="{kind}">{"".join(lines)}</table></div>'
+    return "<h2>How it was made</h2>\n" + table("", (), rows)

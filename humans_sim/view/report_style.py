@@ -37,5 +37,18 @@ img { max-width: 100%; height: auto; display: block; background: #fff;
   border: 1px solid #dfe3e8; border-radius: 8px; }
 iframe { width: 100%; height: 620px; border: 1px solid #dfe3e8; border-radius: 8px; }
 details > summary { cursor: pointer; color: #24538f; margin-bottom: 8px; }
+.stick { background: #fff; border: 1px solid #dfe3e8; border-radius: 8px; }
+.stick canvas { width: 100%; height: 520px; display: block; cursor: grab;
+  touch-action: none; outline-offset: -2px; }
+.stick .tools { display: flex; gap: 12px; align-items: center; padding: 8px 14px;
+  border-top: 1px solid #e8ebef; font-size: 14px; flex-wrap: wrap; }
+.stick input[type=range] { flex: 1 1 200px; }
+.stick button { width: 70px; }
+.stick output { font-variant-numeric: tabular-nums; min-width: 250px;
+  text-align: right; }
+.stick .legend { margin: 0; padding: 0 14px 10px; color: #5b6470; font-size: 13px; }
+.stick .legend span { margin-right: 18px; white-space: nowrap; }
+.stick .legend i { display: inline-block; width: 11px; height: 11px; margin-right: 5px;
+  border-radius: 50%; }
 code { background: #e8ebef; padding: 1px 4px; border-radius: 4px; }
 """

@@ -13,14 +13,11 @@ from matplotlib.patches import Polygon
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.observation.gait import WalkSummary
 from humans_sim.observation.run_motion import RunMotion, SoleMotion
+from humans_sim.view.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
 
-SIDES = {Side.LEFT: "tab:blue", Side.RIGHT: "tab:orange"}
+SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
 """Colours of the feet."""
 _COM, _ZMP, _FALL = "black", "tab:green", "tab:red"
-_WIDTH = 11.0
-"""Width of a figure [inch]."""
-_PANEL = 2.3
-"""Height of a panel over time [inch]."""
 _MOST_ROWS = 5
 """Rows into which a long way is cut at most."""
 _TALLEST = 8.0
@@ -73,13 +70,11 @@ def from_above(motion: RunMotion, summary: WalkSummary) -> Figure:
     margin = 0.2 * float(np.ptp(outlines[0], axis=0).max())
     low, high = low - margin, high + margin
     wide, tall = high - low
-    inches = _WIDTH - 1.0
+    inches = WIDTH - 1.0
     rows = int(np.clip(round(math.sqrt(wide / tall / 2)), 1, _MOST_ROWS))
     row_width = wide / rows
     height = min(inches * tall / row_width, _TALLEST)
-    figure = Figure(
-        figsize=(_WIDTH, rows * (height + 0.35) + 0.5), layout="constrained"
-    )
+    figure = Figure(figsize=(WIDTH, rows * (height + 0.35) + 0.5), layout="constrained")
     panels = figure.subplots(rows, 1, squeeze=False)[:, 0]
     every = -(-len(prints) // _NUMBERED)
     for row, panel in enumerate(panels):
@@ -99,9 +94,7 @@ def from_above(motion: RunMotion, summary: WalkSummary) -> Figure:
             label="zero-moment point, each sample",
         )
         panel.set_ylabel("y [m]")
-        panel.grid(alpha=0.3)
-        panel.set_axisbelow(True)
-        panel.tick_params(labelsize=8)
+        dress(panel)
     panels[-1].set_xlabel("x [m]")
     handles, names = panels[0].get_legend_handles_labels()
     for side, colour in SIDES.items():
@@ -270,34 +263,26 @@ def _over_time(
     Of a walk of many steps they show some, unless the whole is wanted.
     """
     start, end, note = _shown(motion.run.t, summary, whole)
-    size = (_WIDTH, len(draws) * _PANEL + 0.5)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(len(draws), 1, sharex=True, squeeze=False)[:, 0]
-    for draw, panel in zip(draws, panels, strict=True):
-        draw(panel)
-        for step in summary.steps:
-            if start <= step.landing <= end and (
-                not whole or len(summary.steps) <= _NUMBERED
-            ):
-                colour = SIDES[step.side]
-                panel.axvline(step.landing, color=colour, lw=0.6, alpha=0.5, zorder=1)
-        if summary.fallen:
-            panel.axvline(summary.fall_time, color=_FALL, lw=1.5, label="fall")
-        panel.title.set_fontsize(10)
-        panel.grid(alpha=0.3)
-        panel.set_axisbelow(True)
-        panel.tick_params(labelsize=8)
-        panel.legend(
-            loc="upper left",
-            bbox_to_anchor=(1.005, 1.02),
-            borderaxespad=0.0,
-            fontsize=8,
-            frameon=False,
-        )
-    panels[-1].set_xlabel(f"time [s]{note}")
+
+    def marked(draw: Callable[[Any], None]) -> Callable[[Any], None]:
+        def both(panel: Any) -> None:
+            draw(panel)
+            for step in summary.steps:
+                if start <= step.landing <= end and (
+                    not whole or len(summary.steps) <= _NUMBERED
+                ):
+                    colour = SIDES[step.side]
+                    panel.axvline(
+                        step.landing, color=colour, lw=0.6, alpha=0.5, zorder=1
+                    )
+            if summary.fallen:
+                panel.axvline(summary.fall_time, color=_FALL, lw=1.5, label="fall")
+
+        return both
+
+    figure = stacked([marked(draw) for draw in draws], f"time [s]{note}")
     if end > start:
-        panels[0].set_xlim(start, end)
-    figure.align_ylabels(panels)
+        figure.axes[0].set_xlim(start, end)
     return figure
 
 

@@ -1,0 +1,144 @@
+"""The last step of every reader: from columns to a checked trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.errors import ParameterError
+from humans_sim.observation.markers.axes import METRES, check_units, check_up, to_z_up
+from humans_sim.observation.markers.errors import MarkerFileError
+from humans_sim.observation.markers.trial import MarkerTrial
+
+FARTHEST = 1e4
+"""No marker is further from the origin of a laboratory [m]."""
+LOWEST_RATE, HIGHEST_RATE = 1e-3, 1e6
+"""Rates of sampling outside are taken for mistakes [Hz]."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the caller knows better than the file; None: as the file says.
+
+    Attributes:
+        up: axis that points up.
+        units: of the positions.
+        rate: samples a second [Hz].
+    """
+
+    up: str | None = None
+    units: str | None = None
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the words.
+
+        Raises:
+            ParameterError: one cannot be used.
+        """
+        if self.up is not None:
+            check_up(self.up)
+        if self.units is not None:
+            check_units(self.units)
+        if self.rate is not None and not LOWEST_RATE <= self.rate <= HIGHEST_RATE:
+            raise ParameterError(
+                f"a rate of {self.rate} Hz cannot be: it lies from {LOWEST_RATE:g} to "
+                f"{HIGHEST_RATE:g} Hz"
+            )
+
+
+def length_of(
+    word: str, options: ReadOptions, error: Callable[[str], MarkerFileError]
+) -> float:
+    """Length of the unit of a file [m], or of the one that the caller gave.
+
+    Args:
+        word: the unit as the file names it.
+        options: what the caller knows better.
+        error: makes an error that points at the unit in the file.
+    """
+    try:
+        return METRES[check_units(word if options.units is None else options.units)]
+    except ParameterError as fault:
+        raise error(f"{fault}; or give units") from fault
+
+
+def check_rate(rate: float, error: Callable[[str], MarkerFileError]) -> float:
+    """A rate that a file gives, if it can be one [Hz]."""
+    if not LOWEST_RATE <= rate <= HIGHEST_RATE:
+        raise error(
+            f"a rate of {rate:g} Hz cannot be: it lies from {LOWEST_RATE:g} to "
+            f"{HIGHEST_RATE:g} Hz; or give rate"
+        )
+    return rate
+
+
+def distinct_names(
+    labels: Sequence[str], error: Callable[[str], MarkerFileError]
+) -> tuple[str, ...]:
+    """Labels as names: an empty one is called after its column, none stands twice."""
+    names = [label or f"unnamed{k}" for k, label in enumerate(labels, start=1)]
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise error(f"two markers are called '{name[:40]}'")
+        seen.add(name)
+    return tuple(names)
+
+
+def make_trial(
+    path: Path,
+    names: tuple[str, ...],
+    times: np.ndarray,
+    positions: np.ndarray,
+    frames: np.ndarray,
+    *,
+    up: str,
+    error: Callable[[str, int], MarkerFileError],
+    residuals: np.ndarray | None = None,
+) -> MarkerTrial:
+    """A trial, z up, once every position is whole and near.
+
+    Args:
+        path: the file.
+        names: of the markers.
+        times: of the samples (n,) [s].
+        positions: on the axes of the file (n, m, 3) [m], NaN where missing.
+        frames: numbers of the samples (n,).
+        up: axis of the file that points up.
+        error: makes an error that points at a row.
+        residuals: of the cameras (n, m) [m].
+
+    Raises:
+        MarkerFileError: a position has one or two of its three coordinates, or lies
+            too far away.
+    """
+    lacking = np.isnan(positions).sum(axis=2)
+    partial = np.argwhere((lacking > 0) & (lacking < 3))
+    if partial.size:
+        row, column = partial[0].tolist()
+        raise error(
+            f"the marker '{names[column]}' lacks some of its three coordinates: a "
+            "marker that was not seen lacks all",
+            row,
+        )
+    with np.errstate(invalid="ignore"):
+        far = np.argwhere(np.abs(positions) > FARTHEST)
+    if far.size:
+        row, column, axis = far[0].tolist()
+        raise error(
+            f"the marker '{names[column]}' is {abs(positions[row, column, axis]):g} m "
+            "away: check the file and its units",
+            row,
+        )
+    return MarkerTrial(
+        names,
+        times,
+        to_z_up(positions, up),
+        frames,
+        camera_residuals=residuals,
+        source=path,
+    )

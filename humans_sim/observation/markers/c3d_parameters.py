@@ -1,0 +1,198 @@
+"""Header and parameters of a C3D file, read within the bounds of the file.
+
+The format is that of the C3D user guide (c3d.org): blocks of 512 bytes; the first holds
+ten numbers about the data; the parameters follow, each in a group, as ``POINT:RATE``.
+Nothing that the file claims is believed before the bytes are there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.observation.markers.errors import MarkerFileError
+
+BLOCK = 512
+_KEY = 0x50
+_INTEL, _DEC, _MIPS = 84, 85, 86
+_TYPES = {-1: 1, 1: 1, 2: 2, 4: 4}
+"""Bytes of an element: text, byte, integer, real."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as it lies in the file.
+
+    Attributes:
+        kind: -1 text, 1 byte, 2 integer, 4 real.
+        shape: its dimensions, the first one running fastest; () for a single number.
+        data: its bytes.
+    """
+
+    kind: int
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class C3dHead:
+    """What stands before the data of a C3D file."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        """Read header and parameters.
+
+        Raises:
+            MarkerFileError: they are not sound.
+        """
+        self.path = path
+        self._data = data
+        if len(data) < BLOCK:
+            raise self.error(
+                f"the file ends within its header, after {len(data)} bytes", 0
+            )
+        if data[1] != _KEY:
+            raise self.error(f"a C3D file has 0x50 here, not 0x{data[1]:02x}", 1)
+        start = (data[0] - 1) * BLOCK
+        if start < BLOCK or start + 4 > len(data):
+            raise self.error(
+                f"the parameters should begin in block {data[0]}, which is not there", 0
+            )
+        processor = data[start + 3]
+        if processor not in (_INTEL, _DEC, _MIPS):
+            raise self.error(
+                f"the processor {processor} is not known (84 Intel, 85 DEC, 86 MIPS)",
+                start + 3,
+            )
+        self._dec = processor == _DEC
+        self._order = ">" if processor == _MIPS else "<"
+        words = np.frombuffer(data, f"{self._order}u2", count=12).tolist()
+        self.points, self.analog = words[1], words[2]
+        self.first_frame, self.last_frame = words[3], words[4]
+        self.data_block = words[8]
+        self.parameters = self._read_parameters(start)
+
+    def error(self, message: str, where: int | str) -> MarkerFileError:
+        """An error that points at a byte or a parameter."""
+        key = f"byte {where}" if isinstance(where, int) else where
+        return MarkerFileError(message, self.path, key=key)
+
+    def integers(self, data: bytes) -> np.ndarray:
+        """16-bit integers with a sign, in the order of this file's processor."""
+        return np.frombuffer(data, f"{self._order}i2").astype(np.int64)
+
+    def reals(self, data: bytes) -> np.ndarray:
+        """32-bit reals of this file's processor."""
+        if not self._dec:
+            return np.frombuffer(data, f"{self._order}f4").astype(float)
+        # A DEC real has its two words swapped and an exponent larger by two.
+        words = np.frombuffer(data, "<u2").reshape(-1, 2)[:, ::-1]
+        return np.frombuffer(words.tobytes(), "<f4").astype(float) / 4.0
+
+    def _read_parameters(self, start: int) -> dict[str, Parameter]:
+        """All parameters by ``GROUP:NAME``, in capitals."""
+        data = self._data
+        # A count of 0 blocks is written by some programs; 255 is what it can hold.
+        end = min(start + (data[start + 2] or 255) * BLOCK, len(data))
+        groups: dict[int, str] = {}
+        found: list[tuple[int, str, Parameter]] = []
+        place = start + 4
+        while place + 2 <= end:
+            length = abs(int.from_bytes(data[place : place + 1], signed=True))
+            group = int.from_bytes(data[place + 1 : place + 2], signed=True)
+            if length == 0 or group == 0:
+                break
+            pointer = place + 2 + length
+            if pointer + 2 > end:
+                raise self.error("a parameter goes beyond the parameters' end", place)
+            name = _text(data[place + 2 : pointer]).upper()
+            step = int(self.integers(data[pointer : pointer + 2])[0])
+            after = pointer + step if step else end
+            if step < 0 or after > end:
+                raise self.error(
+                    f"'{name}' points {step} bytes on, out of the parameters", pointer
+                )
+            if group < 0:
+                groups[-group] = name
+            else:
+                found.append((group, name, self._parameter(name, pointer + 2, after)))
+            if step == 0:
+                break
+            place = after
+        return {
+            f"{groups.get(group, '?')}:{name}": parameter
+            for group, name, parameter in found
+        }
+
+    def _parameter(self, name: str, place: int, end: int) -> Parameter:
+        """The content of one parameter, which ends before the byte ``end``."""
+        data = self._data
+        if place + 2 > end:
+            raise self.error(f"'{name}' has no content", place)
+        kind = int.from_bytes(data[place : place + 1], signed=True)
+        if kind not in _TYPES:
+            raise self.error(f"'{name}' is of an unknown type, {kind}", place)
+        shape = tuple(data[place + 2 : place + 2 + data[place + 1]])
+        begin = place + 2 + data[place + 1]
+        size = _TYPES[kind]
+        for extent in shape:  # 255 extents of up to 255: as exact integers
+            size *= extent
+        if begin + size > end:
+            raise self.error(
+                f"'{name}' should have {size} bytes, not {max(end - begin, 0)}",
+                place,
+            )
+        return Parameter(kind, shape, data[begin : begin + size])
+
+    def numbers(self, name: str) -> np.ndarray | None:
+        """Numbers of a parameter, or None where there is none.
+
+        Raises:
+            MarkerFileError: it holds text.
+        """
+        found = self.parameters.get(name)
+        if found is None or not found.data:
+            return None
+        if found.kind < 0:
+            raise self.error("numbers are wanted, not text", name)
+        if found.kind == 1:
+            return np.frombuffer(found.data, np.uint8).astype(np.int64)
+        return self.reals(found.data) if found.kind == 4 else self.integers(found.data)
+
+    def texts(self, name: str) -> list[str]:
+        """Texts of a parameter and of its continuations (``LABELS2``, ...).
+
+        Raises:
+            MarkerFileError: it holds numbers.
+        """
+        found: list[str] = []
+        number = 1
+        while True:
+            full = name if number == 1 else f"{name}{number}"
+            parameter = self.parameters.get(full)
+            if parameter is None:
+                return found
+            if parameter.kind > 0:
+                raise self.error("text is wanted, not numbers", full)
+            length = parameter.shape[0] if parameter.shape else 1
+            data = parameter.data
+            found += [
+                _text(data[k : k + length]) for k in range(0, len(data), length or 1)
+            ]
+            number += 1
+
+    def text(self, name: str) -> str:
+        """First text of a parameter; empty where there is none."""
+        return next(iter(self.texts(name)), "")
+
+
+def _text(data: bytes) -> str:
+    """Text without the blanks that fill it up; in UTF-8, or else Latin 1.
+
+    A binary file cannot be saved anew by hand, so labels of old programs are read.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\0", " ").strip()

@@ -1,0 +1,167 @@
+"""Low-pass filters for markers: zero-phase for whole trials, causal for live ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.signal import butter, sosfilt_zi, sosfiltfilt
+
+from humans_sim.errors import ParameterError
+from humans_sim.observation.markers.trial import MarkerTrial
+
+CUTOFF = 8.0
+"""Cut-off frequency where nothing else is said [Hz]."""
+ORDER = 2
+"""Order of the filter where nothing else is said."""
+MOST = 8
+"""Highest order."""
+_SETTLED = 3.0
+"""Periods of the cut-off after which a start is forgotten."""
+_LOST = 1.5
+"""A step in time longer than so many usual ones has lost samples."""
+
+
+def smooth_markers(
+    trial: MarkerTrial, cutoff: float = CUTOFF, order: int = ORDER
+) -> MarkerTrial:
+    """Low-pass a trial without any delay: Butterworth, forward and backward.
+
+    The two passes together have the gain of one Butterworth filter at the cut-off,
+    -3 dB: each pass has a higher cut-off. Stretches between gaps are filtered each on
+    its own; a single sample stays as it is.
+
+    Args:
+        trial: the markers.
+        cutoff: cut-off frequency [Hz].
+        order: of one pass.
+
+    Raises:
+        ParameterError: the cut-off is not between zero and half the sampling rate,
+            or the order is not one of 1 to 8.
+    """
+    if len(trial) < 2:
+        return trial
+    steps = np.diff(trial.times)
+    lost = steps > _LOST * np.median(steps)
+    rate = float(1.0 / steps[~lost].mean())
+    sections = butter(
+        order,
+        _one_pass(_checked(rate, cutoff, order), rate, order),
+        fs=rate,
+        output="sos",
+    )
+    pad = math.ceil(_SETTLED * rate / cutoff)
+    positions = trial.positions.copy()
+    broken = np.concatenate([lost, [True]])
+    for column, occluded in enumerate(trial.occluded.T):
+        for rows in _stretches(~occluded, broken):
+            if len(rows) > 1:
+                # the ends are mirrored through themselves, as often as it takes for
+                # the filter to settle: short stretches stay where they are
+                longer = np.pad(
+                    positions[rows, column],
+                    ((pad, pad), (0, 0)),
+                    mode="reflect",
+                    reflect_type="odd",
+                )
+                smooth = sosfiltfilt(sections, longer, axis=0, padlen=0)
+                positions[rows, column] = smooth[pad:-pad]
+    return trial.moved(positions)
+
+
+class CausalFilter:
+    """Butterworth low-pass filter of markers that come one sample at a time.
+
+    It starts as if the first sample had always been there, and starts again so for a
+    marker that comes back after a gap.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        cutoff: float = CUTOFF,
+        order: int = ORDER,
+        columns: int = 1,
+    ) -> None:
+        """Design the filter.
+
+        Args:
+            rate: samples a second [Hz].
+            cutoff: cut-off frequency, -3 dB [Hz].
+            order: of the filter.
+            columns: number of markers.
+
+        Raises:
+            ParameterError: the cut-off is not between zero and half the sampling
+                rate, or the order is not one of 1 to 8.
+        """
+        cutoff = _checked(rate, cutoff, order)
+        self._sections = butter(order, cutoff, fs=rate, output="sos")
+        self._steady = sosfilt_zi(self._sections)
+        self._state = np.zeros((len(self._sections), 2, columns, 3))
+        self._running = np.zeros(columns, dtype=bool)
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self._running[:] = False
+
+    def push(self, positions: np.ndarray) -> np.ndarray:
+        """Filter one sample.
+
+        Args:
+            positions: of the markers (m, 3), NaN for one that is not seen.
+
+        Returns:
+            Filtered positions (m, 3), NaN where there was nothing.
+
+        Raises:
+            ParameterError: the sample has another number of markers.
+        """
+        sample = np.asarray(positions, dtype=float)
+        state = self._state
+        if sample.shape != state.shape[2:]:
+            raise ParameterError(
+                f"a sample of {state.shape[2]} markers has shape {state.shape[2:]}, "
+                f"not {sample.shape}"
+            )
+        seen = ~np.isnan(sample).any(axis=1)
+        new = seen & ~self._running
+        if new.any():
+            state[:, :, new] = self._steady[:, :, None, None] * sample[new]
+        self._running = seen
+        value = np.where(seen[:, None], sample, 0.0)
+        for (b0, b1, b2, _, a1, a2), z in zip(self._sections, state, strict=True):
+            out = b0 * value + z[0]
+            z[0] = b1 * value - a1 * out + z[1]
+            z[1] = b2 * value - a2 * out
+            value = out
+        value[~seen] = np.nan
+        return value
+
+
+def _checked(rate: float, cutoff: float, order: int) -> float:
+    """The cut-off, if a filter can have it."""
+    if not (math.isfinite(rate) and rate > 0):
+        raise ParameterError(f"the sampling rate is {rate:g} Hz: it must be positive")
+    if not 0 < cutoff < rate / 2:
+        raise ParameterError(
+            f"the cut-off of {cutoff:g} Hz must lie between 0 and {rate / 2:g} Hz, "
+            f"half the sampling rate of {rate:g} Hz"
+        )
+    if not 1 <= order <= MOST:
+        raise ParameterError(f"the order of the filter is {order}, not 1 to {MOST}")
+    return float(cutoff)
+
+
+def _one_pass(cutoff: float, rate: float, order: int) -> float:
+    """Cut-off of a pass of which two have -3 dB at ``cutoff`` [Hz]."""
+    narrower = (math.sqrt(2.0) - 1.0) ** (1.0 / (2 * order))
+    return rate / math.pi * math.atan(math.tan(math.pi * cutoff / rate) / narrower)
+
+
+def _stretches(seen: np.ndarray, broken: np.ndarray) -> list[np.ndarray]:
+    """Rows seen one after the other; ``broken`` rows end a stretch."""
+    rows = np.flatnonzero(seen)
+    ends = np.flatnonzero((np.diff(rows) > 1) | broken[rows[:-1]]) + 1
+    return np.split(rows, ends) if len(rows) else []

@@ -1,0 +1,227 @@
+"""What is done to markers before a posture is sought, in the manual's order.
+
+Identify, fill gaps, change the frame, filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pinocchio as pin
+
+from humans_sim.errors import ParameterError
+from humans_sim.models.yaml_file import YamlValue, read_yaml
+from humans_sim.observation.markers.correspondence import identify, load_correspondence
+from humans_sim.observation.markers.filters import CUTOFF, MOST, ORDER, smooth_markers
+from humans_sim.observation.markers.frame_change import (
+    ANKLES,
+    HIPS,
+    STANDING_SAMPLES,
+    change_frame,
+    read_frame,
+    standing_frame,
+)
+from humans_sim.observation.markers.gaps import MAX_GAP, fill_gaps
+from humans_sim.observation.markers.trial import MarkerTrial
+
+FRAMES = ("recorded", "standing")
+"""Frames that need no numbers."""
+_KEYS = (
+    "correspondence",
+    "fill",
+    "max_gap",
+    "frame",
+    "standing",
+    "filter",
+    "cutoff",
+    "order",
+)
+
+
+@dataclass(frozen=True)
+class PipelineSettings:
+    """Choices for the steps.
+
+    Attributes:
+        correspondence: file that tells the markers, or None.
+        fill: whether gaps are filled.
+        max_gap: longest gap to fill [s]; None fills any.
+        frame: ``recorded`` (as it is), ``standing`` (from the first samples), or the
+            transform from the laboratory's frame to the model's.
+        standing_samples: samples in which the person stands.
+        ankles: right and left marker on the ankles, for the standing frame.
+        hips: right and left marker on the hips, for the standing frame.
+        tilt: whether the standing frame takes the vertical from the markers.
+        ankle_height: height the standing frame gives the ankles [m]; None keeps the
+            laboratory's ground.
+        filter: whether positions are low-passed.
+        cutoff: of the filter [Hz].
+        order: of the filter.
+    """
+
+    correspondence: Path | None = None
+    fill: bool = True
+    max_gap: float | None = MAX_GAP
+    frame: str | pin.SE3 = "recorded"
+    standing_samples: int = STANDING_SAMPLES
+    ankles: tuple[str, str] = ANKLES
+    hips: tuple[str, str] = HIPS
+    tilt: bool = False
+    ankle_height: float | None = None
+    filter: bool = True
+    cutoff: float = CUTOFF
+    order: int = ORDER
+
+    def __post_init__(self) -> None:
+        """Check what does not depend on a trial.
+
+        Raises:
+            ParameterError: a choice is not one of those there are.
+        """
+        if isinstance(self.frame, str) and self.frame not in FRAMES:
+            raise ParameterError(
+                f"'{self.frame}' is not one of the frames {', '.join(FRAMES)}"
+            )
+
+    @classmethod
+    def load(cls, path: Path | str) -> PipelineSettings:
+        """Read a YAML file of settings.
+
+        Raises:
+            ModelFileError: it cannot be read or says something impossible.
+        """
+        return cls.read(read_yaml(path), Path(path).parent)
+
+    @classmethod
+    def read(cls, value: YamlValue, folder: Path) -> PipelineSettings:
+        """Settings of a YAML mapping; what it does not say keeps its default.
+
+        Args:
+            value: the mapping.
+            folder: where a correspondence file with a relative path lies.
+
+        Raises:
+            ModelFileError: a key is unknown or its value impossible.
+        """
+        found = value.fields((), _KEYS)
+        chosen: dict[str, object] = {}
+        if "correspondence" in found:
+            chosen["correspondence"] = folder / found["correspondence"].text()
+        for key in ("fill", "filter"):
+            if key in found:
+                chosen[key] = _truth(found[key])
+        if "max_gap" in found:
+            gap = found["max_gap"]
+            chosen["max_gap"] = None if gap.text() == "any" else gap.positive()
+        if "cutoff" in found:
+            chosen["cutoff"] = found["cutoff"].positive()
+        if "order" in found:
+            chosen["order"] = _count(found["order"], MOST)
+        if "frame" in found:
+            frame = found["frame"]
+            given = frame.is_mapping()
+            chosen["frame"] = read_frame(frame) if given else frame.choice(FRAMES)
+        if "standing" in found:
+            chosen.update(_standing(found["standing"]))
+        return cls(**chosen)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Markers ready for the solver, and what was done on the way.
+
+    Attributes:
+        trial: the markers.
+        missing: markers that were wanted and are not in the file.
+        ignored: markers of the file that nobody wanted.
+        transform: from the laboratory's frame to the model's.
+    """
+
+    trial: MarkerTrial
+    missing: tuple[str, ...]
+    ignored: tuple[str, ...]
+    transform: pin.SE3
+
+
+def prepare(
+    trial: MarkerTrial,
+    settings: PipelineSettings | None = None,
+    wanted: Sequence[str] | None = None,
+    aliases: Mapping[str, Sequence[str]] | None = None,
+) -> Prepared:
+    """Identify markers, fill gaps, change the frame, filter.
+
+    Args:
+        trial: as read, z up.
+        settings: choices for the steps; the defaults otherwise.
+        wanted: markers of the set in its order; None takes all, by their own names.
+        aliases: other names of markers of the set.
+
+    Raises:
+        ModelFileError: the correspondence file is wrong.
+        ParameterError: a step cannot be done on this trial.
+    """
+    settings = PipelineSettings() if settings is None else settings
+    missing: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    if wanted is not None:
+        path = settings.correspondence
+        table = None if path is None else load_correspondence(path, wanted)
+        known = identify(trial, table, wanted, aliases)
+        trial, missing, ignored = known.trial, known.missing, known.ignored
+    elif settings.correspondence is not None:
+        raise ParameterError("a correspondence file needs the markers of a set")
+    if settings.fill:
+        trial = fill_gaps(trial, settings.max_gap)
+    transform = _transform(trial, settings)
+    trial = change_frame(trial, transform)
+    if settings.filter:
+        trial = smooth_markers(trial, settings.cutoff, settings.order)
+    return Prepared(trial, missing, ignored, transform)
+
+
+def _transform(trial: MarkerTrial, settings: PipelineSettings) -> pin.SE3:
+    if not isinstance(settings.frame, str):
+        return settings.frame
+    if settings.frame == "recorded":
+        return pin.SE3.Identity()
+    return standing_frame(
+        trial,
+        settings.ankles,
+        settings.hips,
+        settings.standing_samples,
+        tilt=settings.tilt,
+        ankle_height=settings.ankle_height,
+    )
+
+
+def _standing(value: YamlValue) -> dict[str, object]:
+    keys = ("samples", "ankles", "hips", "tilt", "ankle_height")
+    found = value.fields((), keys)
+    chosen: dict[str, object] = {}
+    if "samples" in found:
+        chosen["standing_samples"] = _count(found["samples"], 1_000_000)
+    for key in ("ankles", "hips"):
+        if key in found:
+            names = tuple(item.text() for item in found[key].items())
+            if len(names) != 2:
+                raise found[key].error("a right and a left marker are wanted")
+            chosen[key] = names
+    if "tilt" in found:
+        chosen["tilt"] = _truth(found["tilt"])
+    if "ankle_height" in found:
+        chosen["ankle_height"] = found["ankle_height"].number()
+    return chosen
+
+
+def _truth(value: YamlValue) -> bool:
+    return value.choice(("true", "false")) == "true"
+
+
+def _count(value: YamlValue, most: int) -> int:
+    number = value.number()
+    if number != int(number) or not 1 <= number <= most:
+        raise value.error(f"a whole number from 1 to {most} is wanted, not {number:g}")
+    return int(number)

@@ -1,0 +1,253 @@
+"""TRC, the text format of Motion Analysis and OpenSim.
+
+Five lines of header, tabs between columns::
+
+    PathFileType  4  (X/Y/Z)  walk.trc
+    DataRate  CameraRate  NumFrames  NumMarkers  Units  ...
+    100.0     100.0       238        41          mm     ...
+    Frame#  Time  R.Shoulder          L.Shoulder        ...
+                  X1  Y1  Z1          X2  Y2  Z2        ...
+
+then, after an empty line or not, one line a sample. The axes are those of OpenSim's
+ground, y up, unless the caller says otherwise. A marker was not seen where its columns
+are blank, say NaN (as OpenSim writes) or are all exactly zero (as cameras write).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.errors import ParameterError
+from humans_sim.files import write_atomically
+from humans_sim.observation.markers.assemble import (
+    ReadOptions,
+    check_rate,
+    distinct_names,
+    length_of,
+    make_trial,
+)
+from humans_sim.observation.markers.axes import METRES, check_units, from_z_up
+from humans_sim.observation.markers.errors import MarkerFileError
+from humans_sim.observation.markers.text_file import (
+    LARGEST_FRAME,
+    NumberTable,
+    read_lines,
+)
+from humans_sim.observation.markers.trial import MarkerTrial
+
+UP = "y"
+"""The axis that points up where nothing else is said."""
+_NEEDED = ("DataRate", "NumFrames", "NumMarkers", "Units")
+_ORDER = re.compile(r"\(([XYZ]/[XYZ]/[XYZ])\)", re.I)
+_RATE_TOLERANCE = 0.05
+_RATE_OF_ONE_SAMPLE = 100.0
+
+
+def read_trc(path: Path, options: ReadOptions) -> MarkerTrial:
+    """Read a TRC file.
+
+    The times are those of the file. Where they are only the multiples of the sampling
+    period, rounded to the digits printed, the multiples themselves are taken, so that
+    0.008, 0.017, 0.025 at 120 Hz are evenly spaced again.
+
+    Args:
+        path: the file.
+        options: axis, units and rate, where the caller knows better.
+
+    Raises:
+        MarkerFileError: it is no sound TRC file.
+    """
+    lines = read_lines(path)
+    header = _header(path, lines)
+
+    def at_values(message: str) -> MarkerFileError:
+        return MarkerFileError(message, path, 3)
+
+    unit = length_of(header["Units"], options, at_values)
+    rate = options.rate
+    if rate is None:
+        rate = check_rate(_number(path, header, "DataRate"), at_values)
+    markers = _count(path, header, "NumMarkers")
+    frames_said = _count(path, header, "NumFrames")
+    names = _names(path, lines[3], markers)
+    table, time_texts = _samples(path, lines, 2 + 3 * markers)
+    if len(table) != frames_said:
+        raise MarkerFileError(
+            f"the header says {frames_said} frames, but {len(table)} follow",
+            path,
+            3,
+        )
+    values = table.numbers()
+    frames = table.frames(values[:, 0])
+    if options.rate is None:
+        times = _times(table, values[:, 1], frames, time_texts, rate)
+    else:
+        times = np.arange(len(table)) / rate
+    positions = values[:, 2:].reshape(len(table), markers, 3) * unit
+    positions[(positions == 0.0).all(axis=2)] = np.nan
+    up = UP if options.up is None else options.up
+    return make_trial(path, names, times, positions, frames, up=up, error=table.error)
+
+
+def _header(path: Path, lines: list[str]) -> dict[str, str]:
+    """Lines 1 to 3: the values by their keys."""
+    if not lines[0].strip().lower().startswith("pathfiletype"):
+        raise MarkerFileError("a TRC file begins with PathFileType", path, 1)
+    order = _ORDER.search(lines[0])
+    if order and order.group(1).upper() != "X/Y/Z":
+        raise MarkerFileError(
+            f"coordinates in the order {order.group(1)} are not known: X/Y/Z is wanted",
+            path,
+            1,
+        )
+    if len(lines) < 4:
+        raise MarkerFileError("the file ends within its header", path, len(lines))
+    # Some programs put two tabs between values, so columns do not count.
+    header = dict(zip(lines[1].split(), lines[2].split(), strict=False))
+    for key in _NEEDED:
+        if key not in lines[1].split():
+            raise MarkerFileError(f"{key} is missing in the header", path, 2)
+        if key not in header:
+            raise MarkerFileError(f"{key} has no value in the header", path, 3)
+    return header
+
+
+def _number(path: Path, header: dict[str, str], key: str) -> float:
+    try:
+        return float(header[key])
+    except ValueError:
+        message = f"{key} is {header[key][:40]!r}, which is no number"
+        raise MarkerFileError(message, path, 3) from None
+
+
+def _count(path: Path, header: dict[str, str], key: str) -> int:
+    value = _number(path, header, key)
+    if not (1 <= value <= LARGEST_FRAME and value.is_integer()):
+        raise MarkerFileError(
+            f"{key} is {value:g}: a count of at least 1 is wanted", path, 3
+        )
+    return int(value)
+
+
+def _names(path: Path, line: str, markers: int) -> tuple[str, ...]:
+    """Line 4: names in the third column and every third after it."""
+
+    def error(message: str) -> MarkerFileError:
+        return MarkerFileError(message, path, 4)
+
+    fields = [field.strip() for field in line.split("\t")]
+    start = [field.lower() for field in fields[:2]]
+    if start not in (["frame#", "time"], ["frame", "time"]):
+        raise error("the line of names begins with Frame# and Time")
+    labels = fields[2::3]
+    between = [name for k, name in enumerate(fields[2:]) if k % 3 and name]
+    if between:
+        raise error(
+            f"'{between[0][:40]}' does not stand above the x of a marker: two empty "
+            "columns follow each name"
+        )
+    columns = len(labels)
+    while labels and not labels[-1]:
+        labels.pop()  # tabs at the end of the line, or markers without names
+    if not len(labels) <= markers <= columns:
+        raise error(f"{len(labels)} names of markers, where the header says {markers}")
+    return distinct_names(labels + [""] * (markers - len(labels)), error)
+
+
+def _samples(path: Path, lines: list[str], width: int) -> tuple[NumberTable, list[str]]:
+    """The lines of samples, and their times as printed."""
+    first = 4
+    if len(lines) > first and re.match(r"\s*X1\b", lines[first], re.I):
+        first += 1
+    last = len(lines)
+    while first < last and not lines[first].strip():
+        first += 1
+    while last > first and not lines[last - 1].strip():
+        last -= 1
+    table, times = NumberTable(path, width), []
+    for k in range(first, last):
+        fields = [field.strip() for field in lines[k].split("\t")]
+        table.add(fields, k + 1)
+        times.append(fields[1])
+    return table, times
+
+
+def _times(
+    table: NumberTable,
+    times: np.ndarray,
+    frames: np.ndarray,
+    texts: list[str],
+    rate: float,
+) -> np.ndarray:
+    """The column of times, without the rounding of its print."""
+    table.check_growing(times, "the time")
+    if len(times) < 2:
+        return times
+    numbers = np.arange(len(times))
+    if not any("e" in text.lower() for text in texts):
+        digits = max(len(text.partition(".")[2]) for text in texts)
+        # Rounding moves a time by half a digit to either side, a skipped frame by one.
+        if np.ptp(times - numbers / rate) < 0.999 * 10.0 ** -min(digits, 300):
+            return times[0] + numbers / rate
+    steps = np.diff(times)
+    of_frames = (times[-1] - times[0]) / (frames[-1] - frames[0])
+    periods = np.array([np.median(steps), of_frames])
+    if (np.abs(periods * rate - 1.0) > _RATE_TOLERANCE).all():
+        raise table.error(
+            f"the header says {rate:g} Hz, the times {1.0 / np.median(steps):g} Hz: "
+            "give the rate that is right",
+            0,
+        )
+    return times
+
+
+def write_trc(
+    trial: MarkerTrial, path: Path | str, *, up: str = UP, units: str = "mm"
+) -> Path:
+    """Write a trial as TRC; numbers come back as they were, to their last digit.
+
+    A marker that is missing leaves its columns blank. A trial of one sample has no
+    rate: 100 Hz is written.
+
+    Args:
+        trial: what to write.
+        path: the file; written whole or not at all.
+        up: axis that shall point up in the file.
+        units: of the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: a name cannot stand in the file, or an option is unknown.
+    """
+    path, units = Path(path), check_units(units)
+    for name in trial.names:
+        if not name or name != name.strip() or re.search(r"[\t\r\n\0]", name):
+            raise ParameterError(f"a marker called {name!r} cannot be written as TRC")
+    rate = trial.rate if len(trial) > 1 else _RATE_OF_ONE_SAMPLE
+    count = len(trial)
+    keys = "DataRate CameraRate NumFrames NumMarkers Units OrigDataRate"
+    keys += " OrigDataStartFrame OrigNumFrames"
+    head = (rate, rate, count, len(trial.names), units, rate, trial.frames[0], count)
+    numbers = range(1, len(trial.names) + 1)
+    lines = [
+        f"PathFileType\t4\t(X/Y/Z)\t{path.name}",
+        keys.replace(" ", "\t"),
+        "\t".join(str(value) for value in head),
+        "Frame#\tTime\t" + "\t".join(f"{name}\t\t" for name in trial.names),
+        "\t\t" + "\t".join(f"X{k}\tY{k}\tZ{k}" for k in numbers),
+        "",
+    ]
+    positions = from_z_up(trial.positions, up) / METRES[units]
+    rows = positions.reshape(count, -1).tolist()
+    for frame, time, row in zip(
+        trial.frames.tolist(), trial.times.tolist(), rows, strict=True
+    ):
+        cells = ["" if value != value else repr(value) for value in row]
+        lines.append("\t".join([str(frame), repr(time), *cells]))
+    write_atomically(path, "\n".join(lines) + "\n")
+    return path

@@ -1,0 +1,137 @@
+"""Optical markers over time: what every reader gives and every step takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class MarkerTrial:
+    """Positions of named markers, one row a sample.
+
+    Attributes:
+        names: labels of the markers, each once.
+        times: of the samples, growing (n,) [s].
+        positions: in the laboratory's frame, z up; NaN where a marker was not seen
+            (n, m, 3) [m].
+        frames: numbers of the samples as the file counts (n,).
+        filled: samples that were interpolated, not measured (n, m).
+        camera_residuals: the cameras' own uncertainty (n, m) [m], or None.
+        source: file it came from, or None.
+    """
+
+    names: tuple[str, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    frames: np.ndarray
+    filled: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    camera_residuals: np.ndarray | None = None
+    source: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check sizes and order.
+
+        Raises:
+            ParameterError: the parts do not fit together.
+        """
+        n, m = len(self.times), len(self.names)
+        if not self.filled.size:
+            object.__setattr__(self, "filled", np.zeros((n, m), dtype=bool))
+        for word, array, shape in (
+            ("times", self.times, (n,)),
+            ("positions", self.positions, (n, m, 3)),
+            ("frames", self.frames, (n,)),
+            ("filled", self.filled, (n, m)),
+            ("camera_residuals", self.camera_residuals, (n, m)),
+        ):
+            if array is not None and np.shape(array) != shape:
+                raise ParameterError(
+                    f"{word} of {n} samples of {m} markers have shape "
+                    f"{np.shape(array)}, not {shape}"
+                )
+        if n == 0 or m == 0:
+            raise ParameterError(f"a trial of {n} samples of {m} markers is empty")
+        twice = {name for name in self.names if self.names.count(name) > 1}
+        if twice:
+            raise ParameterError(f"two markers are called '{min(twice)}'")
+        if not np.isfinite(self.times).all() or (np.diff(self.times) <= 0).any():
+            raise ParameterError("the times of the samples are not finite and growing")
+        if np.isinf(self.positions).any():
+            raise ParameterError("a marker is at infinity")
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __repr__(self) -> str:
+        """Size and rate."""
+        return (
+            f"<MarkerTrial: {len(self)} samples of {len(self.names)} markers, "
+            f"{self.rate:g} Hz>"
+        )
+
+    @property
+    def rate(self) -> float:
+        """Samples a second [Hz]; nan for a single sample."""
+        if len(self) < 2:
+            return float("nan")
+        return float((len(self) - 1) / (self.times[-1] - self.times[0]))
+
+    @property
+    def occluded(self) -> np.ndarray:
+        """Markers that have no position (n, m)."""
+        missing: np.ndarray = np.isnan(self.positions).any(axis=2)
+        return missing
+
+    def select(self, names: Sequence[str]) -> MarkerTrial:
+        """These markers only, in this order.
+
+        Raises:
+            ParameterError: a marker is not there.
+        """
+        place = {name: column for column, name in enumerate(self.names)}
+        for name in names:
+            if name not in place:
+                raise ParameterError(
+                    f"no marker is called '{name}' (there are: {', '.join(self.names)})"
+                )
+        columns = [place[name] for name in names]
+        residuals = self.camera_residuals
+        return replace(
+            self,
+            names=tuple(names),
+            positions=self.positions[:, columns],
+            filled=self.filled[:, columns],
+            camera_residuals=None if residuals is None else residuals[:, columns],
+        )
+
+    def samples(self, which: slice | np.ndarray) -> MarkerTrial:
+        """Some of the samples: a slice, indices or a mask."""
+        residuals = self.camera_residuals
+        return replace(
+            self,
+            times=self.times[which],
+            positions=self.positions[which],
+            frames=self.frames[which],
+            filled=self.filled[which],
+            camera_residuals=None if residuals is None else residuals[which],
+        )
+
+    def between(self, start: float, end: float) -> MarkerTrial:
+        """Samples from ``start`` to ``end`` [s], both included."""
+        chosen = (self.times >= start) & (self.times <= end)
+        if not chosen.any():
+            raise ParameterError(
+                f"no sample lies between {start:g} and {end:g} s: the trial runs from "
+                f"{self.times[0]:g} to {self.times[-1]:g} s"
+            )
+        return self.samples(chosen)
+
+    def moved(self, positions: np.ndarray) -> MarkerTrial:
+        """The same markers at other positions (n, m, 3) [m]."""
+        return replace(self, positions=positions)

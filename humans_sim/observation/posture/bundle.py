@@ -1,0 +1,308 @@
+"""Sizes, marker places and postures of many frames at once, by Gauss-Newton."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.body_shape import BodyShape
+from humans_sim.observation.posture.calibration_prior import (
+    CalibrationSettings,
+    SizePrior,
+)
+from humans_sim.observation.posture.kernels import (
+    advance,
+    chain_of,
+    place,
+    point_jacobian,
+    points,
+)
+
+_ITERATIONS = 40
+_ENOUGH, _IDLE = 1e-6, 1e-5
+"""The search ends where nothing moves by more than the first [m, rad], or where the
+cost, in squared deviations, goes down by less than the second of it."""
+_STILL = 0.03
+"""A trial whose markers all spread less than this is a static one [m]."""
+_DAMPING_MOST = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames that a person is measured from.
+
+    Attributes:
+        positions: (n, m, 3) [m], NaN where not seen.
+        noise: standard deviation of the markers of each frame (n,) [m].
+    """
+
+    positions: np.ndarray
+    noise: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        trials: Sequence[MarkerTrial],
+        names: Sequence[str],
+        settings: CalibrationSettings,
+    ) -> Frames:
+        """Frames spread evenly over the trials; few of a trial without motion."""
+        chosen, noise = [], []
+        for trial in trials:
+            columns = [trial.names.index(n) if n in trial.names else -1 for n in names]
+            padded = np.concatenate(
+                [trial.positions, np.full((len(trial), 1, 3), np.nan)], axis=1
+            )
+            positions = padded[:, columns]
+            still = _is_still(trial)
+            count = settings.static_frames if still else settings.motion_frames
+            rows = np.linspace(0, len(trial) - 1, min(count, len(trial))).round()
+            for row in np.unique(rows.astype(int)):
+                if np.isfinite(positions[row]).all(axis=1).sum() >= 3:
+                    chosen.append(positions[row])
+                    noise.append(
+                        settings.static_noise if still else settings.motion_noise
+                    )
+        return cls(np.array(chosen).reshape(-1, len(names), 3), np.array(noise))
+
+    def __len__(self) -> int:
+        return len(self.noise)
+
+
+def _is_still(trial: MarkerTrial) -> bool:
+    seen = np.where(np.isfinite(trial.positions), trial.positions, 0.0)
+    present = np.isfinite(trial.positions)
+    count = np.maximum(present.sum(axis=0), 1)
+    mean = seen.sum(axis=0) / count
+    square = np.where(present, (seen - mean) ** 2, 0.0).sum(axis=0) / count
+    return bool(np.sqrt(square.max()) < _STILL)
+
+
+class Bundle:
+    """The search.
+
+    Attributes:
+        q: postures of the frames (n, nq).
+        sizes: stature and lengths (1 + k,) [m].
+        offsets: of the markers from their nominal places, body frames (m, 3) [m].
+        covariance: posterior, of sizes, then offsets.
+    """
+
+    def __init__(
+        self,
+        shape: BodyShape,
+        frames: Frames,
+        prior: SizePrior,
+        spread: np.ndarray,
+        weight: np.ndarray,
+        rest: np.ndarray,
+        q: np.ndarray,
+        settings: CalibrationSettings,
+    ) -> None:
+        """Begin at the sizes of ``shape`` and the postures ``q`` (n, nq)."""
+        self.shape, self.frames, self.prior = shape, frames, prior
+        self.q, self.sizes = q, shape.sizes.copy()
+        self.offsets = np.zeros_like(shape.local)
+        self._spread = spread
+        self._rest = rest
+        self._joint = np.full(rest.size, settings.joint_spread**-2)
+        self._weight = weight
+        seen = np.isfinite(frames.positions).all(axis=2)
+        self._y = np.where(seen[:, :, None], frames.positions, 0.0)
+        self._w = np.where(seen, weight / frames.noise[:, None] ** 2, 0.0)
+        count = len(self.sizes) + 3 * len(shape.local)
+        self._count = count
+        self.covariance = np.zeros((count, count))
+
+    def run(self) -> None:
+        """Search until nothing moves."""
+        cost, damping = self._cost(self.q, self.sizes, self.offsets), 0.0
+        for _ in range(_ITERATIONS):
+            systems = [self._frame(row) for row in range(len(self.frames))]
+            step, moves = self._step(systems, damping)
+            taken = self._advanced(step, moves)
+            after = self._cost(*taken)
+            if after <= cost:
+                change = max(np.abs(step).max(), max(np.abs(m).max() for m in moves))
+                gained, cost = cost - after, after
+                self.q, self.sizes, self.offsets = taken
+                damping = 0.1 * damping if damping > 1e-4 else 0.0
+                if change < _ENOUGH or gained < _IDLE * cost:
+                    break
+            else:
+                damping = max(10.0 * damping, 1e-3)
+                if damping > _DAMPING_MOST:
+                    break
+        systems = [self._frame(row) for row in range(len(self.frames))]
+        self.covariance = np.linalg.inv(self._reduced(systems, 0.0)[0])
+
+    def residuals(self) -> np.ndarray:
+        """Distances of the markers (n, m) [m]; NaN where not seen."""
+        gaps = np.linalg.norm(
+            self._markers(self.q, self.sizes, self.offsets) - self._y, axis=2
+        )
+        return np.where(self._w > 0.0, gaps, np.nan)
+
+    def prior_spread(self) -> np.ndarray:
+        """Prior standard deviations of sizes, then offsets [m]."""
+        rows = self.prior.rows
+        sizes = np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))
+        return np.concatenate([sizes, self._spread.ravel()])
+
+    def places(self) -> np.ndarray:
+        """Markers in their bodies' frames (m, 3) [m]."""
+        found: np.ndarray = self.shape.locals(self.sizes) + self.offsets
+        return found
+
+    def _prior_terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Information matrix of the prior, and its pull at the present values."""
+        k = len(self.sizes)
+        matrix, vector = np.zeros((self._count, self._count)), np.zeros(self._count)
+        rows = self.prior.rows
+        matrix[:k, :k] = rows.T @ rows
+        vector[:k] = rows.T @ (self.prior.values - rows @ self.sizes)
+        loose = self._spread.ravel() ** -2
+        matrix[range(k, self._count), range(k, self._count)] = loose
+        vector[k:] = -loose * self.offsets.ravel()
+        return matrix, vector
+
+    def _frame(self, row: int) -> tuple[np.ndarray, ...]:
+        shape, tree = self.shape, self.shape.tree
+        system: tuple[np.ndarray, ...] = _frame_system(
+            self.q[row], self._y[row], self._w[row], shape.bodies, self.places(),
+            shape.local_rate, tree.parent, tree.rotation, shape.origins(self.sizes),
+            shape.origin_rate, tree.axis,
+        )  # fmt: skip
+        return system
+
+    def _reduced(
+        self, systems: list[tuple[np.ndarray, ...]], damping: float
+    ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+        """Schur complement: the problem without the postures."""
+        matrix, vector = self._prior_terms()
+        matrix[np.diag_indices(self._count)] *= 1.0 + damping
+        inner = []
+        for row, (own, cross, outer, pull, push) in enumerate(systems):
+            own = own.copy()
+            own[6:, 6:] += np.diag(self._joint)
+            pull = pull.copy()
+            pull[6:] += self._joint * (self._rest - self.q[row, 7:])
+            own += np.diag(damping * np.diag(own) + 1e-9)
+            both = np.linalg.solve(own, np.column_stack([cross, pull]))
+            matrix += outer - cross.T @ both[:, :-1]
+            vector += push - cross.T @ both[:, -1]
+            inner.append((both[:, :-1], both[:, -1]))
+        return matrix, vector, inner
+
+    def _step(
+        self, systems: list[tuple[np.ndarray, ...]], damping: float
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        matrix, vector, inner = self._reduced(systems, damping)
+        k = len(self.sizes)
+        least, most = self.prior.lower - self.sizes, self.prior.upper - self.sizes
+        held = np.zeros(self._count, dtype=bool)
+        step = np.zeros(self._count)
+        while True:
+            free = ~held
+            known = vector[free] - matrix[np.ix_(free, held)] @ step[held]
+            step[free] = np.linalg.solve(matrix[np.ix_(free, free)], known)
+            over = np.zeros(self._count, dtype=bool)
+            over[:k] = (step[:k] < least) | (step[:k] > most)
+            if not (over & free).any():
+                break
+            # Sizes that would leave their bounds end there; the others once more.
+            step[:k] = np.clip(step[:k], least, most)
+            held |= over
+        return step, [alone - cross @ step for cross, alone in inner]
+
+    def _advanced(
+        self, step: np.ndarray, moves: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        k = len(self.sizes)
+        sizes = np.clip(self.sizes + step[:k], self.prior.lower, self.prior.upper)
+        offsets = self.offsets + step[k:].reshape(-1, 3)
+        q = np.empty_like(self.q)
+        tree = self.shape.tree
+        for row, move in enumerate(moves):
+            advance(self.q[row], move, tree.lower, tree.upper, q[row])
+        return q, sizes, offsets
+
+    def _markers(
+        self, q: np.ndarray, sizes: np.ndarray, offsets: np.ndarray
+    ) -> np.ndarray:
+        shape, tree = self.shape, self.shape.tree
+        local, origins = shape.locals(sizes) + offsets, shape.origins(sizes)
+        bodies = len(tree.parent)
+        turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
+        line, x = np.zeros((bodies, 3)), np.empty((len(q), *local.shape))
+        for row in range(len(q)):
+            place(
+                q[row],
+                tree.parent,
+                tree.rotation,
+                origins,
+                tree.axis,
+                turn,
+                centre,
+                line,
+            )
+            points(shape.bodies, local, turn, centre, x[row])
+        return x
+
+    def _cost(self, q: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> float:
+        gaps = ((self._markers(q, sizes, offsets) - self._y) ** 2).sum(axis=2)
+        total = float((self._w * gaps).sum())
+        total += float((self._joint * (q[:, 7:] - self._rest) ** 2).sum())
+        total += float(((self.prior.rows @ sizes - self.prior.values) ** 2).sum())
+        return total + float(((offsets / self._spread) ** 2).sum())
+
+
+@njit(cache=True)
+def _frame_system(
+    q, y, weight, body, local, local_rate, parent, rotation, origin, origin_rate, axis
+):
+    """Normal equations of one frame: posture, posture x sizes and places, these."""
+    bodies, count, sizes = parent.size, body.size, local_rate.shape[2]
+    n, p = 5 + bodies, sizes + 3 * count
+    turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
+    line = np.zeros((bodies, 3))
+    place(q, parent, rotation, origin, axis, turn, centre, line)
+    # How the origin of each body moves with the sizes, the posture held.
+    drift = np.zeros((bodies, 3, sizes))
+    for i in range(1, bodies):
+        drift[i] = drift[parent[i]] + turn[parent[i]] @ origin_rate[i]
+    x = np.empty((count, 3))
+    points(body, local, turn, centre, x)
+    own, cross, outer = np.zeros((n, n)), np.zeros((n, p)), np.zeros((p, p))
+    pull, push = np.zeros(n), np.zeros(p)
+    chain = np.empty(n, np.int64)
+    jacobian = np.empty((3, n))
+    for m in range(count):
+        if weight[m] <= 0.0:
+            continue
+        w, b, first = weight[m], body[m], sizes + 3 * m
+        size = chain_of(b, parent, chain)
+        point_jacobian(x[m], chain, size, centre, line, jacobian)
+        rate = drift[b] + turn[b] @ local_rate[m]
+        gap = y[m] - x[m]
+        for k in range(size):
+            i = chain[k]
+            column = w * jacobian[:, k].copy()
+            pull[i] += column @ gap
+            for h in range(size):
+                own[i, chain[h]] += column @ jacobian[:, h].copy()
+            cross[i, :sizes] += column @ rate
+            cross[i, first : first + 3] += column @ turn[b]
+        push[:sizes] += w * (rate.T @ gap)
+        push[first : first + 3] += w * (turn[b].T @ gap)
+        outer[:sizes, :sizes] += w * (rate.T @ rate)
+        mixed = w * (rate.T @ turn[b])
+        outer[:sizes, first : first + 3] += mixed
+        outer[first : first + 3, :sizes] += mixed.T
+        for a in range(3):
+            outer[first + a, first + a] += w
+    return own, cross, outer, pull, push

@@ -1,0 +1,103 @@
+"""What is known of a person before it is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.errors import ParameterError
+from humans_sim.observation.posture.body_shape import BodyShape
+
+
+@dataclass(frozen=True)
+class CalibrationSettings:
+    """How sure everything is beforehand; each is one standard deviation.
+
+    Attributes:
+        static_noise: of a marker while standing [m].
+        motion_noise: of a marker on moving skin [m].
+        height_spread: of the stature, where it is not said [m].
+        length_spread: of a length, as a share of the usual one at the stature.
+        side_spread: of left against right, as a share of the length.
+        joint_spread: of a joint about rest [rad].
+        bound: lengths stay between the usual one over this and times this.
+        static_frames: frames taken of a trial in which nobody moves.
+        motion_frames: frames taken of a motion.
+    """
+
+    static_noise: float = 0.003
+    motion_noise: float = 0.01
+    height_spread: float = 0.15
+    length_spread: float = 0.1
+    side_spread: float = 0.02
+    joint_spread: float = 1.0
+    bound: float = 1.5
+    static_frames: int = 3
+    motion_frames: int = 40
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            ParameterError: a setting is out of its range.
+        """
+        for name, value in vars(self).items():
+            least = 1.0 if name in ("bound", "static_frames", "motion_frames") else 1e-6
+            if not (np.isfinite(value) and value >= least):
+                raise ParameterError(f"{name} must be at least {least:g}, not {value}")
+
+
+KNOWN_HEIGHT = 0.01
+"""Spread of a stature that was said [m]."""
+_SHORTEST = 0.03
+"""Spread of a short length: a shoe or soft tissue add to it [m]."""
+_SIDES = 0.002
+"""Least spread of left against right [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class SizePrior:
+    """Rows E s = d that sizes s obey to within one, and bounds of the sizes."""
+
+    rows: np.ndarray
+    values: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def size_prior(
+    shape: BodyShape, settings: CalibrationSettings, height_known: bool
+) -> SizePrior:
+    """Lengths are near those usual at the stature, and left is near right."""
+    count = len(shape.sizes)
+    spread = np.maximum(
+        settings.length_spread * shape.usual, np.minimum(_SHORTEST, 0.75 * shape.usual)
+    )
+    rows, values = [], []
+
+    def add(row: np.ndarray, value: float, sigma: float) -> None:
+        rows.append(row / sigma)
+        values.append(value / sigma)
+
+    unit = np.eye(count)
+    height = shape.sizes[0]
+    add(unit[0], height, KNOWN_HEIGHT if height_known else settings.height_spread)
+    for i in range(count - 1):
+        row = unit[i + 1] - shape.usual_rate[i] * unit[0]
+        add(row, shape.usual[i] - shape.usual_rate[i] * height, spread[i])
+    place = {name: i for i, name in enumerate(shape.names)}
+    for name, i in place.items():
+        other = place.get(f"l_{name[2:]}") if name.startswith("r_") else None
+        if other is not None:
+            sigma = max(settings.side_spread * shape.usual[i], _SIDES)
+            add(unit[i + 1] - unit[other + 1], 0.0, sigma)
+    usual = np.concatenate([[height], shape.usual])
+    # Short ones may grow more: a foot in its shoe stands higher than a bare one.
+    slack = np.concatenate([[0.0], 3 * spread])
+    return SizePrior(
+        np.array(rows),
+        np.array(values),
+        usual / settings.bound,
+        usual * settings.bound + slack,
+    )

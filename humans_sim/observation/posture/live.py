@@ -1,0 +1,301 @@
+"""Postures from frames of markers as they come, one after another."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.errors import ConfigurationError, ParameterError
+from humans_sim.models.model import Model
+from humans_sim.observation.markers.correspondence import identify, load_correspondence
+from humans_sim.observation.markers.filters import ORDER, CausalFilter
+from humans_sim.observation.markers.marker_set import MarkerSet
+from humans_sim.observation.markers.synthetic import marker_positions
+from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.result import MarkerStatus
+from humans_sim.observation.posture.settings import SolverSettings
+from humans_sim.observation.posture.solver import Posture, PostureSolver
+
+LONGEST_GAP = 1.0
+"""A silence after which frames begin anew [s]."""
+FURTHEST = 100.0
+"""Markers beyond this distance from the origin are none of a laboratory's [m]."""
+_MEASURED = 10
+"""Steps in time whose median tells the rate."""
+_MASKS = 256
+"""Sets of seen markers whose unseen joints are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiveFrame:
+    """A frame and the posture that explains it.
+
+    Attributes:
+        t: time of the frame [s].
+        names: labels as they came.
+        measured: positions as they came, NaN where not seen (m, 3) [m].
+        q: configuration (nq,).
+        v: its velocity, by the difference to the frame before (nv,); zero at first.
+        markers: where the model has the markers, NaN for those it does not know
+            (m, 3) [m].
+        differences: used minus reconstructed, NaN where there is none (m, 3) [m].
+        status: of each marker (m,), numbers of :class:`MarkerStatus`.
+        converged: whether the search ended at a minimum.
+        iterations: it took.
+        seconds: wall time of the search [s].
+        begins: whether nothing of the frames before was used.
+    """
+
+    t: float
+    names: tuple[str, ...]
+    measured: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    markers: np.ndarray
+    differences: np.ndarray
+    status: np.ndarray
+    converged: bool
+    iterations: int
+    seconds: float
+    begins: bool
+
+    @property
+    def distances(self) -> np.ndarray:
+        """Of the markers used from where the model has them (k,) [m]."""
+        used = self.status == MarkerStatus.USED
+        found: np.ndarray = np.linalg.norm(self.differences[used], axis=1)
+        return found
+
+    @property
+    def rms(self) -> float:
+        """Root mean square distance over the markers used [m]; NaN without any."""
+        found = self.distances
+        return float(np.sqrt((found**2).mean())) if len(found) else math.nan
+
+
+class LivePostures:
+    """Takes frames of markers, gives postures. Not for use by two threads at once.
+
+    The first frame tells the labels, which are identified as those of files are. Time
+    that goes back, and a silence longer than ``longest_gap``, begin anew: the labels
+    may be others then.
+
+    Attributes:
+        beginnings: how often frames began.
+        note: what is not as it should be, empty where nothing is.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        marker_set: MarkerSet,
+        *,
+        correspondence: Path | None = None,
+        cutoff: float = 0.0,
+        settings: SolverSettings | None = None,
+        longest_gap: float = LONGEST_GAP,
+    ) -> None:
+        """Prepare, and search once so that the first frame need not wait.
+
+        Args:
+            model: the person.
+            marker_set: where the markers are.
+            correspondence: file that tells the labels, or None.
+            cutoff: of the low-pass filter [Hz]; 0: none. It begins when the rate of
+                the frames is known, after ten of them.
+            settings: of the search.
+            longest_gap: silence after which frames begin anew [s].
+
+        Raises:
+            ParameterError: a number is out of its range.
+            ModelFileError: the correspondence file is wrong.
+        """
+        if not (math.isfinite(cutoff) and cutoff >= 0):
+            raise ParameterError(f"the cut-off must be 0 Hz or more, not {cutoff:g}")
+        if not longest_gap > 0:
+            raise ParameterError(f"longest_gap must be above 0 s, not {longest_gap:g}")
+        self.model = model
+        moving = [m.name for m in marker_set.markers if not m.calibration]
+        self._set = marker_set.of(moving)
+        self._table = None
+        if correspondence is not None:
+            self._table = load_correspondence(correspondence, self._set.names)
+        self._cutoff, self._longest_gap = cutoff, longest_gap
+        self._settings = settings
+        self._unseen: dict[bytes, tuple[str, ...]] = {}
+        self.beginnings, self.note = 0, ""
+        self._names: tuple[str, ...] = ()
+        self._t, self._q = -math.inf, model.neutral()
+        self._warm_up()
+
+    def push(
+        self, t: float, names: Sequence[str], positions: np.ndarray, anew: bool = False
+    ) -> LiveFrame:
+        """The posture of a frame.
+
+        A frame that is refused changes nothing.
+
+        Args:
+            t: its time [s].
+            names: labels; empty ones are markers that nobody identified.
+            positions: (m, 3) [m], NaN where a marker was not seen.
+            anew: whether it begins another trial.
+
+        Raises:
+            ConfigurationError: the frame does not fit its names or the frames before,
+                or a number makes no sense.
+            ParameterError: too few of the labels are in the marker set.
+        """
+        names, positions = tuple(names), np.asarray(positions, dtype=float)
+        self._check(t, names, positions)
+        begins = anew or t < self._t or t > self._t + self._longest_gap
+        if begins:
+            self._begin(names)
+        elif t == self._t:
+            raise ConfigurationError("the frame has the time of the one before")
+        elif names != self._names:
+            raise ConfigurationError(
+                "the labels changed from one frame to the next: "
+                f"{_change(self._names, names)}"
+            )
+        step, self._t = t - self._t, t
+        used = self._filtered(positions[self._columns], math.inf if begins else step)
+        begun = time.perf_counter()
+        posture = self._solver.solve(used)
+        seconds = time.perf_counter() - begun
+        v = np.zeros(self.model.nv)
+        if not begins:
+            v = pin.difference(self.model.pin, self._q, posture.q) / step
+        self._q = posture.q
+        return self._frame(t, positions, posture, v, seconds, begins)
+
+    def unobservable(self, frame: LiveFrame) -> tuple[str, ...]:
+        """Joints that no marker used in a frame can see; they stay near rest."""
+        mask = frame.status[self._columns] == MarkerStatus.USED
+        key = mask.tobytes()
+        if key not in self._unseen:
+            if len(self._unseen) >= _MASKS:
+                self._unseen.clear()
+            self._unseen[key] = self._solver.unseen(mask)
+        return self._unseen[key]
+
+    def _warm_up(self) -> None:
+        """Search twice: the first time compiles."""
+        still = marker_positions(self.model, self._set, self.model.neutral()[None])[0]
+        solver = PostureSolver(self.model, self._set, settings=self._settings)
+        for _ in range(2):
+            solver.solve(still)
+        solver.unseen(np.ones(len(still), dtype=bool))
+
+    def _check(self, t: float, names: tuple[str, ...], positions: np.ndarray) -> None:
+        if not math.isfinite(t):
+            raise ConfigurationError(f"the time of the frame is {t}")
+        if not names:
+            raise ConfigurationError("the frame has no markers")
+        if positions.shape != (len(names), 3):
+            raise ConfigurationError(
+                f"{len(names)} labels and positions of shape {positions.shape}"
+            )
+        if names != self._names:
+            known = [name for name in names if name]
+            if len(set(known)) != len(known):
+                twice = min(name for name in known if known.count(name) > 1)
+                raise ConfigurationError(f"two markers are called '{twice}'")
+        largest = np.abs(positions).max(axis=1)
+        if (largest > FURTHEST).any():
+            name = names[int(np.flatnonzero(largest > FURTHEST)[0])]
+            raise ConfigurationError(
+                f"the marker '{name}' is more than {FURTHEST:g} m away: positions are "
+                "in metres"
+            )
+
+    def _begin(self, names: tuple[str, ...]) -> None:
+        """Identify the labels, if they are new, and forget what was.
+
+        Raises:
+            ConfigurationError, ParameterError: too few of them are known.
+        """
+        if names != self._names:
+            given = [k for k, name in enumerate(names) if name]
+            if not given:
+                raise ConfigurationError("no marker has a label")
+            # Each marker carries its column where its place would be.
+            places = np.repeat(np.array(given, float)[None, :, None], 3, axis=2)
+            labels = tuple(names[k] for k in given)
+            trial = MarkerTrial(labels, np.zeros(1), places, np.zeros(1, int))
+            aliases = {m.name: m.aliases for m in self._set.markers}
+            found = identify(trial, self._table, self._set.names, aliases).trial
+            solver = PostureSolver(
+                self.model, self._set, found.names, settings=self._settings
+            )
+            self._columns = found.positions[0, :, 0].astype(int)
+            self._solver, self._names = solver, names
+            self._unseen.clear()
+        self._solver.reset()
+        self._filter: CausalFilter | None = None
+        self._steps: list[float] = []
+        self.note = ""
+        self.beginnings += 1
+
+    def _filtered(self, positions: np.ndarray, step: float) -> np.ndarray:
+        if self._cutoff == 0.0 or self.note:
+            return positions
+        if self._filter is None:
+            if math.isfinite(step):
+                self._steps.append(step)
+            if len(self._steps) < _MEASURED:
+                return positions
+            rate = 1.0 / float(np.median(self._steps))
+            try:
+                self._filter = CausalFilter(
+                    rate, self._cutoff, ORDER, len(self._columns)
+                )
+            except ParameterError as error:
+                self.note = f"markers are not filtered: {error}"
+                return positions
+        return self._filter.push(positions)
+
+    def _frame(
+        self,
+        t: float,
+        positions: np.ndarray,
+        posture: Posture,
+        v: np.ndarray,
+        seconds: float,
+        begins: bool,
+    ) -> LiveFrame:
+        count = len(self._names)
+        markers, differences = np.full((2, count, 3), np.nan)
+        seen = np.isfinite(positions).all(axis=1)
+        status = np.where(seen, MarkerStatus.UNKNOWN, MarkerStatus.OCCLUDED)
+        markers[self._columns] = posture.markers
+        differences[self._columns] = posture.differences
+        status[self._columns] = posture.status
+        return LiveFrame(
+            t,
+            self._names,
+            positions,
+            posture.q,
+            v,
+            markers,
+            differences,
+            status.astype(np.uint8),
+            posture.converged,
+            posture.iterations,
+            seconds,
+            begins,
+        )
+
+
+def _change(before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    """The first difference between two lists of labels."""
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            return f"'{old}' is now '{new}'"
+    return f"{len(before)} are now {len(after)}"

@@ -1,0 +1,120 @@
+"""A reconstruction as ROS 2 messages (MCAP)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mcap_ros2.writer import Writer
+
+from humans_sim.dynamics.ros_messages import (
+    WORLD,
+    base_transform,
+    head,
+    nanoseconds,
+    stamp_of,
+    xyz,
+)
+from humans_sim.dynamics.ros_schemas import schema
+from humans_sim.files import atomic_stream
+from humans_sim.observation.posture.result import Reconstruction
+
+_TOPICS = {
+    "/joint_states": "sensor_msgs/JointState",
+    "/tf": "tf2_msgs/TFMessage",
+    "/markers": "humans_msgs/MarkerFrame",
+    "/reconstruction_quality": "humans_msgs/ReconstructionQuality",
+}
+
+
+def write_mcap(result: Reconstruction, path: Path | str) -> Path:
+    """Write a reconstruction for rosbag2, Foxglove and PlotJuggler.
+
+    ``/joint_states`` (sensor_msgs/msg/JointState)
+        Angles of the joints; a posture has no speeds and torques.
+    ``/tf`` (tf2_msgs/msg/TFMessage)
+        The base in the frame ``world``.
+    ``/markers`` (humans_msgs/msg/MarkerFrame)
+        The markers that the posture was found from.
+    ``/reconstruction_quality`` (humans_msgs/msg/ReconstructionQuality)
+        How well the posture explains them.
+
+    Messages are stamped with the times of the trial, rounded to 1 ns.
+
+    Args:
+        result: what was reconstructed.
+        path: the file; rosbag2 knows it by the ending ``.mcap``. It is written whole or
+            not at all.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: a time is negative or too large for a ROS 2 stamp.
+    """
+    path = Path(path)
+    times = [nanoseconds(time) for time in result.t.tolist()]
+    source = result.trial.source
+    with atomic_stream(path) as stream:
+        writer = Writer(stream)
+        about = {
+            "model": result.model.name,
+            "mode": result.mode,
+            "source": None if source is None else source.name,
+        }
+        writer.add_metadata(
+            "humans_sim", {name: json.dumps(value) for name, value in about.items()}
+        )
+        schemas = {
+            topic: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
+            for topic, kind in _TOPICS.items()
+        }
+        for k, time in enumerate(times):
+            for topic, message in _messages(result, k, stamp_of(time)).items():
+                writer.write_message(topic, schemas[topic], message, time, time, k)
+        writer.finish()
+    return path
+
+
+def _messages(
+    result: Reconstruction, k: int, stamp: Mapping[str, int]
+) -> dict[str, dict[str, Any]]:
+    """The messages of a frame, by topic."""
+    trial = result.trial
+    number = int(trial.frames[k])
+    cameras = trial.camera_residuals
+    distances = result.residuals[k, result.used[k]]
+    return {
+        "/joint_states": {
+            "header": head(stamp),
+            "name": list(result.model.joint_names),
+            "position": result.q[k, 7:].tolist(),
+            "velocity": [],
+            "effort": [],
+        },
+        "/tf": base_transform(result.q[k], stamp),
+        "/markers": {
+            "header": head(stamp, WORLD),
+            "frame_number": number,
+            "names": list(result.names),
+            "positions": [xyz(position) for position in trial.positions[k]],
+            "occluded": trial.occluded[k].tolist(),
+            "residuals": [] if cameras is None else cameras[k].tolist(),
+        },
+        "/reconstruction_quality": {
+            "header": head(stamp, WORLD),
+            "frame_number": number,
+            "converged": bool(result.converged[k]),
+            "iterations": int(result.iterations[k]),
+            "solve_time": stamp_of(nanoseconds(float(result.solve_times[k]))),
+            "rms": float(np.sqrt(np.mean(distances**2))) if distances.size else np.nan,
+            "max_residual": float(distances.max()) if distances.size else np.nan,
+            "marker_names": list(result.names),
+            "marker_status": result.status[k].astype(np.uint8).tolist(),
+            "residuals": [xyz(difference) for difference in result.differences[k]],
+            "unobservable_joints": list(result.unobservable),
+        },
+    }

@@ -1,0 +1,136 @@
+"""A person's motion from a trial of optical markers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.errors import ParameterError
+from humans_sim.models.model import Model
+from humans_sim.observation.markers.gaps import fill_gaps
+from humans_sim.observation.markers.marker_set import (
+    CANONICAL,
+    MarkerSet,
+    load_marker_set,
+)
+from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.settings import SmootherSettings, SolverSettings
+from humans_sim.observation.posture.smoother import smooth_postures
+from humans_sim.observation.posture.solver import Posture, PostureSolver
+
+STATIC, SMOOTH = "static", "smooth"
+MODES = (STATIC, SMOOTH)
+
+_BRIDGE = 0.25
+"""Gaps that are bridged in the first frame [s]."""
+
+Progress = Callable[[int, int], None]
+"""Told how many frames are done, and of how many."""
+Watch = Callable[[int, Posture], None]
+"""Shown the row of a frame and its posture, frame by frame."""
+
+
+def reconstruct(
+    model: Model,
+    markers: MarkerTrial,
+    marker_set: MarkerSet | str | Path = CANONICAL,
+    *,
+    mode: str = STATIC,
+    settings: SolverSettings | None = None,
+    smoothing: SmootherSettings | None = None,
+    rest: np.ndarray | None = None,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+) -> Reconstruction:
+    """Postures that explain the markers of a trial.
+
+    Args:
+        model: the person, best a calibrated one.
+        markers: the trial; its labels are those of the marker set
+            (:func:`humans_sim.observation.markers.prepare` renames, fills and
+            filters them).
+        marker_set: where the markers are on the body, or the name or path of a set.
+        mode: ``static`` frame by frame; ``smooth`` the whole trial at once, with a
+            prior on accelerations.
+        settings: of the search.
+        smoothing: of the mode ``smooth``.
+        rest: joint angles where joints stay that no marker sees [rad].
+        progress: called now and then.
+        watch: called with each frame; what it raises ends the search.
+
+    Raises:
+        ParameterError: the mode is unknown, or too few markers are in the set.
+    """
+    if mode not in MODES:
+        raise ParameterError(f"mode is one of {', '.join(MODES)}, not '{mode}'")
+    if not isinstance(marker_set, MarkerSet):
+        marker_set = load_marker_set(marker_set, model)
+    names = [m.name for m in marker_set.markers if not m.calibration]
+    used = marker_set.of(names)
+    solver = PostureSolver(model, used, markers.names, settings=settings, rest=rest)
+    result = _static(solver, markers, progress, watch)
+    if mode == SMOOTH:
+        result = smooth_postures(result, solver, smoothing or SmootherSettings())
+    return result
+
+
+def _static(
+    solver: PostureSolver,
+    trial: MarkerTrial,
+    progress: Progress | None,
+    watch: Watch | None,
+) -> Reconstruction:
+    n, m = len(trial), len(trial.names)
+    q = np.empty((n, solver.model.nq))
+    differences = np.empty((n, m, 3))
+    status = np.empty((n, m), dtype=np.uint8)
+    converged = np.empty(n, dtype=bool)
+    iterations = np.empty(n, dtype=int)
+    seconds = np.empty(n)
+    # From the frame with most markers on, then back from there: it is found best.
+    first, start = _first_posture(solver, trial)
+    solver.resume(start)
+    rows = [*range(first, n), *range(first - 1, -1, -1)]
+    for done, row in enumerate(rows):
+        if row == first - 1:
+            solver.resume(q[first])
+        begun = time.perf_counter()
+        posture = solver.solve(trial.positions[row])
+        seconds[row] = time.perf_counter() - begun
+        q[row], differences[row] = posture.q, posture.differences
+        status[row] = posture.status
+        converged[row], iterations[row] = posture.converged, posture.iterations
+        if watch is not None:
+            watch(row, posture)
+        if progress is not None:
+            progress(done + 1, n)
+    status[trial.filled & (status == MarkerStatus.USED)] = MarkerStatus.INTERPOLATED
+    return Reconstruction(
+        model=solver.model,
+        trial=trial,
+        q=q,
+        differences=differences,
+        status=status,
+        converged=converged,
+        iterations=iterations,
+        solve_times=seconds,
+        unobservable=solver.unobservable,
+        mode=STATIC,
+    )
+
+
+def _first_posture(solver: PostureSolver, trial: MarkerTrial) -> tuple[int, np.ndarray]:
+    """The row to begin with, and its posture.
+
+    Short gaps are bridged for this one: a limb that misses a marker may fit bent
+    another way round, and the frames after it would follow.
+    """
+    bridged = fill_gaps(trial, _BRIDGE)
+    missing = bridged.occluded.sum(axis=1) + trial.occluded.mean(axis=1)
+    row = int(np.argmin(missing))
+    solver.reset()
+    return row, solver.solve(bridged.positions[row]).q
