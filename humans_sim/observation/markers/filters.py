@@ -45,29 +45,34 @@ def smooth_markers(
     steps = np.diff(trial.times)
     lost = steps > _LOST * np.median(steps)
     rate = float(1.0 / steps[~lost].mean())
-    sections = butter(
-        order,
-        _one_pass(_checked(rate, cutoff, order), rate, order),
-        fs=rate,
-        output="sos",
-    )
-    pad = math.ceil(_SETTLED * rate / cutoff)
+    _checked(rate, cutoff, order)
     positions = trial.positions.copy()
     broken = np.concatenate([lost, [True]])
     for column, occluded in enumerate(trial.occluded.T):
         for rows in _stretches(~occluded, broken):
             if len(rows) > 1:
-                # the ends are mirrored through themselves, as often as it takes for
-                # the filter to settle: short stretches stay where they are
-                longer = np.pad(
-                    positions[rows, column],
-                    ((pad, pad), (0, 0)),
-                    mode="reflect",
-                    reflect_type="odd",
+                positions[rows, column] = zero_phase(
+                    positions[rows, column], rate, cutoff, order
                 )
-                smooth = sosfiltfilt(sections, longer, axis=0, padlen=0)
-                positions[rows, column] = smooth[pad:-pad]
     return trial.moved(positions)
+
+
+def zero_phase(
+    values: np.ndarray, rate: float, cutoff: float = CUTOFF, order: int = ORDER
+) -> np.ndarray:
+    """Columns (n, k), n > 1, low-passed without delay, -3 dB at the cut-off.
+
+    Raises:
+        ParameterError: as :func:`smooth_markers`.
+    """
+    one_pass = _one_pass(_checked(rate, cutoff, order), rate, order)
+    sections = butter(order, one_pass, fs=rate, output="sos")
+    # The ends are mirrored through themselves, as often as it takes for the filter to
+    # settle: short stretches stay where they are.
+    pad = math.ceil(_SETTLED * rate / cutoff)
+    longer = np.pad(values, ((pad, pad), (0, 0)), mode="reflect", reflect_type="odd")
+    smooth: np.ndarray = sosfiltfilt(sections, longer, axis=0, padlen=0)[pad:-pad]
+    return smooth
 
 
 class CausalFilter:

@@ -1,0 +1,1 @@
+"""Postures from optical markers: search, calibration, results."""
