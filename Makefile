@@ -96,7 +96,7 @@ endif
 test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
 	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics
 
-bench: setup ## measure against pinocchio and MuJoCo in the same run
+bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/bench.in
 	$(BIN)/python benchmarks/lagrangian_terms.py
 	$(BIN)/python benchmarks/right_hand_side.py
@@ -106,6 +106,7 @@ bench: setup ## measure against pinocchio and MuJoCo in the same run
 	$(BIN)/python benchmarks/time_stepping.py
 	$(BIN)/python benchmarks/pivot_turns.py
 	$(BIN)/python benchmarks/work_precision.py
+	$(BIN)/python benchmarks/reconstruction.py
 
 lock: setup ## resolve the locked versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/library.in -o requirements/library.lock

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
         SimulationError,
         load_run,
     )
+    from humans_sim.observation.markers.marker_set import load_marker_set
+    from humans_sim.observation.markers.read import read_markers
+    from humans_sim.observation.posture.calibrate import calibrate
+    from humans_sim.observation.posture.reconstruct import reconstruct
+    from humans_sim.observation.posture.result_file import load_reconstruction
+    from humans_sim.observation.posture.subject import load_subject
     from humans_sim.view.animation import animate
 
 __version__ = "0.1.0"
@@ -47,7 +53,13 @@ _LATER = {
     "Simulation": "dynamics",
     "SimulationError": "dynamics",
     "animate": "view.animation",
+    "calibrate": "observation.posture.calibrate",
+    "load_marker_set": "observation.markers.marker_set",
+    "load_reconstruction": "observation.posture.result_file",
     "load_run": "dynamics",
+    "load_subject": "observation.posture.subject",
+    "read_markers": "observation.markers.read",
+    "reconstruct": "observation.posture.reconstruct",
 }
 
 
@@ -81,6 +93,12 @@ __all__ = [
     "SimulationError",
     "UnknownModelError",
     "animate",
+    "calibrate",
+    "load_marker_set",
     "load_model",
+    "load_reconstruction",
     "load_run",
+    "load_subject",
+    "read_markers",
+    "reconstruct",
 ]

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from humans_sim import __version__
 from humans_sim.cli_graphs import LONGEST_WALK, run_wanted, walk_wanted
+from humans_sim.cli_reconstruct import calibrate, reconstruct
 from humans_sim.cli_tables import print_check, print_events, print_summary
 from humans_sim.doctor import examine
 from humans_sim.errors import HumansError, ParameterError
@@ -332,6 +333,10 @@ def report(
         raise HumansError(f"{file} is no walk to the end")
     if walked and not stored.check():
         raise HumansError(f"{file} is not clean: see the checks above")
+
+
+app.command()(calibrate)
+app.command()(reconstruct)
 
 
 def _print_titles(title: str, column: str, titles: dict[str, str]) -> None:

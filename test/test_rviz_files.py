@@ -89,8 +89,8 @@ def displays(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_there_is_one_for_each_size() -> None:
-    """The KHR-1 and Bip are not seen from the same distance."""
-    assert {path.stem for path in FILES} == {"walk", "walk-bip"}
+    """The KHR-1 and Bip are not seen from the same distance; markers are another."""
+    assert {path.stem for path in FILES} == {"walk", "walk-bip", "reconstruct"}
 
 
 def test_properties_are_those_of_rviz(content: dict[str, Any]) -> None:
@@ -121,13 +121,17 @@ def test_topics_are_those_of_the_graph(file: Path, content: dict[str, Any]) -> N
             assert topic["Durability Policy"] == durability
             shown.add(topic["Value"])
     wanted = {"robot_description", "footsteps", "walk_markers", "ground_truth/odom"}
-    assert wanted | {"l_sole/wrench", "r_sole/wrench"} <= shown
+    wanted |= {"l_sole/wrench", "r_sole/wrench"}
+    if file.stem == "reconstruct":
+        wanted = {"robot_description", "reconstruction_markers", "odom"}
+    assert wanted <= shown
     assert {"TF", "Grid"} <= {kind(display) for display in displays(content)}
 
 
-def test_namespaces_are_drawn(content: dict[str, Any]) -> None:
-    """The names of drawings are those that the node walk gives them."""
-    text = (ROOT / "humans_sim" / "nodes" / "walk_messages.py").read_text()
+def test_namespaces_are_drawn(file: Path, content: dict[str, Any]) -> None:
+    """The names of drawings are those that the nodes give them."""
+    messages = "marker" if file.stem == "reconstruct" else "walk"
+    text = (ROOT / "humans_sim" / "nodes" / f"{messages}_messages.py").read_text()
     for display in displays(content):
         for name in display.get("Namespaces", {}):
             assert f'"{name}"' in text
@@ -137,7 +141,10 @@ def test_frames_are_there(file: Path, content: dict[str, Any]) -> None:
     """The fixed frame is the graph's world; the others are of the model."""
     graph = read_graph(file.stem)
     parameters = yaml.safe_load(graph.parameters.read_text())
-    world = parameters["dynamics"]["ros__parameters"]["world_frame"]
+    if file.stem == "reconstruct":
+        world = parameters["marker_player"]["ros__parameters"]["frame_id"]
+    else:
+        world = parameters["dynamics"]["ros__parameters"]["world_frame"]
     manager = content["Visualization Manager"]
     assert manager["Global Options"]["Fixed Frame"] == world
     model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])

@@ -14,8 +14,8 @@ from humans_sim.graphs import Graph, read_graph
 from humans_sim.resources import resource
 from launch import LaunchContext, LaunchDescription
 
-_CLOCK, _WALK = "dynamics", "walk"
-"""The node that is the clock of its graph, and that which walks."""
+_CLOCK, _WALK, _PLAYER = "dynamics", "walk", "marker_player"
+"""Nodes: the clock of its graph, that which walks, that which plays markers."""
 _TYPES: dict[str, type] = {
     "gui": bool,
     "use_sim_time": bool,
@@ -38,6 +38,9 @@ _DESCRIPTIONS = {
     "sync": "lockstep: each period waits for its command; free: the newest one counts",
     "real_time_factor": "largest speed, simulated over wall time; 0: as it can",
     "cmd_vel": "walks at once so: forwards, to the left [m/s], turn [rad/s]",
+    "file": "markers to play: trc, c3d or csv; empty: as the parameters say",
+    "subject": "file of a calibrated person; empty: the model",
+    "marker_set": "name or path of a marker set",
     "rviz": "true: opens RViz (the package rviz2)",
     "rviz_config": "what RViz shows",
 }
@@ -53,7 +56,8 @@ def describe(
 
     Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
     ``params_file``; where the graph simulates, ``sync``, ``real_time_factor``, ``rviz``
-    and ``rviz_config``; where it walks, ``cmd_vel``.
+    and ``rviz_config``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
+    ``subject``, ``marker_set``, ``rviz`` and ``rviz_config``.
 
     Args:
         graph: its name.
@@ -74,6 +78,10 @@ def describe(
         defaults |= {"rviz": "false", "rviz_config": _rviz_file(model)}
     if _WALK in chosen.nodes:
         defaults["cmd_vel"] = cmd_vel
+    if _PLAYER in chosen.nodes:
+        defaults |= {"file": "", "subject": "", "marker_set": "canonical"}
+        seen = str(resource("config", "rviz", "reconstruct.rviz"))
+        defaults |= {"rviz": "false", "rviz_config": seen}
     arguments = [
         DeclareLaunchArgument(
             name,
@@ -117,9 +125,13 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
         if name in graph.pages and not given["gui"]:
             continue
         own = {key: given[key] for key in ("model", "use_sim_time")}
+        if _PLAYER in graph.nodes:
+            own |= {key: given[key] for key in ("subject", "marker_set")}
         if name == _CLOCK:
             own |= {key: given[key] for key in ("sync", "real_time_factor")}
             own["use_sim_time"] = False
+        if name == _PLAYER and given["file"]:
+            own["file"] = given["file"]
         if name == _WALK:
             own["cmd_vel"] = given["cmd_vel"]
         nodes.append(

@@ -18,16 +18,29 @@ from rclpy.signals import SignalHandlerOptions
 
 from humans_sim.errors import HumansError
 from humans_sim.models import load_model
+from humans_sim.observation.posture.subject import load_subject
 
 
 class ModelNode(Node):
-    """A node that works on one model, given by the parameter ``model``."""
+    """A node that works on one model, given by the parameter ``model``.
+
+    The parameter ``subject``, the file of a calibrated person, goes over it.
+
+    Attributes:
+        model: what it works on.
+        subject: the person, or None.
+    """
+
+    usual_model = "khr1"
+    """The model where no parameter names one."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Declare ``model`` and load it."""
+        """Declare ``model`` and ``subject``, and load what they name."""
         super().__init__(name, **options)
-        self.declare_parameter("model", "khr1")
-        self.model = load_model(str(self.get_parameter("model").value))
+        model = str(self.declare_parameter("model", self.usual_model).value)
+        subject = str(self.declare_parameter("subject", "").value)
+        self.subject = load_subject(subject) if subject else None
+        self.model = load_model(model) if not self.subject else self.subject.model()
 
     def close(self) -> None:
         """Free what the node holds beside its topics."""

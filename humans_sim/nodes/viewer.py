@@ -1,10 +1,10 @@
 """Node ``viewer``: a web page that shows the model as the topics say it is.
 
 Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts`` and
-``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``. Where somebody offers
-the service ``pause``, the page has controls: they call ``pause``, ``reset`` and
-``push`` and set the simulation's ``real_time_factor``; where there is a walk, they
-publish ``cmd_vel``.
+``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``; beside a
+reconstruction ``reconstruction_markers``. Where somebody offers the service ``pause``,
+the page has controls: they call ``pause``, ``reset`` and ``push`` and set the
+simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel``.
 
 Parameters: ``model``, ``odometry_topic``, ``host`` (127.0.0.1: this machine only),
 ``port``, ``rate`` of the page [Hz], ``simulator`` (name of the node that simulates),
@@ -50,9 +50,11 @@ from humans_sim.nodes.state_listener import StateListener
 from humans_sim.nodes.viewer_messages import (
     PHASES,
     planned_of,
+    seen_markers_of,
     simulation_state,
     touches_of,
 )
+from humans_sim.view.marker_layer import MarkerLayer
 from humans_sim.view.panel import Actions
 from humans_sim.view.planned_steps import PlannedStep
 from humans_sim.view.scene import DEFAULT_PORT
@@ -64,6 +66,10 @@ PUSH_TIME = 0.05
 _NOTE_TIME = 6.0
 """How long a note is shown [s]."""
 _WARNING_PERIOD = 5.0
+_STATES_KEPT = 50
+"""Configurations that wait for the markers of their time."""
+_MARKER_TIME = 1.0
+"""How long markers are shown without new ones [s]."""
 _PAUSE, _RESET, _PUSH = "pause", "reset", "push"
 _PAUSED = "paused"
 
@@ -90,6 +96,9 @@ class Viewer(StateListener):
         self._contacts: ContactStates | None = None
         self._plan: MarkerArray | None = None
         self._walk: WalkStatus | None = None
+        self._markers: MarkerArray | None = None
+        self._markers_at = -math.inf
+        self._states: dict[int, np.ndarray] = {}
         self._velocity = Velocity()
         self._paused, self._failure = False, ""
         self._note, self._note_end = "", -math.inf
@@ -98,6 +107,7 @@ class Viewer(StateListener):
         self._make_topics()
         ground = Ground(solids=Ground.slope(math.radians(slope)).solids)
         self._page = WalkPage(self.model, host, port, ground)
+        self._marker_layer = MarkerLayer(self._page.scene)
         # The page is drawn on the wall clock, whatever clock the robot lives on.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / rate, self._draw, clock=wall)
@@ -108,6 +118,7 @@ class Viewer(StateListener):
         listen(ContactStates, "ground_contacts", self._on_contacts, 10)
         listen(WalkStatus, "walk_status", self._on_walk, 10)
         listen(MarkerArray, "footsteps", self._on_plan, 10)
+        listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         kind = TwistStamped if self._stamped else Twist
         self._velocities = self.create_publisher(kind, "cmd_vel", 10)
@@ -120,7 +131,12 @@ class Viewer(StateListener):
 
     def on_state(self, stamp: Any) -> None:
         """Note that there is something new to draw."""
-        self._changed, self._time = True, nanoseconds_of(stamp) * 1e-9
+        time_of_state = nanoseconds_of(stamp)
+        self._changed, self._time = True, time_of_state * 1e-9
+        if self._markers is not None:
+            self._states[time_of_state] = self.configuration()
+            while len(self._states) > _STATES_KEPT:
+                del self._states[next(iter(self._states))]
 
     def _take_base(self, message: Odometry) -> None:
         super()._take_base(message)
@@ -131,6 +147,9 @@ class Viewer(StateListener):
 
     def _on_plan(self, message: MarkerArray) -> None:
         self._plan = message
+
+    def _on_markers(self, message: MarkerArray) -> None:
+        self._markers, self._markers_at = message, time.monotonic()
 
     def _on_walk(self, message: WalkStatus) -> None:
         last, self._walk = self._walk, message
@@ -158,6 +177,8 @@ class Viewer(StateListener):
         if panel is not None and self._walk is not None and not panel.walking:
             panel.show_walk()
             panel.set_velocity(self._velocity)
+        if self._markers is not None and self._draw_markers(self._markers):
+            self._changed = False
         if self._changed:
             self._changed = False
             self._state = Seen(
@@ -165,6 +186,32 @@ class Viewer(StateListener):
             )
         if self._state is not None:
             self._page.show(self._with_status(self._state))
+
+    def _draw_markers(self, message: MarkerArray) -> bool:
+        """Draw markers with the body of their time: a later one would be elsewhere.
+
+        Returns:
+            Whether the body waits for its markers.
+        """
+        if time.monotonic() > self._markers_at + _MARKER_TIME:
+            self._markers = None
+            self._marker_layer.hide()
+            return False
+        header = message.markers[0].header if message.markers else None
+        if header is None or header.frame_id != self._frame:
+            return False
+        stamp = nanoseconds_of(header.stamp)
+        if stamp not in self._states:
+            return True
+        try:
+            seen = seen_markers_of(message)
+        except ConfigurationError as error:
+            self._refuse("reconstruction_markers", error)
+            return False
+        self._state = Seen(stamp * 1e-9, self._states.pop(stamp))
+        with self._page.scene.server.atomic():
+            self._marker_layer.show(seen)
+        return True
 
     def _with_status(self, state: Seen) -> Seen:
         walk, message = self._walk, self._failure

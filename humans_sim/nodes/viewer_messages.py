@@ -9,7 +9,9 @@ from humans_msgs.msg import ContactStates, WalkStatus
 from visualization_msgs.msg import Marker, MarkerArray
 
 from humans_sim.errors import ConfigurationError
+from humans_sim.nodes import marker_messages
 from humans_sim.nodes.conversions import vector_of
+from humans_sim.view.marker_layer import SeenMarkers
 from humans_sim.view.planned_steps import PlannedStep
 from humans_sim.view.touches import Touches
 
@@ -69,6 +71,37 @@ def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
         # A strip closes where it began.
         found.append(PlannedStep(corners[:-1].reshape(-1, 3), (red, green, blue)))
     return tuple(found)
+
+
+def seen_markers_of(message: MarkerArray) -> SeenMarkers:
+    """Optical markers beside a reconstructed body, of their drawings.
+
+    Raises:
+        ConfigurationError: a number is not finite, or a line has one end.
+    """
+    found = {
+        marker.ns: np.array([vector_of(p) for p in marker.points]).reshape(-1, 3)
+        for marker in message.markers
+        if marker.action == Marker.ADD
+    }
+
+    def points(kind: str) -> np.ndarray:
+        return found.get(kind, np.zeros((0, 3)))
+
+    def lines(kind: str) -> np.ndarray:
+        ends = points(kind)
+        if len(ends) % 2:
+            raise ConfigurationError(f"a line of '{kind}' has one end")
+        return ends.reshape(-1, 2, 3)
+
+    return SeenMarkers(
+        measured=points(marker_messages.MEASURED),
+        rejected=points(marker_messages.REJECTED),
+        unknown=points(marker_messages.UNKNOWN),
+        occluded=points(marker_messages.OCCLUDED),
+        residuals=lines(marker_messages.RESIDUALS),
+        mistakes=lines(marker_messages.MISTAKES),
+    )
 
 
 def simulation_state(message: Any) -> tuple[str, str] | None:

@@ -67,6 +67,8 @@ def gate(x, y, weight, age, reach):
         reach: distance that is believed from one frame to the next [m].
     """
     shut = np.zeros(weight.size, np.bool_)
+    if not np.isfinite(reach):
+        return shut
     radius = 0.5 * reach * np.minimum(1.0 + PATIENCE_GROWTH * age, PATIENCE_MOST)
     astray = np.ones(weight.size, np.bool_)
     for m in range(weight.size):
@@ -89,7 +91,7 @@ def _apart(a, b):
 
 
 @njit(cache=True)
-def explain(x, y, weight, scale, least, columns, count):
+def explain(x, y, weight, shut, scale, least, columns, count):
     """Model markers, differences and status of all columns."""
     markers = np.full((count, 3), np.nan)
     differences = np.full((count, 3), np.nan)
@@ -105,6 +107,6 @@ def explain(x, y, weight, scale, least, columns, count):
         for a in range(3):
             square += (y[row, a] - x[row, a]) ** 2
         status[column] = USED
-        if robust(square, scale)[1] < least:
+        if shut[row] or robust(square, scale)[1] < least:
             status[column] = REJECTED
     return markers, differences, status

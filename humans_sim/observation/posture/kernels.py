@@ -27,7 +27,7 @@ from numba import njit
 BASE = 6
 """Velocity coordinates of the base: translation along the world's axes, then rotation
 about them."""
-ENOUGH = 1e-9
+ENOUGH = 1e-8
 """A gain not worth a step, as a share of the cost."""
 IDLE = 1e-15
 """A gain not worth a step [m^2]."""

@@ -25,6 +25,8 @@ from humans_sim.observation.posture.solver import Posture, PostureSolver
 STATIC, SMOOTH = "static", "smooth"
 MODES = (STATIC, SMOOTH)
 
+_AT_ONCE = 16
+"""Frames between two words of progress."""
 _BRIDGE = 0.25
 """Gaps that are bridged in the first frame [s]."""
 
@@ -94,20 +96,22 @@ def _static(
     # From the frame with most markers on, then back from there: it is found best.
     first, start = _first_posture(solver, trial)
     solver.resume(start)
-    rows = [*range(first, n), *range(first - 1, -1, -1)]
-    for done, row in enumerate(rows):
-        if row == first - 1:
+    done = 0
+    for rows in _batches(first, n):
+        if rows[0] == first - 1:
             solver.resume(q[first])
         begun = time.perf_counter()
-        posture = solver.solve(trial.positions[row])
-        seconds[row] = time.perf_counter() - begun
-        q[row], differences[row] = posture.q, posture.differences
-        status[row] = posture.status
-        converged[row], iterations[row] = posture.converged, posture.iterations
-        if watch is not None:
-            watch(row, posture)
+        postures = solver.track(trial.positions[rows])
+        seconds[rows] = (time.perf_counter() - begun) / len(rows)
+        for row, posture in zip(rows, postures, strict=True):
+            q[row], differences[row] = posture.q, posture.differences
+            status[row] = posture.status
+            converged[row], iterations[row] = posture.converged, posture.iterations
+            if watch is not None:
+                watch(row, posture)
+        done += len(rows)
         if progress is not None:
-            progress(done + 1, n)
+            progress(done, n)
     status[trial.filled & (status == MarkerStatus.USED)] = MarkerStatus.INTERPOLATED
     return Reconstruction(
         model=solver.model,
@@ -121,6 +125,14 @@ def _static(
         unobservable=solver.unobservable,
         mode=STATIC,
     )
+
+
+def _batches(first: int, n: int) -> list[list[int]]:
+    """Rows from ``first`` to the end, then back from it, a few at a time."""
+    batches = []
+    for way in (range(first, n), range(first - 1, -1, -1)):
+        batches += [list(way[k : k + _AT_ONCE]) for k in range(0, len(way), _AT_ONCE)]
+    return batches
 
 
 def _first_posture(solver: PostureSolver, trial: MarkerTrial) -> tuple[int, np.ndarray]:

@@ -33,7 +33,7 @@ class Reconstruction:
         status: of each marker (n, m), numbers of :class:`MarkerStatus`.
         converged: whether the solver ended at a minimum (n,).
         iterations: of the solver (n,).
-        solve_times: wall time of each frame (n,) [s].
+        solve_times: wall time of each frame, averaged over a few (n,) [s].
         unobservable: joints that no marker of the trial can see; they stay near rest.
         mode: ``static`` or ``smooth``.
     """

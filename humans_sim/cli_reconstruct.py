@@ -1,0 +1,291 @@
+"""``humans-sim calibrate`` and ``humans-sim reconstruct``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+from humans_sim.cli_posture_tables import (
+    print_calibration,
+    print_details,
+    print_outcomes,
+)
+from humans_sim.errors import HumansError, ParameterError
+from humans_sim.models import load_model
+
+if TYPE_CHECKING:
+    from humans_sim.batch_settings import Person
+    from humans_sim.batch_trial import Job, Outcome
+
+console = Console()
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+_MarkerSet = Annotated[
+    str | None,
+    typer.Option("--marker-set", help="Name of a marker set, or a file of your own."),
+]
+_Height = Annotated[float | None, typer.Option(help="Stature, if known [m].")]
+_Mass = Annotated[float | None, typer.Option(help="Body mass, if known [kg].")]
+_Correspondence = Annotated[
+    Path | None,
+    typer.Option(help="File that tells which marker of the files is which."),
+]
+_Up = Annotated[
+    str | None, typer.Option(help="Axis of the files that points up: x, -y, z, ...")
+]
+_Units = Annotated[str | None, typer.Option(help="Of the files: mm, cm, m.")]
+_Rate = Annotated[float | None, typer.Option(help="Samples a second [Hz].")]
+
+
+def calibrate(
+    trials: Annotated[
+        list[Path] | None,
+        typer.Argument(help="A trial of standing still, then motions if there are."),
+    ] = None,
+    marker_set: _MarkerSet = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The subject file.")
+    ] = Path("subject.yaml"),
+    height: _Height = None,
+    mass: _Mass = None,
+    correspondence: _Correspondence = None,
+    up: _Up = None,
+    units: _Units = None,
+    rate: _Rate = None,
+    title: Annotated[str, typer.Option(help="One line about the person.")] = "",
+) -> None:
+    """Measure a person from markers (without a file: list the marker sets)."""
+    if not trials:
+        _print_marker_sets()
+        return
+    if marker_set is None:
+        raise ParameterError(
+            "which markers are these? Give --marker-set NAME or a file of your own "
+            "(humans-sim calibrate lists them)"
+        )
+    if output.suffix not in (".yaml", ".yml"):
+        raise ParameterError(f"a subject file ends in .yaml, not '{output.name}'")
+    from humans_sim.observation.markers.marker_set import load_marker_set
+    from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
+    from humans_sim.observation.markers.read import read_markers
+    from humans_sim.observation.posture.calibrate import calibrate as measure
+
+    model = load_model("human36", height=height, mass=mass)
+    markers = load_marker_set(marker_set, model).markers
+    # Sizes come from positions as they are: a filter would only smear a motion.
+    steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
+    read = [
+        prepare(
+            read_markers(path, up=up, units=units, rate=rate),
+            steps,
+            [marker.name for marker in markers],
+            {marker.name: marker.aliases for marker in markers},
+        ).trial
+        for path in trials
+    ]
+    with console.status("measuring"):
+        found = measure(model, read, marker_set, height=height, mass=mass, title=title)
+    print_calibration(console, found)
+    try:
+        found.subject.save(output)
+    except OSError as error:
+        raise HumansError(f"{output}: {error.strerror or error}") from None
+    console.print(f"written: {output}", markup=False)
+
+
+def _print_marker_sets() -> None:
+    from humans_sim.observation.markers.marker_set import (
+        load_marker_set,
+        marker_set_names,
+    )
+
+    human = load_model("human36")
+    table = Table(title="marker sets")
+    table.add_column("name")
+    table.add_column("what it is")
+    table.add_column("markers", justify="right")
+    for name in marker_set_names():
+        found = load_marker_set(name, human)
+        table.add_row(name, found.title, str(len(found.markers)))
+    console.print(table)
+    console.print("A file of your own is a marker set too: see docs/markers.md.")
+
+
+def reconstruct(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Recordings, or folders of them.")
+    ],
+    subject: Annotated[
+        Path | None,
+        typer.Option(help="File of the person; default: subject.yaml beside or above."),
+    ] = None,
+    marker_set: _MarkerSet = None,
+    height: _Height = None,
+    mass: _Mass = None,
+    mode: Annotated[
+        str, typer.Option(help="static: frame by frame; smooth: the whole trial.")
+    ] = "static",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of the results.")
+    ] = Path("reconstructed"),
+    correspondence: _Correspondence = None,
+    up: _Up = None,
+    units: _Units = None,
+    rate: _Rate = None,
+    max_gap: Annotated[
+        float | None, typer.Option(help="Longest gap to fill [s]; 0: none.")
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(help="Of the low-pass filter [Hz]; 0: no filter.")
+    ] = None,
+    frame_change: Annotated[
+        str | None, typer.Option(help="standing, none or a .yaml file.")
+    ] = None,
+    pipeline: Annotated[
+        Path | None, typer.Option(help="File with all choices about the markers.")
+    ] = None,
+    formats: Annotated[
+        str, typer.Option(help="Of csv, mot, trc, mcap, npz.")
+    ] = "csv,mot,npz",
+    report: Annotated[
+        bool, typer.Option(help="A page for each recording; it takes longest.")
+    ] = True,
+    inverse_dynamics: Annotated[
+        bool,
+        typer.Option("--inverse-dynamics", help="Torques and the ground's reaction."),
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; default: one a core; 0: this one.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler, instead.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Do again what is done.")
+    ] = False,
+) -> None:
+    """Find a person's postures from markers; one recording or a tree of them."""
+    from humans_sim.batch_settings import TrialSettings
+    from humans_sim.batches import plan_batch
+
+    settings = TrialSettings(
+        mode=mode,
+        up=up,
+        units=units,
+        rate=rate,
+        pipeline=pipeline,
+        correspondence=correspondence,
+        max_gap=max_gap,
+        cutoff=cutoff,
+        frame_change=frame_change,
+        formats=tuple(word.strip() for word in formats.split(",") if word.strip()),
+        report=report,
+        inverse_dynamics=inverse_dynamics,
+    )
+    person = _person(subject, marker_set, height, mass)
+    jobs = plan_batch(sources, output, person, settings)
+    outcomes = _run(jobs, workers, cluster, again)
+    _print_all(outcomes, output)
+
+
+def _person(
+    subject: Path | None,
+    marker_set: str | None,
+    height: float | None,
+    mass: float | None,
+) -> Person | None:
+    from humans_sim.batch_settings import Person
+
+    if subject is not None and marker_set is not None:
+        raise ParameterError("a subject file has its markers: without --marker-set")
+    if marker_set is None:
+        if height is not None or mass is not None:
+            raise ParameterError("a subject has its sizes; --height and --mass go with "
+                                 "--marker-set")  # fmt: skip
+        return None if subject is None else Person(subject=subject)
+    return Person(marker_set=marker_set, height=height, mass=mass)
+
+
+def _run(
+    jobs: Sequence[Job], workers: int | None, cluster: str | None, again: bool
+) -> list[Outcome]:
+    from humans_sim.batches import run_batch
+
+    outcomes: list[Outcome] = []
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    shown: dict[str, TaskID] = {}
+
+    def watch(name: str, done: int, total: int) -> None:
+        if name not in shown:
+            shown[name] = progress.add_task(escape(name), total=total)
+        progress.update(shown[name], completed=done)
+
+    with progress:
+        files = progress.add_task("recordings", total=len(jobs))
+        doing = run_batch(
+            jobs, workers=workers, cluster=cluster, again=again, watch=watch
+        )
+        try:
+            with closing(doing):
+                for outcome in doing:
+                    outcomes.append(outcome)
+                    progress.advance(files)
+                    if outcome.name in shown:
+                        progress.remove_task(shown.pop(outcome.name))
+                    if outcome.state == "failed":
+                        _print_failure(outcome)
+        except KeyboardInterrupt:
+            progress.stop()
+            sound = sum(outcome.state != "failed" for outcome in outcomes)
+            console.print(
+                f"stopped: {sound} of {len(jobs)} are done; the same command goes on"
+            )
+            raise typer.Exit(INTERRUPTED) from None
+    order = {job.name: place for place, job in enumerate(jobs)}
+    return sorted(outcomes, key=lambda outcome: order[outcome.name])
+
+
+def _print_failure(outcome: Outcome) -> None:
+    console.print(f"[red]{escape(outcome.name)}:[/] {escape(outcome.message)}",
+                  highlight=False)  # fmt: skip
+
+
+def _print_all(outcomes: Sequence[Outcome], output: Path) -> None:
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    if len(outcomes) == 1 and not failed:
+        print_details(console, outcomes[0])
+    if len(failed) < len(outcomes):
+        print_outcomes(console, outcomes)
+    kept = sum(outcome.state == "kept" for outcome in outcomes)
+    if kept:
+        console.print(f"{kept} done before, kept (--again does such ones again)")
+    if len(failed) < len(outcomes):
+        console.print(f"written: {output}", markup=False)
+    if failed:
+        raise HumansError(
+            f"{len(failed)} of {len(outcomes)} recordings failed: see above"
+        )

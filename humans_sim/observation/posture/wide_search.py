@@ -1,0 +1,265 @@
+"""Searches for a posture from far away: where the first frame finds its person."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from humans_sim.observation.posture.kernels import (
+    chain_of,
+    place,
+    points,
+    solve_posture,
+)
+from humans_sim.observation.posture.settings import SolverSettings
+from humans_sim.observation.posture.sight import normal_matrix
+from humans_sim.observation.posture.tree import Tree
+
+Found = tuple[np.ndarray, np.ndarray, float, int, bool]
+"""Posture (nq,), its markers (k, 3), cost, iterations, whether it converged."""
+
+FEWEST = 3
+"""Markers a body needs at least to be found in the room."""
+_HEADINGS = 4
+_TRUNK = 3
+"""Joints from the base to the farthest body of the trunk."""
+_REACH = 3.0
+"""Markers of one person are not farther from their middle [m]."""
+_NEAR = 0.03
+"""Median distance at which no other heading is tried [m]."""
+_ROUNDS, _DIRECTIONS, _ASIDE = 3, 6, 0.8
+"""Looks beside a posture found from far away, and how far they go [rad]."""
+_THROWS = 40
+"""Throws of limbs without gain after which a first posture is taken."""
+_GAIN, _BESIDE = 0.9, 0.5
+"""Share of the cost below which a posture is better: anywhere, and beside one where
+the last frames or the user put it."""
+_PERFECT = 1e-13
+"""Mean square distance at which nothing better is looked for [m^2]."""
+_CAUTION = 0.1
+"""Damping of the first steps from far away [m^2]."""
+_STAGES = ((np.inf, 1e-3), (np.inf, 0.0), (3.0, 0.0))
+"""Stages of a search from far away: robust scale over the final one, pull to rest."""
+
+
+class WideSearch:
+    """Searches of one person's markers.
+
+    Attributes:
+        tree: of the model.
+        body: that carries each marker (k,).
+        local: places of the markers there (k, 3) [m].
+        rest: joint angles at rest [rad].
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        body: np.ndarray,
+        local: np.ndarray,
+        rest: np.ndarray,
+        settings: SolverSettings,
+    ) -> None:
+        """Prepare."""
+        self.tree, self.body, self.local, self.rest = tree, body, local, rest
+        self._settings = settings
+
+    def search(
+        self,
+        q: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        prior: np.ndarray,
+        middle: np.ndarray,
+        scale: float,
+        damping: float = 0.0,
+        most: int | None = None,
+    ) -> Found:
+        """Bring the cost down from a posture (:func:`kernels.solve_posture`)."""
+        found: Found = solve_posture(
+            q, y, weight, scale, prior, middle, self.body, self.local,
+            *self.tree.arrays, damping, self._settings.tolerance,
+            self._settings.iterations if most is None else most,
+        )  # fmt: skip
+        return found
+
+    def from_nowhere(self, y: np.ndarray, weight: np.ndarray, seen: int) -> Found:
+        """Rigid fit at rest, then joints; several headings where that is ambiguous."""
+        resting = np.zeros(7 + self.rest.size)
+        resting[6] = 1.0
+        resting[7:] = self.rest
+        if seen < FEWEST:
+            return resting, self.markers(resting), 0.0, 0, False
+        # A ghost across the room would draw the first stages, which are not robust.
+        middle = np.median(y[weight > 0.0], axis=0)
+        near = weight * (np.linalg.norm(y - middle, axis=1) < _REACH)
+        best = None
+        for start in self._placed(resting, y, near):
+            found = self.narrowed(start, y, weight, near)
+            if best is None or found[2] < best[2]:
+                best = found
+            if self._close(best[1], y, weight):
+                break
+        assert best is not None
+        return self._shaken(best, y, weight)
+
+    def _shaken(
+        self,
+        best: Found,
+        y: np.ndarray,
+        weight: np.ndarray,
+    ) -> Found:
+        """Throw the limb that fits worst into other postures, and keep the best."""
+        rng = np.random.default_rng(0)
+        prior = np.full(self.rest.size, self._settings.rest_weight)
+        lower, upper = self.tree.lower, self.tree.upper
+        chain = np.empty(len(self.tree.above), dtype=np.int64)
+        idle = 0
+        while idle < _THROWS and best[2] > _PERFECT * weight.sum():
+            distance = np.linalg.norm(best[1] - y, axis=1)
+            share = np.where(
+                weight > 0.0, np.minimum(distance, self._settings.outlier), 0
+            )
+            chance = share**2 / (share**2).sum()
+            worst = rng.choice(len(chance), p=chance)
+            size = chain_of(self.body[worst], self.tree.parent, chain)
+            limb = chain[6:size] - 6
+            q = best[0].copy()
+            thrown = rng.uniform(lower[limb], upper[limb])
+            q[7:][limb] += rng.uniform(0.3, 1.0) * (thrown - q[7:][limb])
+            other = self.search(
+                q, y, weight, prior, self.rest, self._settings.outlier, _CAUTION
+            )
+            idle += 1
+            if other[2] < _GAIN * best[2]:
+                best, idle = (*other[:3], best[3] + other[3], other[4]), 0
+        return best
+
+    def narrowed(
+        self,
+        q: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        near: np.ndarray | None = None,
+    ) -> Found:
+        """Search with a loss that grows strict, then look beside what was found.
+
+        Args:
+            q: posture to begin with.
+            y: markers (k, 3) [m].
+            weight: of them (k,).
+            near: weights of a start from nowhere: a pull to rest that fades leads it,
+                and the first stages have these. None: q is a good start.
+        """
+        steps = 0
+        stages = _STAGES if near is not None else _STAGES[1:]
+        near = weight if near is None else near
+        for wide, pull in stages:
+            prior = np.full(self.rest.size, max(pull, self._settings.rest_weight))
+            scale = wide * self._settings.outlier
+            q, _, _, more, _ = self.search(
+                q, y, near, prior, self.rest, scale, _CAUTION
+            )
+            steps += more
+        prior = np.full(self.rest.size, self._settings.rest_weight)
+        found = self.search(q, y, weight, prior, self.rest, self._settings.outlier)
+        found = self.beside(
+            found, y, weight, prior, self.rest, _ROUNDS, self._settings.iterations
+        )
+        return (*found[:3], steps + found[3], found[4])
+
+    def beside(
+        self,
+        found: Found,
+        y: np.ndarray,
+        weight: np.ndarray,
+        prior: np.ndarray,
+        middle: np.ndarray,
+        rounds: int,
+        most: int,
+    ) -> Found:
+        """Look for a better minimum near one; the same one where there is none."""
+        scale, steps = self._settings.outlier, found[3]
+        for _ in range(rounds):
+            if found[2] < _PERFECT * weight.sum():
+                break
+            better = found
+            for aside in self._aside(found[0], weight):
+                other = self.search(
+                    aside, y, weight, prior, middle, scale, _CAUTION, most
+                )
+                steps += other[3]
+                better = other if other[2] < _BESIDE * better[2] else better
+            if better is found:
+                break
+            found = (*better[:3], steps, better[4])
+        return found
+
+    def _aside(self, q: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
+        """Postures beside q that markers tell from it least.
+
+        A limb may fit nearly as well bent another way round: these lie over there.
+        """
+        matrix = normal_matrix(self.tree, q, self.body, self.local, weight)
+        _, directions = np.linalg.eigh(matrix[6:, 6:])
+        starts = []
+        for direction in directions[:, :_DIRECTIONS].T:
+            for sign in (-1.0, 1.0):
+                aside = q.copy()
+                aside[7:] += sign * _ASIDE / np.abs(direction).max() * direction
+                aside[7:] = np.clip(aside[7:], self.tree.lower, self.tree.upper)
+                starts.append(aside)
+        return starts
+
+    def _close(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> bool:
+        """Whether a posture is near enough that no other start need be tried."""
+        distance = np.linalg.norm((x - y)[weight > 0.0], axis=1)
+        return float(np.median(distance)) < _NEAR
+
+    def _placed(
+        self, q: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> list[np.ndarray]:
+        """The posture q laid over the markers, then turned about the vertical."""
+        x = self.markers(q)
+        # The trunk moves least; limbs serve where it has too few markers.
+        depth = np.array([_depth(self.tree.parent, b) for b in self.body])
+        seen = weight > 0.0
+        chosen = seen & (depth <= _TRUNK)
+        if chosen.sum() < FEWEST:
+            chosen = seen
+        turn, _ = Rotation.align_vectors(
+            y[chosen] - y[chosen].mean(axis=0),
+            x[chosen] - x[chosen].mean(axis=0),
+            weight[chosen],
+        )
+        starts = []
+        for k in range(_HEADINGS):
+            more = Rotation.from_euler("z", 2 * np.pi * k / _HEADINGS) * turn
+            start = q.copy()
+            start[:3] = y[chosen].mean(axis=0) - more.apply(
+                x[chosen].mean(axis=0) - q[:3]
+            )
+            start[3:7] = (more * Rotation.from_quat(q[3:7])).as_quat()
+            starts.append(start)
+        return starts
+
+    def markers(self, q: np.ndarray) -> np.ndarray:
+        """Where the model has the set's markers (m, 3) [m]."""
+        tree, bodies = self.tree, len(self.tree.parent)
+        turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
+        x = np.empty((len(self.body), 3))
+        place(
+            q, tree.parent, tree.rotation, tree.origin, tree.axis, turn, centre,
+            np.zeros((bodies, 3)),
+        )  # fmt: skip
+        points(self.body, self.local, turn, centre, x)
+        return x
+
+
+def _depth(parent: np.ndarray, body: int) -> int:
+    """Joints between the base and a body."""
+    count = 0
+    while body > 0:
+        body = int(parent[body])
+        count += 1
+    return count
