@@ -18,6 +18,7 @@ _LIBRARIES = (
     ("scipy", "scipy"),
     ("pinocchio", "pin"),
     ("coal", "coal"),
+    ("ezc3d", "ezc3d"),
     ("matplotlib", "matplotlib"),
     ("mcap_ros2", "mcap-ros2-support"),
     ("numba", "numba"),

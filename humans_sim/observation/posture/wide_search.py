@@ -114,8 +114,8 @@ class WideSearch:
         prior = np.full(self.rest.size, self._settings.rest_weight)
         lower, upper = self.tree.lower, self.tree.upper
         chain = np.empty(len(self.tree.above), dtype=np.int64)
-        idle = 0
-        while idle < _THROWS and best[2] > _PERFECT * weight.sum():
+        idle, throws = 0, _THROWS // (3 if self._close(best[1], y, weight) else 1)
+        while idle < throws and best[2] > _PERFECT * weight.sum():
             distance = np.linalg.norm(best[1] - y, axis=1)
             share = np.where(
                 weight > 0.0, np.minimum(distance, self._settings.outlier), 0
