@@ -99,9 +99,9 @@ def models() -> None:
 def view(
     model: Annotated[str, typer.Argument(help="human36, bip, khr1 or a URDF file.")],
     height: Annotated[
-        float | None, typer.Option(help="Stature of a human [m].")
+        float | None, typer.Option(help="Stature of a human in metres.")
     ] = None,
-    mass: Annotated[float | None, typer.Option(help="Body mass [kg].")] = None,
+    mass: Annotated[float | None, typer.Option(help="Body mass in kilograms.")] = None,
     port: Annotated[int, typer.Option(help="First port to try; 0: any.")] = 8080,
     host: Annotated[
         str,
@@ -210,7 +210,9 @@ def run(
         str, typer.Argument(help="Name of a scenario, or a scenario file of your own.")
     ] = "",
     model: Annotated[str | None, typer.Option(help="Another biped model.")] = None,
-    end: Annotated[float | None, typer.Option(help="Time at the end [s].")] = None,
+    end: Annotated[
+        float | None, typer.Option(help="Time at the end in seconds.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help="event_driven or time_stepping.")
     ] = None,

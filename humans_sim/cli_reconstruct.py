@@ -40,8 +40,8 @@ _MarkerSet = Annotated[
     str | None,
     typer.Option("--marker-set", help="Name of a marker set, or a file of your own."),
 ]
-_Height = Annotated[float | None, typer.Option(help="Stature, if known [m].")]
-_Mass = Annotated[float | None, typer.Option(help="Body mass, if known [kg].")]
+_Height = Annotated[float | None, typer.Option(help="Stature in metres, if known.")]
+_Mass = Annotated[float | None, typer.Option(help="Body mass in kilograms, if known.")]
 _Correspondence = Annotated[
     Path | None,
     typer.Option(help="File that tells which marker of the files is which."),
@@ -149,7 +149,7 @@ def reconstruct(
     units: _Units = None,
     rate: _Rate = None,
     max_gap: Annotated[
-        float | None, typer.Option(help="Longest gap to fill [s]; 0: none.")
+        float | None, typer.Option(help="Longest gap to fill, in seconds; 0: none.")
     ] = None,
     cutoff: Annotated[
         float | None, typer.Option(help="Of the low-pass filter [Hz]; 0: no filter.")
