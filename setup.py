@@ -55,6 +55,7 @@ setup(
         "numpy",
         "osqp",
         "pin",
+        "pyserial",
         "pyyaml",
         "rich",
         "scikit-sundae; sys_platform != 'linux' or platform_machine == 'x86_64'",

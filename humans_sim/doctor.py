@@ -23,6 +23,7 @@ _LIBRARIES = (
     ("mcap_ros2", "mcap-ros2-support"),
     ("numba", "numba"),
     ("osqp", "osqp"),
+    ("serial", "pyserial"),
     ("trimesh", "trimesh"),
     ("yaml", "pyyaml"),
     ("xacro", "xacro"),

@@ -18,6 +18,7 @@ ROSDEP = {
     "matplotlib": "python3-matplotlib",
     "numba": "python3-numba",
     "numpy": "python3-numpy",
+    "serial": "python3-serial",
     "pinocchio": "pinocchio",
     "rich": "python3-rich",
     "scipy": "python3-scipy",

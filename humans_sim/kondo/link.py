@@ -1,0 +1,188 @@
+"""The serial line to the boards: one command, one answer, bounded retries.
+
+The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.
+So the input is thrown away, and the command said once more, a few times at most.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+import serial
+
+from humans_sim.errors import HumansError, ParameterError
+from humans_sim.kondo import protocol as rcb1
+from humans_sim.kondo.frames import ProtocolError
+
+try:
+    import termios
+
+    _GONE: tuple[type[Exception], ...] = (OSError, ValueError, TypeError, termios.error)
+except ImportError:  # not a Unix
+    _GONE = (OSError, ValueError, TypeError)
+
+BAUD = 115200
+TIMEOUT = 0.03
+"""Longest wait for an answer [s]."""
+SHORT_TIMEOUT = 0.01
+"""That of the commands that are answered at once [s]."""
+QUICK = (rcb1.StoreHome, rcb1.WritePose)
+RETRIES = 4
+_LATENCIES = 1000
+
+
+class LinkError(HumansError):
+    """The line does not do what it should."""
+
+
+class PortError(LinkError, OSError):
+    """The port cannot be opened, or is gone."""
+
+
+class NoAnswerError(LinkError, TimeoutError):
+    """A board did not answer, however often it was asked."""
+
+
+@dataclass
+class LinkStatistics:
+    """What a line has done.
+
+    Attributes:
+        sent: frames, repeated ones included.
+        answered: commands that were.
+        repeated: frames said once more.
+        failed: commands that were given up.
+        latencies: of the last answers, from the first byte sent [s].
+    """
+
+    sent: int = 0
+    answered: int = 0
+    repeated: int = 0
+    failed: int = 0
+    latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
+
+
+class SerialLink:
+    """An open port; for one exchange at a time, from any thread."""
+
+    def __init__(
+        self, port: str, *, timeout: float = TIMEOUT, retries: int = RETRIES
+    ) -> None:
+        """Open a port: 115200 baud, 8N1, no flow control, DTR low.
+
+        Args:
+            port: its name.
+            timeout: longest wait for an answer [s]; quick commands wait a third of it.
+            retries: how often a command is repeated that was not answered.
+
+        Raises:
+            ParameterError: a number is out of its range.
+            PortError: there is no such port, it is busy, or one may not use it.
+        """
+        if not 1e-3 <= timeout <= 10.0:
+            raise ParameterError(f"timeout must be 0.001 to 10 s, not {timeout}")
+        if not 0 <= retries <= 100:
+            raise ParameterError(f"retries must be 0 to 100, not {retries}")
+        self.port = port
+        self.statistics = LinkStatistics()
+        self._timeout, self._retries = timeout, retries
+        self._lock = threading.Lock()
+        self._serial = serial.Serial()
+        self._serial.port, self._serial.baudrate = port, BAUD
+        self._serial.timeout = self._serial.write_timeout = timeout
+        self._serial.dtr = False  # or no answer is heard
+        self._serial.exclusive = True
+        try:
+            self._serial.open()
+        except _GONE as error:
+            raise PortError(_plainly(port, error)) from error
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Free the port."""
+        with self._lock:
+            self._serial.close()
+
+    def exchange(self, command: rcb1.Command) -> rcb1.Reply:
+        """Say a command and hear its answer.
+
+        Raises:
+            NoAnswerError: no sound answer came.
+            PortError: the port is gone.
+        """
+        data, size = command.encode(), command.REPLY.size()
+        limit = self._timeout / 3 if isinstance(command, QUICK) else self._timeout
+        reason = ""
+        with self._lock:
+            for attempt in range(self._retries + 1):
+                self.statistics.repeated += attempt > 0
+                try:
+                    reply = command.read_reply(self._once(data, size, limit))
+                except ProtocolError as error:
+                    reason = str(error)
+                    continue
+                self.statistics.answered += 1
+                return reply
+            self.statistics.failed += 1
+        raise NoAnswerError(
+            f"{self.port}: no answer to {type(command).__name__} "
+            f"({self._retries + 1} times asked; {reason}): is the board on, and its id "
+            "right?"
+        )
+
+    def _once(self, data: bytes, size: int, limit: float) -> bytes:
+        """The bytes that come back, fewer than ``size`` if time is over."""
+        line = self._serial
+        try:
+            line.reset_input_buffer()
+            begun = time.monotonic()
+            line.write(data)
+            self.statistics.sent += 1
+            answer = b""
+            while len(answer) < size:
+                left = begun + limit - time.monotonic()
+                if left <= 0.0:
+                    return answer
+                line.timeout = left
+                answer += line.read(size - len(answer))
+        except _GONE as error:
+            raise PortError(_plainly(self.port, error)) from error
+        self.statistics.latencies.append(time.monotonic() - begun)
+        return answer
+
+
+def _plainly(port: str, error: Exception) -> str:
+    """What went wrong with a port, and what to do."""
+    number = getattr(error, "errno", None)
+    if number is None and "FileNotFoundError" in str(error):
+        number = errno.ENOENT
+    if number == errno.ENOENT:
+        return (
+            f"{port}: there is no such port: is the cable in? `humans-sim kondo ports`"
+        )
+    if number in (errno.EACCES, errno.EPERM):
+        return (
+            f"{port}: you may not use this port: add yourself to the group that owns it "
+            "(dialout, on Debian and Ubuntu), and log in again"
+        )
+    if number in (errno.EBUSY, errno.EAGAIN) or "exclusively lock" in str(error):
+        return f"{port}: another program has this port open: close it first"
+    return f"{port}: the port is gone or is none: {error}"
