@@ -180,8 +180,8 @@ def _plainly(port: str, error: Exception) -> str:
         )
     if number in (errno.EACCES, errno.EPERM):
         return (
-            f"{port}: you may not use this port: add yourself to the group that owns it "
-            "(dialout, on Debian and Ubuntu), and log in again"
+            f"{port}: you may not use this port: add yourself to its group (dialout, "
+            "on Debian and Ubuntu), and log in again"
         )
     if number in (errno.EBUSY, errno.EAGAIN) or "exclusively lock" in str(error):
         return f"{port}: another program has this port open: close it first"
