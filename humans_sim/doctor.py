@@ -18,7 +18,6 @@ _LIBRARIES = (
     ("scipy", "scipy"),
     ("pinocchio", "pin"),
     ("coal", "coal"),
-    ("ezc3d", "ezc3d"),
     ("matplotlib", "matplotlib"),
     ("mcap_ros2", "mcap-ros2-support"),
     ("numba", "numba"),

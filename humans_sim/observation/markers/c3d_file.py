@@ -32,6 +32,7 @@ from humans_sim.observation.markers.axes import (
 )
 from humans_sim.observation.markers.c3d_parameters import BLOCK, C3dHead
 from humans_sim.observation.markers.errors import MarkerFileError
+from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 from humans_sim.observation.markers.text_file import read_bytes
 from humans_sim.observation.markers.trial import MarkerTrial
 
@@ -233,7 +234,7 @@ def write_c3d(
         ParameterError: the trial has one sample, too many markers or frames for a C3D
             file, or a name that cannot stand there.
     """
-    import ezc3d  # takes long to load, and readers do not need it
+    ezc3d = ezc3d_module()  # takes long to load, and readers do not need it
 
     path, units, count = Path(path), check_units(units), len(trial)
     if count < 2:

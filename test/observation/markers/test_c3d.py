@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import ezc3d
 import numpy as np
 import pytest
 from c3d_bytes import c3d_bytes
@@ -20,6 +19,7 @@ from humans_sim.observation.markers import (
     write_c3d,
 )
 from humans_sim.observation.markers.axes import UP_AXES, to_z_up
+from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 
 Read = Callable[..., MarkerTrial]
 
@@ -64,6 +64,7 @@ def test_beside_ezc3d(rng: np.random.Generator, tmp_path: Path) -> None:
     points[:3] = rng.normal(size=(3, 3, 20)) * 800
     residuals = np.zeros((1, 3, 20))  # ezc3d swaps others with the cameras' bits
     residuals[0, 1, 4:9] = -1
+    ezc3d = ezc3d_module()
     file = ezc3d.c3d()
     file["parameters"]["POINT"]["RATE"]["value"] = [250.0]
     file["parameters"]["POINT"]["UNITS"]["value"] = ["mm"]
