@@ -1,7 +1,7 @@
 """The module ezc3d, also where it was built from source.
 
-Where ezc3d has no wheel (Linux on arm64), its extension looks for its own library in the
-folder it was built in, which is gone. The library lies beside the extension: loaded
+Where ezc3d has no wheel (Linux on arm64), its extension looks for its own library in
+the folder it was built in, which is gone. The library lies beside the extension: loaded
 first, it is found.
 """
 
