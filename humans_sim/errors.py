@@ -21,8 +21,8 @@ class ConfigurationError(HumansError, ValueError):
     """A configuration, velocity or coordinate vector cannot be used."""
 
 
-class ModelFileError(HumansError, ValueError):
-    """A model file (YAML or URDF) is malformed.
+class FileError(HumansError, ValueError):
+    """A file is malformed.
 
     Attributes:
         path: the file, or None where the text came from memory.
@@ -47,6 +47,10 @@ class ModelFileError(HumansError, ValueError):
         if key:
             where += f" {key}:" if where else f"{key}:"
         super().__init__(f"{where} {message}".strip())
+
+
+class ModelFileError(FileError):
+    """A model file (YAML or URDF) is malformed."""
 
 
 class MissingDependencyError(HumansError, ImportError):
