@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from humans_msgs.action import Reconstruct
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import CancelResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Header
 
 from humans_sim.errors import HumansError
 from humans_sim.nodes.marker_messages import quality_message
+from humans_sim.nodes.patient_server import PatientServer
 from humans_sim.nodes.reconstruction_job import (
     CancelledError,
     Done,
@@ -30,17 +31,6 @@ _PATIENCE = 5.0
 """Wall time that the worker has to end with the node [s]."""
 
 
-class _PatientServer(ActionServer):
-    """Runs no callback while a goal is executed, only at its end.
-
-    A callback that waits would keep rclpy's executor busy.
-    """
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
-
-
 class FileGoals:
     """Serves the action; one goal at a time, in a thread beside that of the node.
 
@@ -56,7 +46,7 @@ class FileGoals:
         self._worker: FileWorker | None = None
         self._handle: Any = None
         self._told: Done | None = None
-        self._server = _PatientServer(
+        self._server = PatientServer(
             node,
             Reconstruct,
             "reconstruct",

@@ -10,12 +10,13 @@ from typing import Any
 import pinocchio as pin
 from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import CancelResponse
 from rclpy.node import Node
 
 from humans_sim.control.walking import WalkPhase
 from humans_sim.errors import HumansError
 from humans_sim.nodes.conversions import velocity_of
+from humans_sim.nodes.patient_server import PatientServer
 from humans_sim.nodes.walk_messages import duration_of, pose_message
 
 Result = WalkAction.Result
@@ -34,17 +35,6 @@ class _Goal:
     moved: bool = False
     stands_since: float = math.inf
     told: float = -math.inf
-
-
-class _PatientServer(ActionServer):
-    """Runs no callback while a goal is executed, only at its end.
-
-    A callback that waits would keep rclpy's executor busy.
-    """
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
 
 
 class WalkGoals:
@@ -72,7 +62,7 @@ class WalkGoals:
         self._settling, self._calm = settling, calm
         self._goal: _Goal | None = None
         self._now, self._place = 0.0, None
-        self._server = _PatientServer(
+        self._server = PatientServer(
             node,
             WalkAction,
             "walk",

@@ -110,7 +110,6 @@ class Bundle:
         self._spread = spread
         self._rest = rest
         self._joint = np.full(rest.size, settings.joint_spread**-2)
-        self._weight = weight
         seen = np.isfinite(frames.positions).all(axis=2)
         self._y = np.where(seen[:, :, None], frames.positions, 0.0)
         self._w = np.where(seen, weight / frames.noise[:, None] ** 2, 0.0)

@@ -6,10 +6,11 @@ import numpy as np
 from numba import njit
 
 from humans_sim.observation.posture.kernels import advance, robust
+from humans_sim.observation.posture.result import MarkerStatus
 from humans_sim.observation.posture.smooth_kernels import rotation_between
 
-USED, OCCLUDED, REJECTED, UNKNOWN = 0, 1, 3, 4
-"""Numbers of :class:`humans_sim.observation.posture.result.MarkerStatus`."""
+USED, OCCLUDED = int(MarkerStatus.USED), int(MarkerStatus.OCCLUDED)
+REJECTED, UNKNOWN = int(MarkerStatus.REJECTED), int(MarkerStatus.UNKNOWN)
 PATIENCE, PATIENCE_GROWTH, PATIENCE_MOST = 20, 0.1, 3.0
 """Frames after which a marker is believed wherever it is; how much farther from its
 place it is believed with every frame it was away, and how much at most."""

@@ -37,7 +37,7 @@ def write_humans_csv(
     Args:
         result: what was reconstructed.
         folder: where to; made if need be.
-        number: of the trial, the XXX of the manual's names.
+        number: of the trial, with which the manual's names end.
 
     Returns:
         The paths of the three files.
