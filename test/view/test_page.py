@@ -2,20 +2,57 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import screenshot
+from tab import Tab, wait
 
 import humans_sim as hs
 from humans_sim.view.geometry import solids
 from humans_sim.view.scene import Scene, free_port
 
 
-def rows_of(image: np.ndarray, where: np.ndarray) -> np.ndarray:
+def rows_of(where: np.ndarray) -> np.ndarray:
     """Rows of the picture in which a mask holds."""
     return np.flatnonzero(where.any(axis=1)) if where.any() else np.array([])
+
+
+STILL = 1.5
+"""A page is drawn when nothing of it changes for so long [s]."""
+
+
+def drawn(url: str, profile: Path) -> np.ndarray:
+    """The page once the robot is drawn: solids reach it one by one, over seconds."""
+    tab = Tab(url, profile)
+    seen, since = tab.picture(), time.monotonic()
+
+    def settled() -> bool:
+        nonlocal seen, since
+        now = tab.picture()
+        if not (masks(now)["visor"].any() and np.array_equal(seen, now)):
+            seen, since = now, time.monotonic()
+        return time.monotonic() > since + STILL
+
+    try:
+        wait(settled, "the whole robot to be drawn")
+    finally:
+        tab.close()
+    return seen
+
+
+def masks(image: np.ndarray) -> dict[str, np.ndarray]:
+    """Where parts of the robot are seen in the middle of the page."""
+    # The controls stand on the right, a notice on software rendering on the left.
+    width = image.shape[1]
+    part = image[:, int(0.30 * width) : int(0.70 * width)]
+    red, green, blue = part[..., 0], part[..., 1], part[..., 2]
+    return {
+        "shell": (blue > red + 45) & (blue > green + 25),
+        "visor": (blue > red + 60) & (green > red + 45) & (blue - green < 60),
+        "dark": (red < 75) & (green < 75) & (blue < 80),
+    }
 
 
 @pytest.mark.browser
@@ -23,19 +60,12 @@ def test_khr1_stands_on_the_floor(khr1: hs.Model, tmp_path: Path) -> None:
     """Head above trunk above feet, in the middle of the page, seen from its front."""
     scene = Scene(khr1, port=0)
     try:
-        image = screenshot(scene.url, tmp_path, 12000)
+        image = drawn(scene.url, tmp_path)
     finally:
         scene.stop()
     height, width, _ = image.shape
-    # The controls stand on the right, a notice on software rendering on the left.
-    part = image[:, int(0.30 * width) : int(0.70 * width)]
-    red, green, blue = part[..., 0], part[..., 1], part[..., 2]
-    shell = (blue > red + 45) & (blue > green + 25)
-    visor = (blue > red + 60) & (green > red + 45) & (blue - green < 60)
-    dark = (red < 75) & (green < 75) & (blue < 80)
-    visor_rows, shell_rows, dark_rows = (
-        rows_of(part, mask) for mask in (visor, shell, dark)
-    )
+    shell, visor, dark = masks(image).values()
+    visor_rows, shell_rows, dark_rows = (rows_of(mask) for mask in (visor, shell, dark))
     # the visor is on the front of the head: it is seen only from the +x side
     assert visor.sum() > 40, "the visor is not seen: the robot faces away"
     assert shell.sum() > 1000, "the trunk is not seen"
