@@ -125,8 +125,23 @@ def load_channels(name: Path | str = "khr1") -> ChannelMap:
         ModelFileError: the file is malformed; it tells the line and the key.
         ParameterError: no robot has that name.
     """
+    return channels_of(read_robot_file(name)["channels"])
+
+
+def read_robot_file(name: Path | str) -> dict[str, YamlValue]:
+    """The parts of a file of ``config/kondo``, or of one's own.
+
+    Raises:
+        ModelFileError: the file is malformed.
+        ParameterError: no robot has that name.
+    """
     root = read_yaml(named_file("kondo", str(name), "channel map"))
-    entries = root.fields(("model", "channels"))["channels"].mapping()
+    return root.fields(("model", "channels"), ("boards", "limits"))
+
+
+def channels_of(value: YamlValue) -> ChannelMap:
+    """Channels from the part of a file that tells them."""
+    entries = value.mapping()
     found: dict[int, Channel] = {}
     joints: set[str] = set()
     for key, entry in entries.items():

@@ -10,6 +10,7 @@ import errno
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,7 @@ import serial
 from humans_sim.errors import HumansError, ParameterError
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.frames import ProtocolError
+from humans_sim.kondo.patience import Patience
 
 try:
     import termios
@@ -79,6 +81,7 @@ class SerialLink:
         Args:
             port: its name.
             timeout: longest wait for an answer [s]; quick commands wait a third of it.
+                Less once it is known how long answers take.
             retries: how often a command is repeated that was not answered.
 
         Raises:
@@ -93,6 +96,7 @@ class SerialLink:
         self.statistics = LinkStatistics()
         self._timeout, self._retries = timeout, retries
         self._lock = threading.Lock()
+        self._patience = Patience()
         self._serial = serial.Serial()
         self._serial.port, self._serial.baudrate = port, BAUD
         self._serial.timeout = self._serial.write_timeout = timeout
@@ -102,6 +106,9 @@ class SerialLink:
             self._serial.open()
         except _GONE as error:
             raise PortError(_plainly(port, error)) from error
+        with suppress(NotImplementedError, *_GONE):
+            # Adapters gather answers for 16 ms otherwise; few ports know this.
+            self._serial.set_low_latency_mode(True)
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -121,52 +128,72 @@ class SerialLink:
         with self._lock:
             self._serial.close()
 
-    def exchange(self, command: rcb1.Command) -> rcb1.Reply:
+    def exchange(self, command: rcb1.Command, retries: int | None = None) -> rcb1.Reply:
         """Say a command and hear its answer.
+
+        Args:
+            command: what is said.
+            retries: how often it is said once more; the link's unless given.
 
         Raises:
             NoAnswerError: no sound answer came.
             PortError: the port is gone.
         """
-        data, size = command.encode(), command.REPLY.size()
-        limit = self._timeout / 3 if isinstance(command, QUICK) else self._timeout
+        data = command.encode()
+        size = len(data) + command.REPLY.size()
+        longest = self._timeout / 3 if isinstance(command, QUICK) else self._timeout
+        times = 1 + (self._retries if retries is None else retries)
         reason = ""
         with self._lock:
-            for attempt in range(self._retries + 1):
+            for attempt in range(times):
                 self.statistics.repeated += attempt > 0
+                limit = self._patience.limit(size, longest)
+                begun = time.monotonic()
                 try:
-                    reply = command.read_reply(self._once(data, size, limit))
+                    reply = self._once(command, data, begun + limit)
                 except ProtocolError as error:
                     reason = str(error)
+                    self._patience.miss()
                     continue
+                taken = time.monotonic() - begun
+                self._patience.learn(size, taken)
+                self.statistics.latencies.append(taken)
                 self.statistics.answered += 1
                 return reply
             self.statistics.failed += 1
         raise NoAnswerError(
             f"{self.port}: no answer to {type(command).__name__} "
-            f"({self._retries + 1} times asked; {reason}): is the board on, and its id "
-            "right?"
+            f"({times} times asked; {reason}): is the board on, and its id right?"
         )
 
-    def _once(self, data: bytes, size: int, limit: float) -> bytes:
-        """The bytes that come back, fewer than ``size`` if time is over."""
-        line = self._serial
+    def _once(self, command: rcb1.Command, data: bytes, end: float) -> rcb1.Reply:
+        """Say it once; the answer that comes in time, whatever comes before it.
+
+        An earlier command's late answer does not hide the one that is waited for.
+
+        Raises:
+            ProtocolError: none came.
+        """
+        line, size = self._serial, command.REPLY.size()
+        answer, missing = b"", size
         try:
             line.reset_input_buffer()
-            begun = time.monotonic()
             line.write(data)
             self.statistics.sent += 1
-            answer = b""
-            while len(answer) < size:
-                left = begun + limit - time.monotonic()
-                if left <= 0.0:
-                    return answer
-                line.timeout = left
-                answer += line.read(size - len(answer))
+            while True:
+                line.timeout = max(end - time.monotonic(), 0.0)
+                more = line.read(missing)
+                answer += more
+                try:
+                    return command.read_reply(answer[-size:])
+                except ProtocolError:
+                    if not more:
+                        raise
+                missing = max(size - len(answer), 1)
         except _GONE as error:
+            if isinstance(error, ProtocolError):  # which is a ValueError, too
+                raise
             raise PortError(_plainly(self.port, error)) from error
-        self.statistics.latencies.append(time.monotonic() - begun)
-        return answer
 
 
 def _plainly(port: str, error: Exception) -> str:

@@ -1,0 +1,138 @@
+"""Two RCB-1 on one line as one robot: set points, readings, limp servos."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from humans_sim.actuation.servo import SPEED_STEPS
+from humans_sim.kondo import protocol as rcb1
+from humans_sim.kondo.board import BoardError, Boards
+from humans_sim.kondo.frames import CHANNELS, DEGREES, FREE
+from humans_sim.kondo.link import NoAnswerError, SerialLink
+from humans_sim.kondo.rcb1_memory import Rcb1Memory
+from humans_sim.kondo.robot_settings import RobotSettings
+
+_READINGS = 6
+"""How often a board is asked until it says the same twice."""
+_NEAR = 3
+"""Two readings of a robot at rest differ by no more [deg]."""
+
+
+class Rcb1Boards(Boards):
+    """Two RCB-1 on one line.
+
+    Attributes:
+        memory: trims and motions that they keep.
+    """
+
+    def __init__(self, link: SerialLink, settings: RobotSettings) -> None:
+        """Talk over a link; it is closed with the boards.
+
+        Args:
+            link: open.
+            settings: of the robot.
+        """
+        self._link, self._ids, self._unused = link, settings.ids, settings.unused
+        self._used = tuple(
+            number in settings.channels.channels
+            for number in range(1, CHANNELS * len(self._ids) + 1)
+        )
+        self._told: list[int | None] = [None] * len(self._used)
+        self.statistics, self.count = link.statistics, len(self._ids)
+        self.memory = Rcb1Memory(link, self._ids)
+
+    def find(self) -> None:
+        """Ask every board for its switches."""
+        for board in self._ids:
+            self._link.exchange(rcb1.GetSwitches(board))
+
+    def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
+        """Say one frame: whole degrees, the slowest sufficient speed."""
+        part = _part(board)
+        told = [None if v is None else round(v) for v in values[part]]
+        speed = _speed(self._told[part], told, duration)
+        channels = tuple(self._unused if v is None else v for v in told)
+        order = rcb1.SetPositions(self._ids[board], speed, channels)
+        try:
+            self._link.exchange(order, retries=0)
+        except NoAnswerError:
+            return False
+        self._told[part] = told
+        return True
+
+    def read(self, at_rest: bool = False) -> tuple[float | None, ...]:
+        """Whole degrees of the channels that have a servo."""
+        found: list[float | None] = []
+        for k, board in enumerate(self._ids):
+            values = self._settled(board) if at_rest else self._read(board)
+            for at, value in enumerate(values, k * CHANNELS):
+                if self._used[at] and value > DEGREES:
+                    raise BoardError(
+                        f"board {board} tells no angle of channel {at + 1}: is its "
+                        "servo plugged in?"
+                    )
+                found.append(float(value) if self._used[at] else None)
+        return tuple(found)
+
+    def _read(self, board: int) -> tuple[int, ...]:
+        reply = self._link.exchange(rcb1.GetPositions(board))
+        assert isinstance(reply, rcb1.Channels)
+        return reply.channels
+
+    def _settled(self, board: int) -> tuple[int, ...]:
+        """A frame's sum does not see every fault: two must agree."""
+        before = self._read(board)
+        for _ in range(_READINGS):
+            now = self._read(board)
+            if _near(before, now):
+                return now
+            before = now
+        raise BoardError(
+            f"board {board} tells other angles at every reading: is the robot at rest?"
+        )
+
+    def free(self) -> None:
+        """Every servo is told the byte that makes it limp."""
+        for k, board in enumerate(self._ids):
+            used = self._used[_part(k)]
+            limp = tuple(FREE if u else self._unused for u in used)
+            self._link.exchange(rcb1.SetPositions(board, 0, limp))
+        self._told = [None] * len(self._used)
+
+    def close(self) -> None:
+        """Free the port."""
+        self._link.close()
+
+
+def open_rcb1(port: str, settings: RobotSettings) -> Rcb1Boards:
+    """The boards on a port.
+
+    Raises:
+        PortError: the port cannot be opened.
+    """
+    return Rcb1Boards(SerialLink(port), settings)
+
+
+def _part(board: int) -> slice:
+    """Channels of a board among all of the robot."""
+    return slice(board * CHANNELS, (board + 1) * CHANNELS)
+
+
+def _speed(
+    before: Sequence[int | None], after: Sequence[int | None], duration: float
+) -> int:
+    """The slowest speed step that gets there in time; the fastest if none does."""
+    pairs = zip(before, after, strict=True)
+    largest = max(
+        (abs(a - b) for a, b in pairs if a is not None and b is not None), default=0
+    )
+    enough = [k for k, s in enumerate(SPEED_STEPS) if largest * s <= duration]
+    return max(enough, default=0)
+
+
+def _near(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two readings tell the same pose."""
+    return all(
+        abs(a - b) <= _NEAR and (a > DEGREES) == (b > DEGREES)
+        for a, b in zip(one, other, strict=True)
+    )

@@ -1,0 +1,140 @@
+"""The last word on set points: no channel goes too far, too fast or by too much.
+
+Whatever asks for a position (a topic, a trajectory, a motion, a program), what is sent
+to the boards comes out of a :class:`Guard`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from humans_sim.errors import HumansError
+from humans_sim.kondo.channels import Channel
+from humans_sim.kondo.motion_file import CHANNELS
+from humans_sim.kondo.robot_settings import RobotSettings
+
+_ROUND = 0.5
+"""Half a degree beyond a range is a matter of rounding [deg]."""
+_THERE = 1.0
+"""So near to its first pose a robot has arrived [deg]."""
+_TINY = 1e-9
+
+
+class JointCommandError(HumansError, ValueError):
+    """A command that cannot be followed; nothing of it was."""
+
+
+class Guard:
+    """Set points that follow targets within limits, in degrees of the channels.
+
+    Attributes:
+        approaching: whether the first pose is still approached, slowly.
+        limited: set points that were not where they should have been at once.
+    """
+
+    def __init__(self, settings: RobotSettings) -> None:
+        """Of a robot; it knows no positions before :meth:`begin`."""
+        self._limits = settings.limits
+        channels = settings.channels.channels.values()
+        self._by_joint: Mapping[str, Channel] = {c.joint: c for c in channels}
+        self._at = np.array([c.number - 1 for c in channels])
+        self._lower = np.array([c.lower for c in channels])
+        self._upper = np.array([c.upper for c in channels])
+        self._now = self._target = np.full(len(self._at), math.nan)
+        self.approaching = True
+        self.limited = 0
+
+    def begin(self, values: Sequence[float | None]) -> None:
+        """Here the servos are now: the set points begin here, and so do targets.
+
+        Args:
+            values: of all channels of the robot [deg].
+        """
+        self._now = np.array([values[k] for k in self._at], dtype=float)
+        # Out of the range by hand: back into it, slowly.
+        self._target = np.clip(self._now, self._lower, self._upper)
+        self.approaching = True
+
+    def hold(self) -> None:
+        """Stay where the set points are."""
+        self._target = np.clip(self._now, self._lower, self._upper)
+
+    def check(self, angles: Mapping[str, float]) -> dict[str, float]:
+        """Channel values of joint angles [deg].
+
+        Raises:
+            JointCommandError: a name, or a number, cannot be.
+        """
+        found = {}
+        if not angles:
+            raise JointCommandError("a command names no joint")
+        for joint, angle in angles.items():
+            channel = self._by_joint.get(joint)
+            if channel is None:
+                raise JointCommandError(
+                    f"no channel turns a joint called '{joint}': there are "
+                    f"{', '.join(self._by_joint)}"
+                )
+            try:
+                value = channel.value(float(angle))
+            except (TypeError, ValueError):
+                value = math.nan
+            if not math.isfinite(value):
+                raise JointCommandError(f"{joint} must be an angle, not {angle!r}")
+            if not channel.lower - _ROUND <= value <= channel.upper + _ROUND:
+                ends = sorted(
+                    (channel.angle(channel.lower), channel.angle(channel.upper))
+                )
+                raise JointCommandError(
+                    f"{joint} must be {ends[0]:.3f} to {ends[1]:.3f} rad, not "
+                    f"{float(angle):.3f}"
+                )
+            found[joint] = value
+        return found
+
+    def aim(self, angles: Mapping[str, float], slowly: bool = False) -> None:
+        """Go there; joints that are not named keep their targets.
+
+        Args:
+            angles: of joints [rad].
+            slowly: until all are there once.
+
+        Raises:
+            JointCommandError: a name, or a number, cannot be.
+        """
+        values = self.check(angles)
+        target = self._target.copy()
+        for k, joint in enumerate(self._by_joint):
+            if joint in values:
+                target[k] = values[joint]
+        self._target = np.clip(target, self._lower, self._upper)
+        self.approaching |= slowly
+
+    def step(self, dt: float) -> tuple[float | None, ...]:
+        """Set points of all channels after a time [deg]; None where there is no servo.
+
+        Args:
+            dt: since the last ones [s].
+        """
+        limits = self._limits
+        speed = limits.approach if self.approaching else limits.speed
+        most = min(speed * max(dt, 0.0), limits.step)
+        way = self._target - self._now
+        moved = np.clip(way, -most, most)
+        late = np.abs(way - moved)
+        self.limited += bool(np.any(late > _TINY)) and not self.approaching
+        self._now = self._now + moved
+        if self.approaching and np.all(late <= _THERE):
+            self.approaching = False
+        values: list[float | None] = [None] * CHANNELS
+        for k, value in zip(self._at, self._now, strict=True):
+            values[k] = float(value)
+        return tuple(values)
+
+    def angles(self) -> dict[str, float]:
+        """Joint angles of the set points [rad]."""
+        pairs = zip(self._by_joint.items(), self._now, strict=True)
+        return {joint: channel.angle(value) for (joint, channel), value in pairs}

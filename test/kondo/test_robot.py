@@ -1,0 +1,233 @@
+"""A robot driven over a real pseudo-terminal: start-up, watchdog, stops, lost lines."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from humans_sim.kondo import protocol as rcb1
+from humans_sim.kondo.emulator import Emulator, khr1_boards
+from humans_sim.kondo.line_faults import LineFaults
+from humans_sim.kondo.link import NoAnswerError, PortError
+from humans_sim.kondo.robot import KondoRobot, RobotStateError
+from humans_sim.kondo.robot_health import RobotState
+from humans_sim.kondo.robot_settings import load_robot
+from humans_sim.kondo.safety import JointCommandError
+
+SETTINGS = load_robot()
+PATIENCE = 10.0
+Log = list[tuple[float, rcb1.Command]]
+
+
+def wait(condition: Callable[[], bool], what: str) -> None:
+    """Until it holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"waited {PATIENCE:g} s for {what}"
+        time.sleep(0.005)
+
+
+def orders(log: Log, board: int) -> list[tuple[float, tuple[int, ...]]]:
+    """Positions that a board was told, and when."""
+    return [
+        (t, command.channels)
+        for t, command in list(log)
+        if isinstance(command, rcb1.SetPositions) and command.board == board
+    ]
+
+
+@pytest.fixture
+def log() -> Log:
+    """What the boards heard."""
+    return []
+
+
+@pytest.fixture
+def boards(log: Log, tmp_path: Path) -> Iterator[Emulator]:
+    """Boards that a hand has bent a little, under one name."""
+    with Emulator(
+        link=tmp_path / "port", watch=lambda t, command: log.append((t, command))
+    ) as made:
+        bent = list(SETTINGS.channels.home()[12:])
+        bent[14 - 13], bent[15 - 13] = 100, 90
+        made.boards[1].hear(rcb1.SetPositions(1, 0, tuple(bent)), 0.0)
+        yield made
+
+
+@pytest.fixture
+def robot(boards: Emulator) -> Iterator[KondoRobot]:
+    """A driven robot."""
+    with KondoRobot(SETTINGS, boards.port, command_timeout=0.3, free_timeout=0.5) as r:
+        yield r
+
+
+def test_start_up_never_jumps(robot: KondoRobot, log: Log) -> None:
+    """It holds the pose that it read; the first command is approached slowly."""
+    assert robot.state == RobotState.LIMP
+    assert robot.set_points() == {}
+    assert not orders(log, 1)
+    robot.energise()
+    wait(lambda: len(orders(log, 1)) > 2, "set points")
+    assert robot.state == RobotState.HOLDING
+    assert all(v[1:3] == (100, 90) for _, v in orders(log, 1))
+    assert math.degrees(robot.set_points()["l_knee"]) == pytest.approx(25.0)
+    begun = time.monotonic()
+    while robot.set_points()["l_knee"] > 0.0 or robot.approaching():
+        robot.command({joint: 0.0 for joint in robot.joint_names})
+        assert time.monotonic() < begun + PATIENCE
+        time.sleep(0.02)
+    # 25 degrees at the speed of the approach
+    taken = time.monotonic() - begun
+    assert taken > 0.9 * 25 / SETTINGS.limits.approach
+    knee = [(t, v[15 - 13]) for t, v in orders(log, 1)]
+    for (t0, a), (t1, b) in zip(knee, knee[1:], strict=False):
+        assert abs(b - a) <= (t1 - t0) * SETTINGS.limits.approach + 1.5
+    wait(lambda: orders(log, 1)[-1][1] == SETTINGS.channels.home()[12:], "home")
+
+
+def test_refused_commands_move_nothing(robot: KondoRobot, log: Log) -> None:
+    """They are counted; limp and stopped robots refuse every command."""
+    with pytest.raises(RobotStateError, match="the robot is limp"):
+        robot.command({"l_knee": 0.1})
+    robot.energise()
+    for wrong in ({"l_knee": math.nan}, {"tail": 0.0}, {"head_yaw": 9.0}, {}):
+        with pytest.raises(JointCommandError):
+            robot.command({"r_knee": 0.3, **wrong} if wrong else wrong)
+    robot.stop("by hand")
+    with pytest.raises(RobotStateError, match=r"stopped \(by hand\)"):
+        robot.command({"r_knee": 0.3})
+    wait(lambda: len(orders(log, 1)) > 5, "set points")
+    assert len({v for _, v in orders(log, 1)}) == 1
+    assert robot.health().refused == 6
+    assert robot.health().given == 0
+
+
+def test_watchdog_holds_then_frees(robot: KondoRobot, boards: Emulator) -> None:
+    """No command: it stays where it is; still none: it goes limp."""
+    robot.energise()
+    robot.command({"head_yaw": 1.0})
+    begun = time.monotonic()
+    wait(lambda: robot.state == RobotState.HOLDING, "hold")
+    assert time.monotonic() - begun > 0.25
+    assert robot.health().reason == "no command came for 0.3 s"
+    here = robot.set_points()["head_yaw"]
+    assert 0.0 < here < 0.5
+    wait(lambda: robot.state == RobotState.LIMP, "free")
+    assert time.monotonic() - begun > 0.7
+    assert not any(flag for board in boards.boards for flag in board.driven)
+    assert robot.health().held == 1
+    robot.energise()
+    assert robot.set_points()["head_yaw"] == pytest.approx(here, abs=math.radians(1.0))
+
+
+def test_a_stop_is_latched(robot: KondoRobot, boards: Emulator) -> None:
+    """It stays, is freed in the end, and moves again only when energised."""
+    robot.energise()
+    robot.command({"head_yaw": 1.0})
+    time.sleep(0.1)
+    robot.stop()
+    before = robot.set_points()
+    time.sleep(0.2)
+    assert robot.set_points() == before
+    assert robot.state == RobotState.STOPPED
+    with pytest.raises(RobotStateError, match="stopped"):
+        robot.command({"head_yaw": 1.0})
+    wait(lambda: robot.state == RobotState.LIMP, "free")
+    robot.energise()
+    robot.command({"head_yaw": 0.2})
+    assert robot.state == RobotState.FOLLOWING
+    robot.free()
+    assert not any(flag for board in boards.boards for flag in board.driven)
+    robot.stop()  # nothing to stop
+    assert robot.state == RobotState.LIMP
+
+
+def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -> None:
+    """Lost, found by itself, the pose read and held; commands never waited."""
+    robot.energise()
+    robot.command({"head_yaw": 0.1})
+    boards.unplug()
+    wait(lambda: robot.state == RobotState.LOST, "loss")
+    assert robot.set_points() == {}
+    begun = time.monotonic()
+    with pytest.raises(RobotStateError, match="lost"):
+        robot.command({"head_yaw": 0.1})
+    with pytest.raises(RobotStateError, match="lost"):
+        robot.read_back()
+    assert time.monotonic() < begun + 1.0
+    log.clear()
+    boards.replug()
+    wait(lambda: robot.state == RobotState.HOLDING, "return")
+    assert robot.health().reconnections == 1
+    robot.command({"head_yaw": 0.1})
+    wait(lambda: robot.health().delivered > 0 and bool(orders(log, 0)), "set points")
+    steps = [v[5] for _, v in orders(log, 0)]
+    assert all(abs(b - a) <= 1 for a, b in zip(steps, steps[1:], strict=False))
+    robot.hold()
+    boards.unplug()
+    wait(lambda: robot.state == RobotState.LOST, "loss")
+    robot.stop("while lost")
+    boards.replug()
+    wait(lambda: robot.state == RobotState.STOPPED, "return")
+
+
+def test_a_board_that_falls_silent(robot: KondoRobot, boards: Emulator) -> None:
+    """It is named; when it is back, all goes on."""
+    robot.energise()
+    both, boards.boards = boards.boards, boards.boards[:1]
+    wait(lambda: robot.state == RobotState.LOST, "loss")
+    assert "board 1 did not answer" in robot.health().reason
+    boards.boards = both
+    wait(lambda: robot.state == RobotState.HOLDING, "return")
+
+
+def test_opening_needs_every_board(tmp_path: Path) -> None:
+    """No port, half a robot: said at once, and nothing stays open."""
+    with pytest.raises(PortError, match="no such port"):
+        KondoRobot(SETTINGS, str(tmp_path / "none")).open()
+    with Emulator(khr1_boards()[:1]) as half:
+        for _ in range(2):  # the port was freed
+            with pytest.raises(NoAnswerError, match="is the board on"):
+                KondoRobot(SETTINGS, half.port).open()
+
+
+def test_questions_between_set_points(robot: KondoRobot, boards: Emulator) -> None:
+    """Answers and errors reach the asker; the robot goes on."""
+    robot.energise()
+    robot.command({"r_elbow": 0.2})
+    read = robot.read_back()
+    assert set(read) == set(SETTINGS.joint_names)
+    assert math.degrees(read["l_knee"]) == pytest.approx(25.0)
+    assert robot.reading() is not None
+    with pytest.raises(ZeroDivisionError):
+        robot.ask(lambda _: 1 / 0)
+    with pytest.raises(NoAnswerError, match=r"within 0.05 s"):
+        robot.ask(lambda _: time.sleep(0.3), timeout=0.05)
+    robot.request_reading()
+    wait(lambda: not robot._reading_wanted, "a reading")
+    assert robot.state in (RobotState.FOLLOWING, RobotState.HOLDING)
+    robot.close()
+    with pytest.raises(RobotStateError, match="closed"):
+        robot.read_back()
+
+
+def test_a_slow_line_never_blocks_commands() -> None:
+    """Every answer comes late: commands are taken at once, the latest wins."""
+    late, home = LineFaults(late=1.0, delay=0.02), SETTINGS.channels.home()
+    with Emulator(faults=late) as boards, KondoRobot(SETTINGS, boards.port) as robot:
+        robot.energise()
+        slowest = 0.0
+        for k in range(50):
+            begun = time.monotonic()
+            robot.command({"head_yaw": 0.002 * k, "r_knee": 0.002 * k})
+            slowest = max(slowest, time.monotonic() - begun)
+            time.sleep(0.01)
+        assert slowest < 0.015
+        assert robot.health().given == 50
+        # 5.6 degrees were asked for; both boards are on their way, neither starves
+        moved = [abs(v - h) for v, h in zip(boards.angles(), home, strict=True)]
+        assert min(moved[6 - 1], moved[21 - 1]) > 3.0
