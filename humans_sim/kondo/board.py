@@ -26,11 +26,11 @@ class Boards(ABC):
 
     Attributes:
         statistics: of the line.
-        count: how many boards there are.
+        names: of the boards.
     """
 
     statistics: LinkStatistics
-    count: int
+    names: tuple[str, ...]
 
     @abstractmethod
     def find(self) -> None:
@@ -54,11 +54,11 @@ class Boards(ABC):
         """
 
     @abstractmethod
-    def read(self, at_rest: bool = False) -> tuple[float | None, ...]:
+    def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Where the servos are.
 
         Args:
-            at_rest: ask until the same is told twice: no wrong pose is begun from.
+            sure: ask until the same is told twice: no wrong pose is begun from.
 
         Raises:
             NoAnswerError: a board does not answer.

@@ -11,7 +11,8 @@ import math
 import multiprocessing
 import time
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import NamedTuple
@@ -30,8 +31,10 @@ from humans_sim.kondo.virtual_board import VirtualBoard
 
 _START = 60.0
 """Longest wait for the process of the boards [s]."""
-_RECENT = 6
-"""A command that is taken is one of the last so many, on a machine that is late."""
+_END = 5.0
+"""Longest wait for its end [s]."""
+_RECENT = 0.3
+"""What a board takes was said within so long before, on a machine that is late [s]."""
 _SAMPLE = 0.001
 """Time between two looks at the angles [s]."""
 
@@ -99,26 +102,16 @@ def try_line(
         HumansError: the boards' process does not begin.
     """
     settings, said = load_robot(robot), list[Said]()
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_emulate, args=(there, faults), daemon=True)
-    process.start()
-    try:
-        if not here.poll(_START):
-            raise HumansError("the emulated boards do not begin")
-        port = here.recv()
 
-        def opened(port: str, settings: RobotSettings) -> Rcb1Boards:
-            return Rcb1Boards(_Recorded(port, said), settings)
+    def opened(port: str, settings: RobotSettings) -> Rcb1Boards:
+        return Rcb1Boards(_Recorded(port, said), settings)
 
-        with KondoRobot(settings, port, open_boards=opened) as driven:
-            given = _swing(driven, seconds, rate)
-            health = driven.health()
-        here.send(None)
-        taken: list[Said] = here.recv()
-    finally:
-        process.join(_START)
-        process.kill()
+    with (
+        emulated_port(faults) as (port, taken),
+        KondoRobot(settings, port, open_boards=opened) as driven,
+    ):
+        given = _swing(driven, seconds, rate)
+        health = driven.health()
     line = health.line
     assert line is not None
     used = [number - 1 for number in settings.channels.channels]
@@ -137,6 +130,36 @@ def try_line(
     )
 
 
+@contextmanager
+def emulated_port(faults: LineFaults) -> Iterator[tuple[str, list[Said]]]:
+    """Emulated boards in a process of their own.
+
+    Args:
+        faults: of the line.
+
+    Yields:
+        the port, and a list that holds what the boards took once they are gone.
+
+    Raises:
+        HumansError: the process does not begin.
+    """
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_emulate, args=(there, faults), daemon=True)
+    process.start()
+    taken: list[Said] = []
+    try:
+        if not here.poll(_START):
+            raise HumansError("the emulated boards do not begin")
+        yield here.recv(), taken
+        here.send(None)
+        taken += here.recv()
+    finally:
+        here.close()
+        process.join(_END)
+        process.kill()
+
+
 def _emulate(pipe: Connection, faults: LineFaults) -> None:
     """The process of the boards."""
     taken: list[Said] = []
@@ -144,8 +167,10 @@ def _emulate(pipe: Connection, faults: LineFaults) -> None:
         faults=faults, watch=lambda t, command: taken.append(Said(t, command))
     ) as emulator:
         pipe.send(emulator.port)
-        pipe.recv()
-    pipe.send(taken)
+        with suppress(EOFError):
+            pipe.recv()
+    with suppress(BrokenPipeError):
+        pipe.send(taken)
 
 
 def _swing(robot: KondoRobot, seconds: float, rate: float) -> list[float]:
@@ -203,7 +228,8 @@ def _astray(
             since = min(since, looks[at]) if off >= 1.0 else math.inf
             longest = max(longest, looks[at] - since + _SAMPLE)
             at += 1
-        meant = _meant(command, said[: bisect_right(times, t)])
+        recent = said[bisect_right(times, t - _RECENT) : bisect_right(times, t)]
+        meant = _meant(command, recent)
         wrong += command != meant
         for board in real:
             board.hear(command, t)
@@ -212,10 +238,11 @@ def _astray(
     return wrong, worst, longest
 
 
-def _meant(command: rcb1.Command, said: Sequence[Said]) -> rcb1.Command:
+def _meant(command: rcb1.Command, recent: Sequence[Said]) -> rcb1.Command:
     """What was said when a board took a command: itself, or else the last."""
-    recent = [entry.command for entry in said[-_RECENT:]]
-    return command if command in recent else recent[-1]
+    if not recent or any(command == entry.command for entry in recent):
+        return command
+    return recent[-1].command
 
 
 def _difference(

@@ -74,15 +74,20 @@ class SerialLink:
     """An open port; for one exchange at a time, from any thread."""
 
     def __init__(
-        self, port: str, *, timeout: float = TIMEOUT, retries: int = RETRIES
+        self,
+        port: str,
+        *,
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+        adapt: bool = True,
     ) -> None:
         """Open a port: 115200 baud, 8N1, no flow control, DTR low.
 
         Args:
             port: its name.
             timeout: longest wait for an answer [s]; quick commands wait a third of it.
-                Less once it is known how long answers take.
             retries: how often a command is repeated that was not answered.
+            adapt: wait less once it is known how long answers take.
 
         Raises:
             ParameterError: a number is out of its range.
@@ -94,7 +99,7 @@ class SerialLink:
             raise ParameterError(f"retries must be 0 to 100, not {retries}")
         self.port = port
         self.statistics = LinkStatistics()
-        self._timeout, self._retries = timeout, retries
+        self._timeout, self._retries, self._adapt = timeout, retries, adapt
         self._lock = threading.Lock()
         self._patience = Patience()
         self._serial = serial.Serial()
@@ -147,7 +152,9 @@ class SerialLink:
         with self._lock:
             for attempt in range(times):
                 self.statistics.repeated += attempt > 0
-                limit = self._patience.limit(size, longest)
+                limit = longest
+                if self._adapt:
+                    limit = self._patience.limit(size, longest)
                 begun = time.monotonic()
                 try:
                     reply = self._once(command, data, begun + limit)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from humans_sim.actuation.servo import SPEED_STEPS
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.board import BoardError, Boards
 from humans_sim.kondo.frames import CHANNELS, DEGREES, FREE
 from humans_sim.kondo.link import NoAnswerError, SerialLink
 from humans_sim.kondo.rcb1_memory import Rcb1Memory
 from humans_sim.kondo.robot_settings import RobotSettings
+from humans_sim.servo_speeds import SPEED_STEPS
 
 _READINGS = 6
 """How often a board is asked until it says the same twice."""
 _NEAR = 3
-"""Two readings of a robot at rest differ by no more [deg]."""
+"""Two readings, one after the other, differ by no more [deg]."""
 
 
 class Rcb1Boards(Boards):
@@ -38,7 +38,8 @@ class Rcb1Boards(Boards):
             for number in range(1, CHANNELS * len(self._ids) + 1)
         )
         self._told: list[int | None] = [None] * len(self._used)
-        self.statistics, self.count = link.statistics, len(self._ids)
+        self.statistics = link.statistics
+        self.names = tuple(f"board {number}" for number in self._ids)
         self.memory = Rcb1Memory(link, self._ids)
 
     def find(self) -> None:
@@ -60,11 +61,11 @@ class Rcb1Boards(Boards):
         self._told[part] = told
         return True
 
-    def read(self, at_rest: bool = False) -> tuple[float | None, ...]:
+    def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Whole degrees of the channels that have a servo."""
         found: list[float | None] = []
         for k, board in enumerate(self._ids):
-            values = self._settled(board) if at_rest else self._read(board)
+            values = self._twice(board) if sure else self._read(board)
             for at, value in enumerate(values, k * CHANNELS):
                 if self._used[at] and value > DEGREES:
                     raise BoardError(
@@ -79,7 +80,7 @@ class Rcb1Boards(Boards):
         assert isinstance(reply, rcb1.Channels)
         return reply.channels
 
-    def _settled(self, board: int) -> tuple[int, ...]:
+    def _twice(self, board: int) -> tuple[int, ...]:
         """A frame's sum does not see every fault: two must agree."""
         before = self._read(board)
         for _ in range(_READINGS):
@@ -88,7 +89,7 @@ class Rcb1Boards(Boards):
                 return now
             before = now
         raise BoardError(
-            f"board {board} tells other angles at every reading: is the robot at rest?"
+            f"board {board} tells other angles at every reading: is the line good?"
         )
 
     def free(self) -> None:

@@ -142,7 +142,7 @@ class KondoRobot:
         self._boards = boards
         self._health = Health(RobotState.LIMP, line=boards.statistics)
         self._end.clear()
-        self._all_heard()
+        self._all_heard(boards)
         self._thread = threading.Thread(target=self._run, name="kondo", daemon=True)
         self._thread.start()
 
@@ -360,7 +360,7 @@ class KondoRobot:
             self._last_step, pending = begun, self._pending
         # The board that has waited longest comes first, or none would ever be heard
         # of that is second where commands come faster than the line takes them.
-        order = sorted(range(boards.count), key=self._heard.__getitem__)
+        order = sorted(range(len(boards.names)), key=self._heard.__getitem__)
         deaf, newer = deque(order), False
         while deaf and not newer:
             heard = boards.move(deaf[0], values, self.settings.period)
@@ -378,15 +378,14 @@ class KondoRobot:
                 self._pending = None
                 self._health.delivered += 1
                 self._health.latencies.append(now - pending)
-        for board, heard_at in enumerate(self._heard):
+        for name, heard_at in zip(boards.names, self._heard, strict=True):
             if now > heard_at + _SILENCE:
                 raise PortError(
-                    f"{self.port}: board {self.settings.ids[board]} did not answer for "
-                    f"{_SILENCE:g} s: is it on?"
+                    f"{self.port}: {name} did not answer for {_SILENCE:g} s: is it on?"
                 )
 
-    def _all_heard(self) -> None:
-        self._heard = [time.monotonic()] * len(self.settings.ids)
+    def _all_heard(self, boards: Boards) -> None:
+        self._heard = [time.monotonic()] * len(boards.names)
 
     def _watch(self, now: float) -> None:
         """Hold, then free, a robot that nobody commands."""
@@ -413,11 +412,11 @@ class KondoRobot:
                 self._let_go(self._boards, why)
 
     def _take_pose(self, boards: Boards, reason: str = "") -> None:
-        values = boards.read(at_rest=True)
+        values = boards.read(sure=True)
         with self._lock:
             self._guard.begin(values)
             self._last_step = time.monotonic()
-            self._all_heard()
+            self._all_heard(boards)
             self._be(RobotState.HOLDING, reason)
 
     def _let_go(self, boards: Boards, reason: str) -> None:
@@ -465,7 +464,7 @@ class KondoRobot:
                 continue
             try:
                 answer.set_result(question(boards))
-                self._all_heard()
+                self._all_heard(boards)
             except PortError as error:
                 answer.set_exception(error)
                 raise

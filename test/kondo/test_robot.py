@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from humans_sim.kondo import protocol as rcb1
+from humans_sim.kondo.board import Boards
 from humans_sim.kondo.emulator import Emulator, khr1_boards
 from humans_sim.kondo.line_faults import LineFaults
-from humans_sim.kondo.link import NoAnswerError, PortError
+from humans_sim.kondo.link import LinkStatistics, NoAnswerError, PortError
 from humans_sim.kondo.robot import KondoRobot, RobotStateError
 from humans_sim.kondo.robot_health import RobotState
 from humans_sim.kondo.robot_settings import load_robot
@@ -231,3 +232,46 @@ def test_a_slow_line_never_blocks_commands() -> None:
         # 5.6 degrees were asked for; both boards are on their way, neither starves
         moved = [abs(v - h) for v, h in zip(boards.angles(), home, strict=True)]
         assert min(moved[6 - 1], moved[21 - 1]) > 3.0
+
+
+class OneBoard(Boards):
+    """Another kind of boards: a single one, which knows tenths of a degree."""
+
+    def __init__(self) -> None:
+        """One that was told nothing."""
+        self.statistics, self.names = LinkStatistics(), ("the board",)
+        self.told: list[tuple[float | None, ...]] = []
+        self.limp = True
+
+    def find(self) -> None:
+        """It is there."""
+
+    def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
+        """Tenths of a degree."""
+        assert board == 0
+        self.told.append(tuple(None if v is None else round(v, 1) for v in values))
+        self.limp = False
+        return True
+
+    def read(self, sure: bool = False) -> tuple[float | None, ...]:
+        """Near home."""
+        return tuple(None if v > 180 else v + 0.3 for v in SETTINGS.channels.home())
+
+    def free(self) -> None:
+        """Limp."""
+        self.limp = True
+
+    def close(self) -> None:
+        """There is no port."""
+
+
+def test_other_boards_need_no_other_robot() -> None:
+    """What is behind the interface does not matter."""
+    board = OneBoard()
+    with KondoRobot(SETTINGS, "none", open_boards=lambda *_: board) as robot:
+        robot.energise()
+        robot.command({"l_knee": math.radians(0.5)})
+        wait(lambda: robot.health().delivered == 1, "delivery")
+        wait(lambda: bool(board.told) and board.told[-1][14] == 114.5, "the angle")
+        robot.free()
+        assert board.limp
