@@ -15,16 +15,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import replace
-from queue import Empty, SimpleQueue
 from typing import NamedTuple, TypeVar
 
 from humans_sim.errors import HumansError, ParameterError
 from humans_sim.kondo.board import BoardError, Boards
 from humans_sim.kondo.link import LinkError, NoAnswerError, PortError
+from humans_sim.kondo.questions import Questions
 from humans_sim.kondo.rcb1_boards import open_rcb1
 from humans_sim.kondo.robot_health import ENERGISED, Health, RobotState
 from humans_sim.kondo.robot_settings import RobotSettings
@@ -101,9 +99,7 @@ class KondoRobot:
         self._health = Health()
         self._lock = threading.Lock()  # of all below but the thread's own
         self._wake = threading.Condition(self._lock)
-        self._jobs: SimpleQueue[tuple[Callable[[Boards], object], Future[object]]] = (
-            SimpleQueue()
-        )
+        self._questions: Questions[Boards] = Questions()
         self._reading: Reading | None = None
         self._reading_wanted = False
         self._commanded: float | None = None
@@ -152,13 +148,12 @@ class KondoRobot:
         if thread is None:
             return
         self._end.set()
-        with self._wake:
-            self._wake.notify_all()
+        self._wake_up()
         thread.join()
         if self._boards is not None:
             self._boards.close()
             self._boards = None
-        self._drop_jobs("the robot was closed")
+        self._questions.refuse(RobotStateError("the robot was closed"))
         with self._lock:
             self._be(RobotState.CLOSED)
 
@@ -306,17 +301,18 @@ class KondoRobot:
         """
         if self._thread is None:
             raise RobotStateError("the robot is closed")
-        answer: Future[object] = Future()
-        self._jobs.put((question, answer))
-        with self._wake:
-            self._wake.notify_all()
         try:
-            return answer.result(timeout)  # type: ignore[return-value]
-        except FutureTimeoutError:
-            answer.cancel()
+            return self._questions.ask(question, self._wake_up, timeout)
+        except TimeoutError as error:
+            if isinstance(error, HumansError):
+                raise
             raise NoAnswerError(
                 f"{self.port}: no answer within {timeout:g} s"
             ) from None
+
+    def _wake_up(self) -> None:
+        with self._wake:
+            self._wake.notify_all()
 
     # What follows runs in the robot's thread.
 
@@ -333,14 +329,15 @@ class KondoRobot:
                 raise
             with self._wake:
                 left = begun + wait - time.monotonic()
-                if left > 0.0 and self._jobs.empty() and self._pending is None:
+                if left > 0.0 and not self._questions.open and self._pending is None:
                     self._wake.wait(left)
 
     def _beat(self, now: float) -> float:
         """Do what is due; how long the next beat may wait from now [s]."""
         if self._boards is None:
             return self._look()
-        self._do_jobs(self._boards)
+        if self._questions.answer(self._boards, PortError):
+            self._all_heard(self._boards)
         self._watch(now)
         if self.state in ENERGISED:
             self._send(self._boards)
@@ -454,30 +451,6 @@ class KondoRobot:
         if state != RobotState.FOLLOWING:
             self._pending = None
 
-    def _do_jobs(self, boards: Boards) -> None:
-        while True:
-            try:
-                question, answer = self._jobs.get_nowait()
-            except Empty:
-                return
-            if not answer.set_running_or_notify_cancel():
-                continue
-            try:
-                answer.set_result(question(boards))
-                self._all_heard(boards)
-            except PortError as error:
-                answer.set_exception(error)
-                raise
-            except Exception as error:
-                answer.set_exception(error)
-
-    def _drop_jobs(self, why: str) -> None:
-        with suppress(Empty):
-            while True:
-                _, answer = self._jobs.get_nowait()
-                if answer.set_running_or_notify_cancel():
-                    answer.set_exception(RobotStateError(why))
-
     def _lose(self, reason: str) -> None:
         """The line is gone."""
         boards, self._boards = self._boards, None
@@ -487,11 +460,11 @@ class KondoRobot:
             if self._health.state != RobotState.LOST:
                 self._before = self._health.state
             self._be(RobotState.LOST, reason)
-        self._drop_jobs(reason)
+        self._questions.refuse(RobotStateError(reason))
 
     def _look(self) -> float:
         """Try to find the line again; how long to wait before the next try [s]."""
-        self._drop_jobs(f"{self.port} is lost")
+        self._questions.refuse(RobotStateError(f"{self.port} is lost"))
         try:
             boards = self._open_boards(self.port, self.settings)
         except LinkError:
@@ -518,4 +491,4 @@ class KondoRobot:
                 self._boards.free()
         with self._lock:
             self._be(RobotState.LOST, f"the driver failed: {error!r}")
-        self._drop_jobs("the driver failed")
+        self._questions.refuse(RobotStateError("the driver failed"))
