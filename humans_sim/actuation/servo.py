@@ -40,9 +40,8 @@ from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.dynamics.events import Event
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.servo_speeds import SPEED_STEPS
 
-SPEED_STEPS = (0.0028, 0.0030, 0.0032, 0.0034, 0.0036, 0.0038, 0.0086, 0.0178)
-"""Seconds a degree of the RCB-1's speed steps 0 (fast) to 7 (slow)."""
 GEAR_ENGAGED = "gear_engaged"
 GEAR_FREE = "gear_free"
 """Kinds of events."""

@@ -15,21 +15,26 @@ import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.channels import load_channels
 from humans_sim.kondo.frames import CHANNELS
 from humans_sim.kondo.line_faults import FaultyLine, LineFaults
+from humans_sim.kondo.patience import BYTE
 from humans_sim.kondo.virtual_board import VirtualBoard
 
-BYTE = 10 / 115200
-"""Time of a byte on the line [s]."""
 THINK = 0.0005
 """Time a board takes before it answers (ours) [s]."""
 _BEAT = 0.05
 """Longest wait for a byte before the thread looks whether it should end [s]."""
 _YIELD = 0.001
 """Wait while the port is changed [s]."""
+
+
+Listener = Callable[[float, rcb1.Command], None]
+"""Is told the time of time.monotonic() [s] and a command that a board took."""
+T = TypeVar("T")
 
 
 def khr1_boards() -> tuple[VirtualBoard, VirtualBoard]:
@@ -55,7 +60,7 @@ class Emulator:
         *,
         faults: LineFaults | None = None,
         link: Path | None = None,
-        watch: Callable[[float, rcb1.Command], None] | None = None,
+        watch: Listener | None = None,
     ) -> None:
         """Open a pseudo-terminal and listen.
 
@@ -69,6 +74,7 @@ class Emulator:
         self._line = FaultyLine(faults or LineFaults())
         self._stream = rcb1.CommandStream()
         self._link, self._watch = link, watch
+        self._listeners: list[Listener] = []
         self.heard = 0
         self._master: int | None = None
         self._slave: int | None = None
@@ -104,6 +110,29 @@ class Emulator:
         now = time.monotonic() if t is None else t
         with self._lock:
             return tuple(v for board in self.boards for v in board.angles(now))
+
+    def join(self, listener: Listener) -> float:
+        """Let someone hear every command with the boards, from now on; now [s].
+
+        Listeners are called in the order of time, and should be quick: the boards wait.
+        """
+        with self._lock:
+            self._listeners.append(listener)
+            return time.monotonic()
+
+    def leave(self, listener: Listener) -> None:
+        """Let someone hear no more."""
+        with self._lock:
+            self._listeners.remove(listener)
+
+    def moment(self, look: Callable[[], T]) -> tuple[float, T]:
+        """A time, and what is found then: listeners have heard all that was before it.
+
+        Args:
+            look: is called while the boards wait.
+        """
+        with self._lock:
+            return time.monotonic(), look()
 
     def unplug(self) -> None:
         """Take the port away; whoever has it open gets an error."""
@@ -160,20 +189,28 @@ class Emulator:
     def _listen(self, master: int) -> None:
         if not select.select([master], [], [], _BEAT)[0]:
             return
-        data = os.read(master, 4096)
+        due, data = time.monotonic(), os.read(master, 4096)
         # The bytes took their time on the line.
-        self._end.wait(len(data) * BYTE)
+        due += len(data) * BYTE
+        self._wait(due)
         for command in self._stream.feed(self._line.carry(data)):
             reply = self._answer(command)
             if reply:
-                self._end.wait(THINK + len(reply) * BYTE + self._line.delay())
+                due += THINK + len(reply) * BYTE + self._line.delay()
+                self._wait(due)
                 with suppress(BlockingIOError):  # nobody reads: it is lost
                     os.write(master, self._line.carry(reply))
 
+    def _wait(self, due: float) -> None:
+        """Until a time; a machine that is late once is not late ever after."""
+        left = due - time.monotonic()
+        if left > 0.0:
+            self._end.wait(left)
+
     def _answer(self, command: rcb1.Command) -> bytes:
         """What the boards say to a command; the first one that does."""
-        now = time.monotonic()
         with self._lock:
+            now = time.monotonic()
             self.heard += 1
             for board in self.boards:
                 reply = board.hear(command, now)
@@ -181,6 +218,8 @@ class Emulator:
                     break
             else:
                 return b""
+            for listener in self._listeners:
+                listener(now, command)
         if self._watch is not None:
             self._watch(now, command)
         return reply.encode()

@@ -185,8 +185,11 @@ class SerialLink:
         answer, missing = b"", size
         try:
             line.reset_input_buffer()
-            line.write(data)
             self.statistics.sent += 1
+            try:
+                line.write(data)
+            except serial.SerialTimeoutException:
+                raise ProtocolError("the line took no bytes") from None
             while True:
                 line.timeout = max(end - time.monotonic(), 0.0)
                 more = line.read(missing)

@@ -11,9 +11,9 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from humans_sim.actuation.servo import SPEED_STEPS
 from humans_sim.errors import HumansError
 from humans_sim.files import write_atomically
+from humans_sim.servo_speeds import SPEED_STEPS
 
 CHANNELS = 24
 """Two RCB-1 boards of twelve."""

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.actuation.servo import SPEED_STEPS
 from humans_sim.errors import ParameterError
 from humans_sim.kondo.channels import ChannelMap, load_channels
 from humans_sim.kondo.motion_file import CHANNELS, UNUSED, KondoMotion
 from humans_sim.models import Model
+from humans_sim.servo_speeds import SPEED_STEPS
 
 _SAME = 1e-9
 """Times closer than this are one [s]."""

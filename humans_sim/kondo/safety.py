@@ -21,6 +21,8 @@ _ROUND = 0.5
 _THERE = 1.0
 """So near to its first pose a robot has arrived [deg]."""
 _TINY = 1e-9
+_WINDOW = 0.02
+"""Speeds are kept on the average over so long [s]."""
 
 
 class JointCommandError(HumansError, ValueError):
@@ -44,6 +46,7 @@ class Guard:
         self._lower = np.array([c.lower for c in channels])
         self._upper = np.array([c.upper for c in channels])
         self._now = self._target = np.full(len(self._at), math.nan)
+        self._spare = np.zeros(len(self._at))
         self.approaching = True
         self.limited = 0
 
@@ -119,14 +122,24 @@ class Guard:
         Args:
             dt: since the last ones [s].
         """
-        limits = self._limits
-        speed = limits.approach if self.approaching else limits.speed
-        most = min(speed * max(dt, 0.0), limits.step)
-        way = self._target - self._now
-        moved = np.clip(way, -most, most)
+        limits, way = self._limits, self._target - self._now
+        dt = max(dt, 0.0)
+        # A command that comes just after a set point is not late for that.
+        self._spare = np.minimum(
+            self._spare + limits.speed * dt, limits.speed * _WINDOW
+        )
+        if self.approaching:
+            # All channels arrive together; the longest way sets the pace.
+            longest = float(np.abs(way).max())
+            most = min(limits.approach * dt, limits.step)
+            moved = way * (min(most / longest, 1.0) if longest else 1.0)
+        else:
+            free = np.minimum(self._spare, limits.step)
+            moved = np.clip(way, -free, free)
         late = np.abs(way - moved)
         self.limited += bool(np.any(late > _TINY)) and not self.approaching
         self._now = self._now + moved
+        self._spare = self._spare - np.abs(moved)
         if self.approaching and np.all(late <= _THERE):
             self.approaching = False
         values: list[float | None] = [None] * CHANNELS

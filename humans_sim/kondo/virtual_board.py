@@ -3,16 +3,17 @@
 Pure: it is told commands and times, and says replies and angles. What the board's
 documents leave open is ours: a motion plays where the switch MOTION is on and SLEEP is
 off; a channel that was never told an angle is at home; a read tells whole degrees of
-where the servo is led to, not of what a hand has bent it to.
+where the servo is led to. With a body (:attr:`VirtualBoard.felt`) a read tells where
+the joint is instead, and a limp channel sets out from there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from humans_sim.actuation.servo import SPEED_STEPS
 from humans_sim.errors import ParameterError
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.frames import (
@@ -23,6 +24,7 @@ from humans_sim.kondo.frames import (
     LOW,
     TRIM_ZERO,
 )
+from humans_sim.servo_speeds import SPEED_STEPS
 
 SLEEP, MOTION = 0b01, 0b10
 """Bits of the switches."""
@@ -74,6 +76,20 @@ class _Way:
         )
 
 
+class Lead(NamedTuple):
+    """Where a board leads its channels at a time, trims included.
+
+    Attributes:
+        angles: then (12) [deg].
+        rates: how fast they move (12) [deg/s].
+        until: when the rates change [s]; infinite at rest.
+    """
+
+    angles: tuple[float, ...]
+    rates: tuple[float, ...]
+    until: float
+
+
 class VirtualBoard:
     """One board of a robot.
 
@@ -81,6 +97,8 @@ class VirtualBoard:
         board: its id.
         memory: what it keeps.
         driven: which channels are given an angle; the others are free or unused.
+        felt: where the twelve servos are at a time, of a body that they turn [deg];
+            None: wherever they are led.
     """
 
     def __init__(self, board: int, home: Sequence[int]) -> None:
@@ -100,6 +118,7 @@ class VirtualBoard:
         self.board = board
         self.memory = Memory(tuple(home))
         self.driven = (False,) * CHANNELS
+        self.felt: Callable[[float], Sequence[float]] | None = None
         rest = tuple(float(v if v <= DEGREES else _MIDDLE) for v in home)
         self._unused = tuple(v > DEGREES for v in home)
         self._ways = [_Way(-math.inf, -math.inf, rest, rest)]
@@ -110,16 +129,40 @@ class VirtualBoard:
         now = self._values(t)
         return tuple(v + trim for v, trim in zip(now, trims, strict=True))
 
+    def lead(self, t: float) -> Lead:
+        """Where the channels are led to at a time, and how it goes on."""
+        angles, way = self.angles(t), self._way(t)
+        if t < way.end:
+            span = way.end - way.start
+            pairs = zip(way.before, way.after, strict=True)
+            return Lead(angles, tuple((b - a) / span for a, b in pairs), way.end)
+        starts = [other.start for other in self._ways if other.start > t]
+        return Lead(angles, (0.0,) * CHANNELS, min(starts, default=math.inf))
+
     def arrival(self) -> float:
         """When the last way that was begun ends [s]."""
         return self._ways[-1].end
 
-    def _values(self, t: float) -> tuple[float, ...]:
+    def _way(self, t: float) -> _Way:
+        """The last way that was begun by a time."""
         current = self._ways[0]
         for way in self._ways:
             if way.start <= t:
                 current = way
-        return current.at(t)
+        return current
+
+    def _values(self, t: float) -> tuple[float, ...]:
+        return self._way(t).at(t)
+
+    def _places(self, t: float) -> tuple[float, ...]:
+        """Where the servos are, trims aside [deg]."""
+        if self.felt is None:
+            return self._values(t)
+        places = zip(self.felt(t), self.memory.trims, strict=True)
+        return tuple(
+            min(max(place - (trim - TRIM_ZERO), 0.0), float(DEGREES))
+            for place, trim in places
+        )
 
     def hear(self, command: rcb1.Command, t: float) -> rcb1.Reply | None:
         """Do what a command says; the answer, or None if it is for another board."""
@@ -195,7 +238,7 @@ class VirtualBoard:
 
     def _read(self, t: float) -> tuple[int, ...]:
         """Whole degrees, E1 where a channel is unused."""
-        values = zip(self._values(t), self._unused, strict=True)
+        values = zip(self._places(t), self._unused, strict=True)
         return tuple(LOW if unused else round(v) for v, unused in values)
 
     def _stop(self, t: float) -> None:
@@ -207,7 +250,12 @@ class VirtualBoard:
         """Begin a way after the last one, not before t."""
         last = self._ways[-1]
         start = max(t, last.end)
-        before = last.after
+        before = tuple(
+            led if driven else place
+            for led, driven, place in zip(
+                last.after, self.driven, self._places(t), strict=True
+            )
+        )
         after = tuple(
             float(new) if new <= DEGREES else old
             for old, new in zip(before, channels, strict=True)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.actuation.servo import SPEED_STEPS
 from humans_sim.kondo import (
     UNUSED,
     KondoMotion,
@@ -19,6 +18,7 @@ from humans_sim.kondo import (
     load_channels,
     read_motion,
 )
+from humans_sim.servo_speeds import SPEED_STEPS
 
 HOME = load_channels().home()
 NONE = np.zeros(0, dtype=bool)

@@ -1,0 +1,179 @@
+"""Walks of a simulated KHR-1 through its serial line, in real time.
+
+``python benchmarks/kondo_walks.py [--motion walk.csv] [--memory] [--faults 0.01]``
+
+Emulated boards and the body on a floor run in one process, the driver in another; a
+pseudo-terminal at the rate of 115200 baud is all that is between them. The package's
+own walk is streamed at 50 Hz. With ``--motion`` that motion is streamed too; with
+``--memory`` it is also written into the boards and played by them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+import humans_sim as hs
+from humans_sim.kondo import KondoMotion, read_motion
+from humans_sim.kondo import protocol as rcb1
+from humans_sim.kondo.course import Course, Leader, MotionCourse, Progress
+from humans_sim.kondo.emulator import Emulator
+from humans_sim.kondo.frames import CHANNELS
+from humans_sim.kondo.line_faults import LineFaults
+from humans_sim.kondo.link import SerialLink
+from humans_sim.kondo.robot import KondoRobot
+from humans_sim.kondo.robot_settings import load_robot
+from humans_sim.kondo.simulated_body import BodySettings
+from humans_sim.kondo.simulated_robot import SimulatedRobot
+from humans_sim.kondo.virtual_board import MOTION
+from humans_sim.kondo.walk_stream import PERIOD, walk_stream
+from humans_sim.observation.gait import WalkSummary
+
+PERCENTS = (50, 95, 99, 100)
+CLEARANCE = 2e-3
+"""A foot that was lifted less did not step [m]."""
+REST = 1.0
+SLOT = 0
+
+
+def emulate(line: Connection, friction: float, faults: float, start: dict) -> None:
+    """The robot: tells its port, waits, tells what became of it."""
+    broken = LineFaults(lost=faults, corrupted=faults)
+    settings = BodySettings(friction=friction)
+    with (
+        Emulator(faults=broken) as boards,
+        SimulatedRobot(boards, settings=settings, start=start) as body,
+    ):
+        line.send(boards.port)
+        line.recv()
+        body.catch_up()
+        run = body.run()
+        line.send(
+            {
+                "walk": WalkSummary.of_run(run),
+                "check": run.check().ok,
+                "lags": np.percentile(body.lags, PERCENTS),
+            }
+        )
+
+
+def lead(port: str, course: Course) -> dict[str, Any]:
+    """Stream a course through the driver; what the driver says."""
+    settings = load_robot()
+    with KondoRobot(settings, port) as robot:
+        robot.energise()
+        time.sleep(REST / 2)
+        leader = Leader(robot)
+        leader.begin(course, "course")
+        begun, ticks = time.monotonic(), 0
+        while (progress := leader.tick()) == Progress.RUNNING:
+            ticks += 1
+            time.sleep(max(begun + ticks * PERIOD - time.monotonic(), 0.0))
+        if progress == Progress.BROKEN:
+            at = time.monotonic() - begun
+            print(f"given up {at:.1f} s after it began: {leader.reason}")
+        time.sleep(REST)
+        health = robot.health()
+        assert health.line is not None
+        return {
+            "given": health.given,
+            "delivered": health.delivered,
+            "set point": np.percentile(health.latencies, PERCENTS),
+            "exchange": np.percentile(health.line.latencies, PERCENTS),
+        }
+
+
+def store_and_play(port: str, motion: KondoMotion, plays: int) -> dict[str, Any]:
+    """Write a motion into the boards, let them play it; what the line says."""
+    with SerialLink(port) as link:
+        for board in range(2):
+            part = slice(CHANNELS * board, CHANNELS * (board + 1))
+            first = motion.poses[0].channels[part]
+            link.exchange(rcb1.SetPositions(board, 7, first))
+            link.exchange(rcb1.SetSwitches(board, MOTION))
+            for k, pose in enumerate(motion.poses):
+                channels = pose.channels[part]
+                link.exchange(rcb1.WritePose(board, SLOT, k, pose.speed, channels))
+            link.exchange(rcb1.SetMotionLength(board, SLOT, len(motion.poses)))
+        length = hs.kondo.MotionPlayer(hs.load_model("khr1"), motion).duration
+        for _ in range(plays):
+            for board in (1, 0):
+                link.exchange(rcb1.PlayMotion(board, SLOT))
+            time.sleep(length)
+        time.sleep(REST)
+        latencies = np.percentile(link.statistics.latencies, PERCENTS)
+        return {"exchange": latencies}
+
+
+def trial(name: str, options: argparse.Namespace, start: dict, drive: Any) -> None:
+    """One walk, and its lines of the table."""
+    ours, its = multiprocessing.Pipe()
+    arguments = (its, options.friction, options.faults, start)
+    process = multiprocessing.get_context("spawn").Process(
+        target=emulate, args=arguments
+    )
+    process.start()
+    try:
+        told = drive(ours.recv())
+        ours.send("end")
+        body = ours.recv()
+    finally:
+        process.join(20.0)
+        process.kill()
+    walk = body["walk"]
+    steps = sum(step.clearance > CLEARANCE for step in walk.steps)
+    print(
+        f"{name}: {'FELL' if walk.fallen else 'stays up'}, {steps} steps, "
+        f"{1000 * walk.forward:.0f} mm forwards, {1000 * walk.sideways:+.0f} mm to the "
+        f"left, turned {np.degrees(walk.heading_change):+.1f} degrees, tilt "
+        f"{np.degrees(walk.largest_tilt):.1f} degrees, {walk.duration:.1f} s, check "
+        f"{'clean' if body['check'] else 'NOT CLEAN'}"
+    )
+    if "given" in told:
+        print(f"  set points: {told['given']} given, {told['delivered']} delivered")
+    spans = [(key, told[key]) for key in ("set point", "exchange") if key in told] + [
+        ("simulation behind", body["lags"])
+    ]
+    for key, values in spans:
+        numbers = ", ".join(
+            f"{p} %: {1000 * v:.1f}" for p, v in zip(PERCENTS, values, strict=True)
+        )
+        print(f"  {key} [ms]: {numbers}")
+
+
+def main() -> None:
+    """Run the walks that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--motion", help="a Kondo motion file")
+    parser.add_argument("--memory", action="store_true", help="play it by the boards")
+    parser.add_argument("--plays", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--friction", type=float, default=0.3)
+    parser.add_argument("--faults", type=float, default=0.0, help="share of bytes")
+    options = parser.parse_args()
+    model, settings = hs.load_model("khr1"), load_robot()
+    walk = walk_stream(model, settings, options.steps)
+    trial("own walk", options, {}, lambda port: lead(port, walk))
+    if not options.motion:
+        return
+    motion = read_motion(options.motion)
+    first = settings.channels.angles(motion.poses[0].channels)
+    course = MotionCourse(model, settings, motion, first, repetitions=options.plays)
+    name = f"{motion.name} streamed {options.plays} times"
+    trial(name, options, first, lambda port: lead(port, course))
+    if options.memory:
+        name = f"{motion.name} from the boards' memory {options.plays} times"
+
+        def play(port: str) -> dict[str, Any]:
+            return store_and_play(port, motion, options.plays)
+
+        trial(name, options, first, play)
+
+
+if __name__ == "__main__":
+    main()
