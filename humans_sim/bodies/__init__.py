@@ -1,0 +1,27 @@
+"""Free rigid bodies: their mass, their motion, and scenes of many of them."""
+
+from humans_sim.bodies.mass_properties import (
+    BodyError,
+    MassProperties,
+    of_box,
+    of_cylinder,
+    of_mesh,
+    of_particles,
+    of_sphere,
+)
+from humans_sim.bodies.motion import BodyMotion, move
+from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+
+__all__ = [
+    "BodyError",
+    "BodyMotion",
+    "BodyState",
+    "MassProperties",
+    "RigidBodies",
+    "move",
+    "of_box",
+    "of_cylinder",
+    "of_mesh",
+    "of_particles",
+    "of_sphere",
+]
