@@ -49,7 +49,8 @@ $(VENV)/.messages: requirements/ros.lock $(MSGS) | $(VENV)/.base
 	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (README)";; \
 	wheels) set -ex; export PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"; \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/library.lock -r requirements/ros.lock; \
-	  $(BIN)/python -c 'import tf2_msgs' 2>/dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation ./msgs/compat/tf2_msgs; \
+	  for name in tf2_msgs control_msgs; do $(BIN)/python -c "import $$name" 2>/dev/null || \
+	    $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation ./msgs/compat/$$name; done; \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall ./msgs;; \
 	*) cat $(VENV)/.ros;; \
 	esac
@@ -107,6 +108,7 @@ bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python benchmarks/pivot_turns.py
 	$(BIN)/python benchmarks/work_precision.py
 	$(BIN)/python benchmarks/reconstruction.py
+	$(BIN)/python benchmarks/kondo_line.py
 
 lock: setup ## resolve the locked versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/library.in -o requirements/library.lock

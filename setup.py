@@ -10,6 +10,8 @@ NODES = (
     "actuation",
     "dynamics",
     "joint_demo",
+    "kondo_bridge",
+    "kondo_walk",
     "marker_player",
     "motion_player",
     "observer",

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from humans_sim import __version__
 from humans_sim.cli_graphs import LONGEST_WALK, run_wanted, walk_wanted
+from humans_sim.cli_kondo import app as kondo
 from humans_sim.cli_reconstruct import calibrate, reconstruct
 from humans_sim.cli_tables import print_check, print_events, print_summary
 from humans_sim.doctor import examine
@@ -339,6 +341,7 @@ def report(
 
 app.command()(calibrate)
 app.command()(reconstruct)
+app.add_typer(kondo, name="kondo", help="Drive a Kondo KHR-1, or an emulated one.")
 
 
 def _print_titles(title: str, column: str, titles: dict[str, str]) -> None:
@@ -382,7 +385,9 @@ def main() -> None:
     try:
         app()
     except HumansError as error:
-        Console(stderr=True).print(f"[red]humans-sim:[/] {error}", highlight=False)
+        Console(stderr=True).print(
+            f"[red]humans-sim:[/] {escape(str(error))}", highlight=False
+        )
         raise SystemExit(1) from None
 
 

@@ -34,6 +34,7 @@ _ROS = (
     ("rclpy", "ros-rclpy"),
     ("sensor_msgs", "ros-sensor-msgs"),
     ("tf2_msgs", "humans-compat-tf2-msgs"),
+    ("control_msgs", "humans-compat-control-msgs"),
     ("humans_msgs", "humans-msgs"),
 )
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -53,7 +53,8 @@ def test_readme_lists_the_commands() -> None:
     """The README's table of commands is the command's own list."""
     text = (ROOT / "README.md").read_text()
     listed = set(re.findall(r"^\| `humans-sim (\w+)", text, re.M))
-    assert listed == {command.callback.__name__ for command in app.registered_commands}
+    commands = {command.callback.__name__ for command in app.registered_commands}
+    assert listed == commands | {group.name for group in app.registered_groups}
     for line in re.findall(r"^make (\w+)", text, re.M):
         assert f"\n{line}:" in (ROOT / "Makefile").read_text()
 

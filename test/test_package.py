@@ -36,7 +36,9 @@ NO_KEY |= {"yourdfpy"}
 NO_KEY |= {"msgspec", "websockets", "zstandard"}  # they come with viser
 
 
-@pytest.mark.parametrize("folder", [".", "msgs", "msgs/compat/tf2_msgs"])
+@pytest.mark.parametrize(
+    "folder", [".", "msgs", "msgs/compat/tf2_msgs", "msgs/compat/control_msgs"]
+)
 def test_package_xml_is_valid(folder: str) -> None:
     """Format 3, valid for catkin_pkg, without warnings."""
     warnings: list[str] = []

@@ -1,5 +1,7 @@
 """Kondo's robots: channels of their boards, motion files, and how they are played."""
 
+from typing import TYPE_CHECKING, Any
+
 from humans_sim.kondo.channels import Channel, ChannelMap, load_channels
 from humans_sim.kondo.motion_file import (
     UNUSED,
@@ -10,7 +12,19 @@ from humans_sim.kondo.motion_file import (
     write_motion,
 )
 from humans_sim.kondo.player import MotionPlayer
-from humans_sim.kondo.pose_servo import PoseServo
+
+if TYPE_CHECKING:
+    from humans_sim.kondo.pose_servo import PoseServo
+
+
+def __getattr__(name: str) -> Any:
+    """The servo, at its first use: it loads the simulation, which no driver needs."""
+    if name != "PoseServo":
+        raise AttributeError(f"module 'humans_sim.kondo' has no attribute '{name}'")
+    from humans_sim.kondo.pose_servo import PoseServo
+
+    return PoseServo
+
 
 __all__ = [
     "UNUSED",

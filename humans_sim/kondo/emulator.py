@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from humans_sim.errors import ParameterError
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.channels import load_channels
 from humans_sim.kondo.frames import CHANNELS
@@ -69,7 +70,12 @@ class Emulator:
             faults: of the line.
             link: a name that points to the port, the same after :meth:`replug`.
             watch: called with the time and each command that a board took.
+
+        Raises:
+            ParameterError: ``link`` is something else already.
         """
+        if link is not None and link.exists() and not link.is_symlink():
+            raise ParameterError(f"{link} exists, and is no link: it is left alone")
         self.boards = tuple(boards if boards is not None else khr1_boards())
         self._line = FaultyLine(faults or LineFaults())
         self._stream = rcb1.CommandStream()
@@ -166,8 +172,8 @@ class Emulator:
                 os.close(descriptor)
         self._master = self._slave = None
         self._name = ""
-        if self._link is not None:
-            self._link.unlink(missing_ok=True)
+        if self._link is not None and self._link.is_symlink():
+            self._link.unlink()
 
     def close(self) -> None:
         """End the thread and free the port."""

@@ -31,6 +31,8 @@ from humans_sim.kondo.safety import Guard, JointCommandError
 T = TypeVar("T")
 _SILENCE = 1.0
 """A board that did not answer for so long is lost [s]."""
+_MISSES = 5
+"""... and left so many frames in a row unanswered: a busy machine is no lost line."""
 _TRY = 0.1
 """A set point is repeated for no longer [s]."""
 _LOOK = 0.5
@@ -107,6 +109,7 @@ class KondoRobot:
         self._before = RobotState.LIMP
         self._last_step = self._since = 0.0
         self._heard: list[float] = []
+        self._misses: list[int] = []
         self._thread: threading.Thread | None = None
         self._end = threading.Event()
 
@@ -367,6 +370,7 @@ class KondoRobot:
             if not heard and pending is not None and now < begun + _TRY:
                 deaf.append(board)
             with self._lock:
+                self._misses[board] = 0 if heard else self._misses[board] + 1
                 if heard:
                     self._heard[board] = now
                 newer = self._pending not in (None, pending)
@@ -375,14 +379,15 @@ class KondoRobot:
                 self._pending = None
                 self._health.delivered += 1
                 self._health.latencies.append(now - pending)
-        for name, heard_at in zip(boards.names, self._heard, strict=True):
-            if now > heard_at + _SILENCE:
+        for k, name in enumerate(boards.names):
+            if now > self._heard[k] + _SILENCE and self._misses[k] >= _MISSES:
                 raise PortError(
                     f"{self.port}: {name} did not answer for {_SILENCE:g} s: is it on?"
                 )
 
     def _all_heard(self, boards: Boards) -> None:
         self._heard = [time.monotonic()] * len(boards.names)
+        self._misses = [0] * len(boards.names)
 
     def _watch(self, now: float) -> None:
         """Hold, then free, a robot that nobody commands."""

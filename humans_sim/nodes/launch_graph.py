@@ -14,12 +14,15 @@ from humans_sim.graphs import Graph, read_graph
 from humans_sim.resources import resource
 from launch import LaunchContext, LaunchDescription
 
-_CLOCK, _WALK, _PLAYER = "dynamics", "walk", "marker_player"
-"""Nodes: the clock of its graph, that which walks, that which plays markers."""
+_CLOCK, _PLAYER, _BRIDGE = "dynamics", "marker_player", "kondo_bridge"
+"""Nodes: the clock of its graph, that which plays markers, that of a real robot."""
+_WALKS = frozenset({"walk", "kondo_walk"})
+"""Nodes that walk."""
 _TYPES: dict[str, type] = {
     "gui": bool,
     "use_sim_time": bool,
     "rviz": bool,
+    "use_fake_hardware": bool,
     "real_time_factor": float,
     "cmd_vel": list,
 }
@@ -41,6 +44,8 @@ _DESCRIPTIONS = {
     "file": "markers to play: trc, c3d or csv; empty: as the parameters say",
     "subject": "file of a calibrated person; empty: the model",
     "marker_set": "name or path of a marker set",
+    "port": "serial port of the boards; empty: as the parameters say",
+    "use_fake_hardware": "true: emulated boards; false: as the parameters say",
     "rviz": "true: opens RViz (the package rviz2)",
     "rviz_config": "what RViz shows",
 }
@@ -57,7 +62,8 @@ def describe(
     Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
     ``params_file``; where the graph simulates, ``sync``, ``real_time_factor``, ``rviz``
     and ``rviz_config``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
-    ``subject``, ``marker_set``, ``rviz`` and ``rviz_config``.
+    ``subject``, ``marker_set``, ``rviz`` and ``rviz_config``; where it drives a robot,
+    ``port`` and ``use_fake_hardware``.
 
     Args:
         graph: its name.
@@ -76,8 +82,10 @@ def describe(
     if simulates:
         defaults |= {"sync": sync, "real_time_factor": "1.0"}
         defaults |= {"rviz": "false", "rviz_config": _rviz_file(model)}
-    if _WALK in chosen.nodes:
+    if _WALKS & set(chosen.nodes):
         defaults["cmd_vel"] = cmd_vel
+    if _BRIDGE in chosen.nodes:
+        defaults |= {"port": "", "use_fake_hardware": "false"}
     if _PLAYER in chosen.nodes:
         defaults |= {"file": "", "subject": "", "marker_set": "canonical"}
         seen = str(resource("config", "rviz", "reconstruct.rviz"))
@@ -132,7 +140,10 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             own["use_sim_time"] = False
         if name == _PLAYER and given["file"]:
             own["file"] = given["file"]
-        if name == _WALK:
+        if name == _BRIDGE:
+            keys = ("port", "use_fake_hardware")
+            own |= {key: given[key] for key in keys if given[key]}
+        if name in _WALKS:
             own["cmd_vel"] = given["cmd_vel"]
         nodes.append(
             Node(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,14 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
-from humans_sim.kondo import KondoMotion, load_channels, read_motion
+from humans_sim.kondo import KondoMotion, load_channels
 from humans_sim.kondo import MotionPlayer as Player
 from humans_sim.kondo.lag import Lag
+from humans_sim.kondo.motion_library import load_motion
 from humans_sim.nodes.conversions import joints_of, nanoseconds_of, time_of
 from humans_sim.nodes.diagnostic_status import StatusTopic
 from humans_sim.nodes.model_node import ModelNode, run_process
 from humans_sim.nodes.parameters import Parameters
-from humans_sim.resources import resource
 
 _DEPTH = 100
 _BEAT = 1.0
@@ -60,7 +59,7 @@ class MotionPlayer(ModelNode):
         repetitions = given.count("repetitions", 1, "of the motion of 'file'", 1)
         self._first: tuple[KondoMotion, int] | None = None
         if file:
-            self._first = (_motion(file), repetitions)
+            self._first = (load_motion(file), repetitions)
             Player(
                 self.model, self._first[0], self._channels
             )  # refuses it now, or never
@@ -158,7 +157,7 @@ class MotionPlayer(ModelNode):
             times = request.repetitions or 1
             if times > _MOST_REPETITIONS:
                 raise ParameterError(f"at most {_MOST_REPETITIONS} repetitions")
-            motion = _motion(request.file)
+            motion = load_motion(request.file)
             seconds = self._play(motion, rate, times, self._newest / 1e9 + self._period)
         except HumansError as error:
             response.success, response.message = False, str(error)
@@ -182,24 +181,6 @@ class MotionPlayer(ModelNode):
             "last_refusal": self._refusal,
         }
         self._status.publish(state, "", warning, values)
-
-
-def _motion(name: str) -> KondoMotion:
-    """A motion of ``config/motions`` by its name, or a file of one's own.
-
-    Raises:
-        ParameterError: no motion has that name.
-        MotionFileError: the file is no motion.
-    """
-    if Path(name).suffix == ".csv":
-        return read_motion(Path(name).expanduser())
-    known = sorted(path.stem for path in resource("config", "motions").glob("*.csv"))
-    if name not in known:
-        raise ParameterError(
-            f"no motion is called '{name}' (there are: {', '.join(known)}; or give the "
-            "path of a .csv file)"
-        )
-    return read_motion(resource("config", "motions", f"{name}.csv"))
 
 
 def main() -> None:

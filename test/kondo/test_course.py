@@ -97,7 +97,7 @@ def test_leads_along_a_trajectory(
     leader.finish()
     assert robot.state is RobotState.HOLDING
     assert leader.name == ""
-    assert robot.set_points()["head_yaw"] == pytest.approx(np.radians(30.0))
+    assert robot.set_points()["head_yaw"] == pytest.approx(np.radians(30.0), abs=1e-3)
     end = time.monotonic() + PATIENCE
     while emulator.angles()[HEAD] != 120.0:
         assert time.monotonic() < end

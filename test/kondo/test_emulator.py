@@ -160,3 +160,12 @@ def test_bad_faults() -> None:
         LineFaults(lost=1.5)
     with pytest.raises(ParameterError, match="delay"):
         LineFaults(delay=-1.0)
+
+
+def test_a_file_is_not_taken_for_a_port(tmp_path: Path) -> None:
+    """What bears the name of the link already is left alone."""
+    mine = tmp_path / "mine.csv"
+    mine.write_text("kept")
+    with pytest.raises(ParameterError, match="is no link"):
+        Emulator(link=mine)
+    assert mine.read_text() == "kept"

@@ -1,0 +1,196 @@
+"""What the commands of ``humans-sim kondo`` share: options, Ctrl-C, the last words."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from humans_sim.errors import HumansError
+from humans_sim.kondo.board import Boards
+from humans_sim.kondo.ports import choose_port
+from humans_sim.kondo.rcb1_boards import Rcb1Boards
+from humans_sim.kondo.rcb1_memory import Rcb1Memory
+from humans_sim.kondo.robot import KondoRobot
+from humans_sim.kondo.robot_health import ENERGISED, RobotState
+from humans_sim.kondo.robot_settings import RobotSettings
+
+console = Console()
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+MOST_MOTIONS = 40
+"""Motions that a board keeps."""
+
+
+class Then(StrEnum):
+    """What becomes of servos that were stopped."""
+
+    FREE = "free"
+    HOLD = "hold"
+
+
+Port = Annotated[
+    str | None,
+    typer.Option(
+        help="The robot's serial port; default: $KONDO_PORT, or the only one."
+    ),
+]
+Robot = Annotated[
+    str, typer.Option(help="Name of a robot, or a YAML file of your own.")
+]
+OnStop = Annotated[
+    Then, typer.Option(help="What the servos do after Ctrl-C or a failure.")
+]
+FreeAfter = Annotated[
+    bool, typer.Option("--free", help="Make the servos limp at the end.")
+]
+
+
+def say(text: str) -> None:
+    """Print words that hold names, as they are."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def degrees(angle: float) -> str:
+    """An angle to a tenth, with its sign unless it is zero."""
+    return "0.0" if abs(angle) < 0.05 else f"{angle:+.1f}"
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """A process that is told to end does as it does at Ctrl-C, also in a script."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    # What a shell starts in the background ignores Ctrl-C; a robot must not. One that
+    # shall outlive its terminal (nohup) does.
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C ends the command with its exit code, and without a traceback."""
+    with ended_by_signals():
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """An impatient second Ctrl-C does not keep the servos from being stopped."""
+    numbers = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def connected(
+    settings: RobotSettings, port: str | None, then: Then = Then.FREE
+) -> Iterator[KondoRobot]:
+    """An open robot, which is stopped by Ctrl-C and by failures.
+
+    Args:
+        settings: of the robot.
+        port: its name; None: the one that it must be.
+        then: what the servos do after that.
+    """
+    with interruptible(), KondoRobot(settings, choose_port(port)) as robot:
+        try:
+            yield robot
+        except BaseException:
+            with uninterrupted():
+                _halt(robot, then)
+                robot.close()
+            raise
+
+
+def _halt(robot: KondoRobot, then: Then) -> None:
+    """Emergency stop; then limp servos, or held ones."""
+    state = robot.state
+    if state not in (*ENERGISED, RobotState.LOST):
+        return
+    robot.stop()
+    if state in ENERGISED and then is Then.HOLD:
+        say("stopped: the servos hold. " + _HOW_TO_FREE)
+        return
+    try:
+        robot.free()
+    except HumansError as error:
+        say(f"stopped, but the servos could not be made limp: {error}. They may hold: "
+            "switch the robot off")  # fmt: skip
+        return
+    say("stopped: the servos are limp")
+
+
+_HOW_TO_FREE = "`humans-sim kondo free` makes them limp"
+
+
+def finish(robot: KondoRobot, free: bool) -> None:
+    """Make the servos limp, or say that they are not."""
+    if free:
+        robot.free()
+        say("the servos are limp")
+    else:
+        say(f"the servos hold this pose. {_HOW_TO_FREE}")
+
+
+def memory_of(boards: Boards) -> Rcb1Memory:
+    """What boards keep.
+
+    Raises:
+        HumansError: these keep nothing that we could read.
+    """
+    if not isinstance(boards, Rcb1Boards):
+        raise HumansError("these boards do not tell what they keep")
+    return boards.memory
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[float, float], None]]:
+    """A bar on a terminal; is told how far it is, and how far it is to the end."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(escape(what), total=None)
+        yield lambda t, duration: bar.update(task, completed=t, total=duration)
+
+
+def print_health(robot: KondoRobot) -> None:
+    """One line about commands and the line."""
+    health = robot.health()
+    if not health.latencies:
+        return
+    middle, most = 1e3 * np.percentile(health.latencies, (50, 99))
+    say(
+        f"{health.given} commands, {100 * health.delivered / health.given:.1f} % heard "
+        f"in time by all boards: after {middle:.1f} ms (99 %: {most:.1f} ms)"
+    )

@@ -1,0 +1,236 @@
+"""Node ``kondo_walk``: the package's walk for a robot without sensors.
+
+Takes ``joint_states`` (where the walk begins, and whether the robot follows) and
+``cmd_vel`` (geometry_msgs/Twist). Gives ``joint_commands``, ``walk_status`` and
+``/diagnostics``. Action: ``walk``. As soon as the robot tells its joints, it is led
+into the posture of the walk, slowly, and kept there by a steady stream of commands.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from geometry_msgs.msg import Twist, TwistStamped
+from humans_msgs.action import Walk as WalkAction
+from humans_msgs.msg import WalkStatus
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from humans_sim.control.walking import WalkPhase
+from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.kondo.blind_walk import BlindWalk
+from humans_sim.kondo.robot_settings import load_robot
+from humans_sim.nodes.conversions import joints_of, set_vector, velocity_of
+from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.parameters import Parameters
+from humans_sim.nodes.start_posture import walk_settings
+from humans_sim.nodes.walk_action import WalkGoals
+from humans_sim.nodes.walk_diagnostics import WalkDiagnostics
+from humans_sim.nodes.walk_messages import duration_of
+
+_DEPTH = 10
+_BEAT = 1.0
+"""Wall time between diagnostics [s]."""
+_WARNING_PERIOD = 5.0
+_SILENCE = 0.5
+"""Wall time without joint_states after which the walk begins anew [s]."""
+_PATIENCE = 1.0
+"""Wall time that joints may be far from where they should be [s]."""
+_CALM = 0.05
+"""Speed of a centre of mass that stands, relative to its height [1/s]."""
+
+
+class KondoWalk(ModelNode):
+    """Streams a walk that nobody's senses correct."""
+
+    def __init__(self, name: str = "kondo_walk", **options: Any) -> None:
+        """Declare everything; the walk begins with the first state."""
+        super().__init__(name, **options)
+        given = Parameters(self)
+        robot = load_robot(given.text("robot", "khr1", "name or file of the robot"))
+        path = given.path("walking", "how it walks; empty: slow steps of the model's")
+        period = given.number("period", 0.02, "between commands [s]", 5e-3, 0.1)
+        self._velocity = given.numbers("cmd_vel", "to walk with at the start", 3)
+        self._timeout = given.number(
+            "cmd_vel_timeout", 0.0, "then cmd_vel does not count [s]; 0: never", 0.0
+        )
+        self._stamped = given.flag("stamped", False, "cmd_vel is a TwistStamped")
+        self._tolerance = given.number(
+            "tolerance", 0.5, "joints farther off do not follow [rad]", 0.05
+        )
+        walking = None if path is None else walk_settings(self.model, path)
+        self._walk = BlindWalk(self.model, robot, walking, period)
+        self._joints: dict[str, float] = {}
+        self._angles = self.model.neutral()[7:]
+        self._heard_at = -math.inf
+        self._followed_at = self._velocity_at = math.inf
+        self._begun, self._t = False, 0.0
+        self._failure = self._note = ""
+        self._diagnostics = WalkDiagnostics(self, self.model.name)
+        self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
+        self._status = self.create_publisher(WalkStatus, "walk_status", _DEPTH)
+        kind = TwistStamped if self._stamped else Twist
+        self.create_subscription(kind, "cmd_vel", self._on_velocity, _DEPTH)
+        self.create_subscription(JointState, "joint_states", self._on_states, _DEPTH)
+        settings = self._walk.pattern.settings
+        self._goals = WalkGoals(
+            self,
+            self._begin_steps,
+            self._walk.pattern.stop,
+            settings.shift_duration,
+            _CALM * settings.com_height,
+        )
+        self._period = period
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(period, self._tick, clock=steady)
+        self.create_timer(_BEAT, self._diagnose, clock=steady)
+
+    # -- what comes in ---------------------------------------------------------------
+
+    def _on_states(self, message: JointState) -> None:
+        try:
+            self._angles = joints_of(self.model, message, self._angles)
+        except ConfigurationError as error:
+            self._refuse("joint_states", error)
+            return
+        pairs = zip(self.model.joint_names, self._angles.tolist(), strict=True)
+        self._joints = dict(pairs)
+        self._heard_at = time.monotonic()
+
+    def _on_velocity(self, message: Any) -> None:
+        try:
+            if self._goals.active:
+                raise ParameterError("a goal of the action walk is walked for")
+            self._check_ready()
+            velocity = velocity_of(message.twist if self._stamped else message)
+            self._walk.pattern.command(velocity[0], velocity[1], velocity[5])
+        except HumansError as error:
+            self._refuse("cmd_vel", error)
+            return
+        self._note = ""
+        moves = bool(velocity[[0, 1, 5]].any())
+        self._velocity_at = time.monotonic() if moves else math.inf
+
+    def _begin_steps(self, steps: int, velocity: Any) -> None:
+        self._check_ready()
+        if self._walk.point.phase != WalkPhase.STANDING:
+            raise ParameterError("it walks already: stop it by cmd_vel first")
+        wanted = (velocity[0], velocity[1], velocity[5])
+        if steps:
+            self._walk.pattern.walk(steps, *wanted)
+        elif any(wanted):
+            self._walk.pattern.command(*wanted)
+        else:
+            raise ParameterError("neither steps nor a velocity are given")
+        self._note, self._velocity_at = "", math.inf
+
+    def _check_ready(self) -> None:
+        if self._failure:
+            raise ParameterError(f"the walk has ended: {self._failure}")
+        if not self._begun:
+            raise ParameterError("the robot does not tell its joints")
+        if not self._walk.ready:
+            raise ParameterError("it goes to the posture of the walk yet")
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self._diagnostics.refuse(f"{topic}: {error}")
+        self.get_logger().warning(
+            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
+        )
+
+    # -- ticks -----------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        if now > self._heard_at + _SILENCE:
+            self._break("nothing comes on joint_states")
+            return
+        if self._begun and self._walk.off(self._joints) < self._tolerance:
+            self._followed_at = now
+        elif self._begun and now > self._followed_at + _PATIENCE:
+            self._break("the robot does not follow")
+        if not self._begun:
+            self._begin(now)
+        if self._timeout and now > self._velocity_at + self._timeout:
+            self._velocity_at = math.inf
+            self._note = "no cmd_vel came any more"
+            self._walk.pattern.stop()
+        self._send(now)
+
+    def _begin(self, now: float) -> None:
+        self._begun, self._followed_at = True, now
+        self._failure = ""
+        self._diagnostics.starts += 1
+        self._walk.begin(self._joints)
+
+    def _break(self, reason: str) -> None:
+        """Begin anew with the next state."""
+        if self._begun:
+            self._begun, self._note = False, reason
+            self._goals.end(WalkAction.Result.ABORTED, reason)
+
+    def _send(self, begun: float) -> None:
+        was_ready = self._walk.ready
+        try:
+            if not self._failure:
+                self._joint_commands(self._walk.tick())
+        except HumansError as error:
+            self._failure = str(error)
+            self.get_logger().error(f"the walk ended: {error}")
+            self._goals.end(WalkAction.Result.ABORTED, self._failure)
+            return
+        if self._walk.ready and not was_ready and any(self._velocity):
+            self._walk.pattern.command(*self._velocity)
+        self._t += self._period
+        spent = time.monotonic() - begun
+        self._diagnostics.spend(spent)
+        status = self._state(spent)
+        self._status.publish(status)
+        self._goals.tick(self._t, None, status)
+
+    def _joint_commands(self, angles: dict[str, float]) -> None:
+        message = JointState(name=list(angles), position=list(angles.values()))
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._commands.publish(message)
+
+    def _state(self, spent: float) -> WalkStatus:
+        """What is planned; nothing is measured."""
+        plan, status = self._walk.point, WalkStatus(message=self._note)
+        status.header = Header(stamp=self.get_clock().now().to_msg(), frame_id="odom")
+        status.phase = int(plan.phase) if self._walk.ready else WalkStatus.STANDING
+        status.steps = plan.steps
+        status.commanded_velocity.linear.x = float(plan.velocity.vx)
+        status.commanded_velocity.linear.y = float(plan.velocity.vy)
+        status.commanded_velocity.angular.z = float(plan.velocity.wz)
+        set_vector(status.center_of_mass, plan.com)
+        set_vector(status.center_of_mass_velocity, plan.com_velocity)
+        nowhere = status.zero_moment_point
+        nowhere.x = nowhere.y = nowhere.z = math.nan
+        set_vector(status.zero_moment_point_reference, plan.zmp)
+        status.support_margin = math.nan
+        status.solve_time = duration_of(spent)
+        return status
+
+    def _diagnose(self) -> None:
+        state = "waiting for joint_states"
+        if self._begun:
+            state = self._walk.point.phase.name.lower()
+            if not self._walk.ready:
+                state = "goes to the posture of the walk"
+        self._diagnostics.publish(state, self._failure, self._note, self._t)
+
+    def close(self) -> None:
+        """End the action."""
+        self._goals.close()
+
+
+def main() -> None:
+    """Run the node in its own process."""
+    run_process(KondoWalk)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+"""The graph ``kondo_walk`` as processes (ros2 launch humans_sim ...)."""
+
+from humans_sim.nodes.launch_graph import describe
+from launch import LaunchDescription
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The nodes of the graph; with use_fake_hardware:=true, without a robot."""
+    return describe("kondo_walk")

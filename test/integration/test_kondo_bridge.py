@@ -1,0 +1,527 @@
+"""The node ``kondo_bridge`` with emulated boards, over real topics and processes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kondo_line import Line, line_manager
+
+from humans_sim.doctor import ros_hint
+from humans_sim.errors import ParameterError
+from humans_sim.kondo.link import PortError, SerialLink
+
+pytestmark = pytest.mark.ros
+
+ACTION = "control_msgs/action/FollowJointTrajectory"
+ACTION_HASH = "RIHS01_738ebcb7a2d7cfa42f9f1001cc99ce3a4383d1cfe508015d9be8485e4b1c66f6"
+OPTIONS = {
+    "autostart": "false",
+    "command_timeout": "1.0",
+    "free_timeout": "0.0",
+    "read_back_rate": "10.0",
+    "allow_partial_joints_goal": "true",
+}
+EXIT = 30.0
+OK, WARN, ERROR = b"\x00", b"\x01", b"\x02"
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Name of the port."""
+    return str(tmp_path_factory.mktemp("dev") / "ttyKondo")
+
+
+@pytest.fixture(scope="module")
+def line(ros_environment: dict[str, str], port: str) -> Iterator[Line]:
+    """A pair of boards; not plugged in yet."""
+    manager = line_manager()
+    found = manager.Line(port)
+    found.unplug()
+    yield found
+    manager.shutdown()
+
+
+@pytest.fixture(scope="module")
+def bridge(
+    ros_environment: dict[str, str], port: str
+) -> Iterator[subprocess.Popen[str]]:
+    """The node, in a process of its own; it does not start by itself."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    pytest.importorskip("control_msgs", reason=ros_hint())
+    options = OPTIONS | {"port": port}
+    words = [word for item in options.items() for word in ("-p", ":=".join(item))]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "humans_sim.nodes.kondo_bridge", "--ros-args", *words],
+        env=ros_environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    yield process
+    process.kill()
+    output, _ = process.communicate()
+    print(output)
+
+
+class Client:
+    """What a test says to the bridge, and hears of it.
+
+    Attributes:
+        states: the newest joint angles.
+        source: what they are.
+        status: the newest diagnostics, by key, with ``level`` and ``message``.
+    """
+
+    def __init__(self, node: Any, wait: Callable[..., None]) -> None:
+        """Listen."""
+        from diagnostic_msgs.msg import DiagnosticArray
+        from rclpy.qos import DurabilityPolicy, QoSProfile
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import String
+
+        self._node, self.wait = node, wait
+        self.states: dict[str, float] = {}
+        self.source = ""
+        self.status: dict[str, Any] = {}
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        node.create_subscription(JointState, "joint_states", self._on_states, 10)
+        node.create_subscription(
+            String, "joint_states_source", self._on_source, latched
+        )
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_status, 10)
+        self._commands = node.create_publisher(JointState, "joint_commands", 10)
+
+    def _on_states(self, message: Any) -> None:
+        self.states = dict(zip(message.name, message.position, strict=True))
+
+    def _on_source(self, message: Any) -> None:
+        self.source = message.data
+
+    def _on_status(self, message: Any) -> None:
+        for status in message.status:
+            self.status = {entry.key: entry.value for entry in status.values}
+            self.status |= {"level": status.level, "message": status.message}
+
+    def call(self, kind: Any, name: str, request: Any = None) -> Any:
+        """Ask a service and wait for its answer."""
+        client = self._node.create_client(kind, name)
+        self.wait(client.service_is_ready, name)
+        future = client.call_async(request or kind.Request())
+        self.wait(future.done, f"an answer of {name}")
+        self._node.destroy_client(client)
+        return future.result()
+
+    def trigger(self, name: str) -> Any:
+        """Ask a service that wants no more than its name."""
+        from std_srvs.srv import Trigger
+
+        return self.call(Trigger, name)
+
+    def change(self, transition: str) -> bool:
+        """Change the stage of the node's life."""
+        from lifecycle_msgs.srv import ChangeState
+
+        request = ChangeState.Request()
+        request.transition.label = transition
+        answer = self.call(ChangeState, "kondo_bridge/change_state", request)
+        return bool(answer.success)
+
+    def command(self, names: list[str], angles: list[float]) -> None:
+        """Publish a joint command."""
+        from sensor_msgs.msg import JointState
+
+        self._commands.publish(JointState(name=names, position=angles))
+
+    def told(self, what: str, **wanted: Any) -> None:
+        """Wait until the diagnostics say so."""
+        self._wait_status(
+            lambda: all(self.status.get(k) == v for k, v in wanted.items()),
+            f"{what}: {wanted}",
+        )
+
+    def count(self, key: str, least: int) -> None:
+        """Wait until a count of the diagnostics is reached."""
+        self._wait_status(
+            lambda: int(self.status.get(key, "-1")) >= least, f"{key} {least}"
+        )
+
+    def _wait_status(self, condition: Callable[[], bool], what: str) -> None:
+        try:
+            self.wait(condition, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; told was {self.status}") from None
+
+
+@pytest.fixture
+def client(node: Any, wait_for: Callable[..., None], bridge: Any) -> Client:
+    """The test's side."""
+    return Client(node, wait_for)
+
+
+def wait_driven(line: Line, wanted: int) -> None:
+    """Wait until so many servos are told a position."""
+    end = time.monotonic() + EXIT
+    while line.driven() != wanted:
+        assert time.monotonic() < end, f"{line.driven()} servos are driven"
+        time.sleep(0.05)
+
+
+def test_life_cycle(client: Client, line: Line, port: str) -> None:
+    """Without boards it says so and lives on; with them it energises, and stays."""
+    from lifecycle_msgs.srv import GetState
+
+    def stage() -> str:
+        answer = client.call(GetState, "kondo_bridge/get_state")
+        return str(answer.current_state.label)
+
+    assert stage() == "unconfigured"
+    assert not client.change("configure")
+    assert stage() == "unconfigured"
+    client.wait(lambda: "no such port" in client.status.get("message", ""), "the words")
+    assert client.status["level"] == ERROR
+    assert client.source == "none"
+    for service in ("home", "free", "stop"):
+        answer = client.trigger(service)
+        assert not answer.success
+        assert "the port is not open" in answer.message
+
+    line.replug()
+    assert client.change("configure")
+    with pytest.raises(PortError, match="another program has this port open"):
+        SerialLink(port)
+    assert client.change("cleanup")
+    SerialLink(port).close()  # nobody has it
+    assert stage() == "unconfigured"
+    assert client.change("configure")
+    assert stage() == "inactive"
+    assert line.driven() == 0
+    client.command(["head_yaw"], [0.5])
+    client.count("refused_messages", 1)
+    assert "the node is inactive" in client.status["last_refusal"]
+    before = line.angles()
+    assert client.change("activate")
+    assert stage() == "active"
+    wait_driven(line, 17)
+    assert line.angles() == before
+    client.told("it holds", state="holding", level=OK, stage="active")
+    client.wait(lambda: len(client.states) == 17, "joint states")
+    client.wait(lambda: client.source == "read back", "where they come from")
+    assert client.status["joint_states"] == "read back"
+    assert all(abs(angle) < 1e-9 for angle in client.states.values())
+
+
+def test_commands_and_watchdog(client: Client, line: Line) -> None:
+    """Good commands reach the servos, bad ones do not; silence holds."""
+
+    def arrived() -> bool:
+        client.command(["head_yaw"], [math.radians(20.0)])
+        return line.head() == 20.0
+
+    client.wait(arrived, "the head to turn")
+    client.wait(
+        lambda: client.states.get("head_yaw") == pytest.approx(math.radians(20.0)),
+        "the head's angle",
+    )
+    client.told("the watchdog", state="holding", level=WARN)
+    assert "no command came for 1 s" in client.status["message"]
+    assert float(client.status["delivered [%]"]) > 50.0
+    assert float(client.status["latency_99 [ms]"]) > 0.0
+    refused = int(client.status["refused_messages"])
+    bad: list[tuple[list[str], list[float]]] = [
+        (["head_yaw"], [math.nan]),
+        (["head_yaw"], [-math.inf]),
+        (["tail"], [0.0]),
+        (["head_yaw", "l_knee"], [0.0]),
+        (["head_yaw", "head_yaw"], [0.0, 0.1]),
+        (["head_yaw", "l_knee"], [0.0, 3.0]),
+        ([], []),
+    ]
+    for names, angles in bad:
+        client.command(names, angles)
+    client.count("refused_messages", refused + len(bad))
+    assert client.status["level"] == WARN
+    assert line.head() == 20.0
+    assert client.status["state"] == "holding"
+
+
+def goal(
+    names: list[str], degrees: list[float], seconds: float, tolerance: float = 0.0
+) -> Any:
+    """A goal of one point."""
+    from control_msgs.action import FollowJointTrajectory
+    from control_msgs.msg import JointTolerance
+    from trajectory_msgs.msg import JointTrajectoryPoint
+
+    point = JointTrajectoryPoint(positions=[math.radians(x) for x in degrees])
+    whole = int(seconds)
+    point.time_from_start.sec = whole
+    point.time_from_start.nanosec = round((seconds - whole) * 1e9)
+    made = FollowJointTrajectory.Goal()
+    made.trajectory.joint_names, made.trajectory.points = names, [point]
+    if tolerance:
+        made.path_tolerance = [JointTolerance(name=names[0], position=tolerance)]
+    return made
+
+
+def test_trajectories(node: Any, client: Client, line: Line) -> None:
+    """Goals are followed, replaced, cancelled, rejected and given up."""
+    from action_msgs.msg import GoalStatus
+    from control_msgs.action import FollowJointTrajectory
+    from control_msgs.msg import JointTolerance
+    from rclpy.action import ActionClient
+
+    action = ActionClient(node, FollowJointTrajectory, "follow_joint_trajectory")
+    client.wait(action.server_is_ready, "the action")
+    result_code = FollowJointTrajectory.Result
+    feedbacks: list[Any] = []
+
+    def send(wanted: Any) -> Any:
+        future = action.send_goal_async(wanted, feedback_callback=feedbacks.append)
+        client.wait(future.done, "an answer to the goal")
+        return future.result()
+
+    def result(handle: Any) -> Any:
+        future = handle.get_result_async()
+        client.wait(future.done, "the result")
+        return future.result()
+
+    handle = send(goal(["head_yaw", "l_elbow"], [-10.0, 15.0], 0.6))
+    assert handle.accepted
+    done = result(handle)
+    assert done.status == GoalStatus.STATUS_SUCCEEDED, done.result.error_string
+    assert done.result.error_code == result_code.SUCCESSFUL
+    client.wait(lambda: line.head() == -10.0, "the head")
+    assert feedbacks[0].feedback.joint_names == ["head_yaw", "l_elbow"]
+    told = feedbacks[-1].feedback
+    assert told.error.positions[0] == pytest.approx(
+        told.desired.positions[0] - told.actual.positions[0]
+    )
+
+    first = send(goal(["head_yaw"], [40.0], 5.0))
+    second = send(goal(["head_yaw"], [0.0], 0.5))
+    old = result(first)
+    assert old.status == GoalStatus.STATUS_ABORTED
+    assert old.result.error_code == result_code.INVALID_GOAL
+    assert "another trajectory took its place" in old.result.error_string
+    assert result(second).status == GoalStatus.STATUS_SUCCEEDED
+    client.wait(lambda: line.head() == 0.0, "the head")
+
+    handle = send(goal(["head_yaw"], [60.0], 4.0))
+    client.wait(lambda: line.head() > 5.0, "the head to turn")
+    client.command(["head_yaw"], [0.0])  # a trajectory is followed: refused
+    cancelling = handle.cancel_goal_async()
+    client.wait(cancelling.done, "the cancellation")
+    assert result(handle).status == GoalStatus.STATUS_CANCELED
+    client.told("it stays", state="holding", doing="")
+    assert 5.0 < line.head() < 60.0
+    assert "the robot is busy: trajectory" in client.status["last_refusal"]
+
+    there = line.head()
+    for wrong in (
+        goal(["tail"], [0.0], 1.0),
+        goal(["head_yaw"], [-80.0], 0.05),
+        goal(["head_yaw"], [95.0], 5.0),
+        goal(["head_yaw"], [math.nan], 5.0),
+    ):
+        assert not send(wrong).accepted
+    client.wait(lambda: "nan" in client.status["last_refusal"], "why")
+    assert line.head() == there
+
+    # Read back in whole degrees, it is never as near as that.
+    lost = result(send(goal(["head_yaw"], [-60.0], 2.0, tolerance=1e-6)))
+    assert lost.status == GoalStatus.STATUS_ABORTED
+    assert lost.result.error_code == result_code.PATH_TOLERANCE_VIOLATED
+    assert "head_yaw is" in lost.result.error_string
+    wanted = goal(["head_yaw"], [20.4], 1.0)
+    wanted.goal_tolerance = [JointTolerance(name="head_yaw", position=1e-3)]
+    wanted.goal_time_tolerance.nanosec = 200_000_000
+    late = result(send(wanted))
+    assert late.status == GoalStatus.STATUS_ABORTED
+    assert late.result.error_code == result_code.GOAL_TOLERANCE_VIOLATED
+    action.destroy()
+
+    topic = node.create_publisher(
+        type(goal([], [], 1.0).trajectory), "joint_trajectory", 10
+    )
+    client.wait(lambda: topic.get_subscription_count() == 1, "the topic")
+    topic.publish(goal(["head_yaw"], [12.0], 0.5).trajectory)
+    client.wait(lambda: line.head() == 12.0, "the head by topic")
+
+
+def test_action_is_that_of_control_msgs(bridge: Any) -> None:
+    """Its type has the hash that it has in ROS 2 Jazzy's own control_msgs."""
+    prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(":"), sys.prefix]
+    file = Path("share/control_msgs/action/FollowJointTrajectory.json")
+    found = next(path for p in prefixes if (path := Path(p) / file).is_file())
+    hashes = json.loads(found.read_text())["type_hashes"]
+    (own,) = (h for h in hashes if h["type_name"] == ACTION)
+    assert own["hash_string"] == ACTION_HASH
+
+
+def test_services(client: Client, line: Line) -> None:
+    """Motions are played, home is found, a stop stays, free is limp."""
+    from humans_msgs.srv import PlayMotion
+
+    def play(**request: Any) -> Any:
+        return client.call(PlayMotion, "play_motion", PlayMotion.Request(**request))
+
+    for wrong, said in (
+        ({"file": "moonwalk"}, "no motion is called 'moonwalk'"),
+        ({"file": "greeting", "rate": -1.0}, "rate must be"),
+        ({"source": 1, "number": 3}, "the boards have no motion 3"),
+        ({"source": 2}, "scenarios are not"),
+    ):
+        answer = play(**wrong)
+        assert not answer.success
+        assert said in answer.message
+    assert play(file="greeting").success
+    client.told("it plays", doing="motion")
+    # One that is in the boards' memory, in place of it.
+    line.keep_motion(3, 30)
+    answer = play(source=1, number=3)
+    assert answer.success, answer.message
+    assert answer.duration.sec + answer.duration.nanosec > 0
+    client.wait(lambda: line.head() == 30.0, "the motion of the boards")
+    client.told("it is over", doing="")
+
+    assert client.trigger("home").success
+    client.wait(lambda: abs(line.head()) < 25.0, "the way home")
+    assert client.trigger("stop").success
+    client.told("it is stopped", state="stopped", level=ERROR)
+    there = line.head()
+    assert there > 0.0
+    client.command(["head_yaw"], [1.0])
+    answer = client.trigger("home")
+    assert not answer.success
+    assert "the robot is stopped" in answer.message
+    assert line.head() == there
+    assert client.change("deactivate")
+    wait_driven(line, 17)
+    assert client.change("activate")
+    assert client.trigger("home").success
+    client.wait(lambda: line.head() == 0.0, "home")
+    assert client.trigger("free").success
+    assert line.driven() == 0
+    client.told("it is limp", state="limp", level=OK)
+    assert client.trigger("home").success  # energises
+    wait_driven(line, 17)
+
+
+def test_unplugged_and_back(client: Client, line: Line) -> None:
+    """A line that is gone is told, found again, and the robot holds its pose."""
+    line.unplug()
+    client.told("it is lost", state="lost", level=ERROR)
+    client.command(["head_yaw"], [0.1])
+    line.replug()
+    client.count("reconnections", 1)
+    client.told("it is back", state="holding")
+    wait_driven(line, 17)
+
+    def arrived() -> bool:
+        client.command(["head_yaw"], [math.radians(5.0)])
+        return line.head() == 5.0
+
+    client.wait(arrived, "the head to turn")
+
+
+def test_interrupt(bridge: subprocess.Popen[str], line: Line, port: str) -> None:
+    """SIGINT stops and frees the servos, closes the port and ends well."""
+    wait_driven(line, 17)
+    bridge.send_signal(signal.SIGINT)
+    output, _ = bridge.communicate(timeout=EXIT)
+    assert bridge.returncode == 0, output
+    assert "Traceback" not in output
+    assert line.driven() == 0
+    SerialLink(port).close()  # nobody has it
+
+
+def test_other_ends(node: Any, line: Line, port: str) -> None:
+    """By parameters: held at the end, freed when deactivated; busy ports are told."""
+    pytest.importorskip("control_msgs", reason=ros_hint())
+    from rclpy.parameter import Parameter
+
+    from humans_sim.nodes.kondo_bridge import KondoBridge
+
+    def made(name: str, **values: Any) -> Any:
+        options = {"port": port, "autostart": False} | values
+        given = [Parameter(key, value=value) for key, value in options.items()]
+        return KondoBridge(name, context=node.context, parameter_overrides=given)
+
+    holds = made("holds", on_shutdown="hold", on_deactivate="free", free_timeout=0.5)
+    holds.configure()
+    busy = made("busy")
+    with pytest.raises(PortError, match="another program has this port open"):
+        busy.configure()
+    busy.close()
+    busy.destroy_node()
+    holds.activate()
+    wait_driven(line, 17)
+    wait_driven(line, 0)  # nobody commands: held, then freed
+    holds.activate()
+    holds.deactivate()
+    assert line.driven() == 0
+    holds.activate()
+    wait_driven(line, 17)
+    holds.close()
+    assert line.driven() == 17
+    holds.destroy_node()
+
+    for values, said in (
+        ({"robot": "hal9000"}, "hal9000"),
+        ({"command_timeout": -1.0}, "command_timeout must be 0 or more"),
+        ({"on_shutdown": "dance"}, "on_shutdown must be one of hold, free"),
+        ({"publish_rate": 0.0}, "publish_rate must be 1 to 200"),
+        ({"constraints.l_knee.goal": -0.1}, "constraints.l_knee.goal must be"),
+    ):
+        with pytest.raises(ParameterError, match=re.escape(said)):
+            made("bad", **values)
+
+
+def test_walk_without_hardware(
+    node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
+) -> None:
+    """``humans-sim up kondo_walk`` with emulated boards flows, and makes steps."""
+    pytest.importorskip("control_msgs", reason=ros_hint())
+    from humans_msgs.msg import WalkStatus
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import String
+
+    steps, knees = [0], [0.0]
+    sources: list[str] = []
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_subscription(
+        String, "joint_states_source", lambda m: sources.append(m.data), latched
+    )
+
+    def see(message: JointState) -> None:
+        knees.append(message.position[list(message.name).index("l_knee")])
+
+    node.create_subscription(
+        WalkStatus, "walk_status", lambda m: steps.append(m.steps), 10
+    )
+    node.create_subscription(JointState, "joint_states", see, 10)
+    process = start(
+        *("-m", "humans_sim.cli", "up", "kondo_walk", "--headless", "--check"),
+        *("--seconds", "15", "--ros", "p kondo_bridge:use_fake_hardware:=true"),
+        *("--ros", "p kondo_bridge:command_timeout:=2.0"),
+        *("--ros", "p kondo_walk:cmd_vel:=[0.03,0.0,0.0]"),
+    )
+    wait_for(lambda: max(steps) >= 2, "two steps")
+    assert sources[-1] == "commanded"
+    output, _ = process.communicate(timeout=240)
+    assert process.returncode == 0, output
+    assert "All topics flowed." in output
+    assert "EMULATED BOARDS" in output
+    assert max(knees) > 1.0  # the walk's knees are bent
