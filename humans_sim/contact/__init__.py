@@ -1,6 +1,49 @@
-"""Contact geometry: what can be touched, and with what."""
+"""Contact geometry: what can be touched, with what, and contact as a joint."""
 
+from humans_sim.contact.contact_errors import (
+    ContactError,
+    CurvatureSumError,
+    ForbiddenMotionError,
+    NoContactError,
+    SurfaceError,
+)
+from humans_sim.contact.contact_joint import ContactJoint, contact_velocity
 from humans_sim.contact.ground import Ground
+from humans_sim.contact.joints import Joint, JointState
 from humans_sim.contact.solids import Box, HalfSpace, Solid
+from humans_sim.contact.surface_implicit import Ellipsoid, ImplicitSurface
+from humans_sim.contact.surface_shapes import (
+    Cone,
+    Cylinder,
+    Inside,
+    Plane,
+    Sphere,
+    Torus,
+)
+from humans_sim.contact.surfaces import Surface, SurfacePoint
 
-__all__ = ["Box", "Ground", "HalfSpace", "Solid"]
+__all__ = [
+    "Box",
+    "Cone",
+    "ContactError",
+    "ContactJoint",
+    "CurvatureSumError",
+    "Cylinder",
+    "Ellipsoid",
+    "ForbiddenMotionError",
+    "Ground",
+    "HalfSpace",
+    "ImplicitSurface",
+    "Inside",
+    "Joint",
+    "JointState",
+    "NoContactError",
+    "Plane",
+    "Solid",
+    "Sphere",
+    "Surface",
+    "SurfaceError",
+    "SurfacePoint",
+    "Torus",
+    "contact_velocity",
+]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Pose, TransformStamped, Twist, Wrench
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState
@@ -25,6 +25,12 @@ def time_of(nanoseconds: int) -> Time:
     """Time message."""
     seconds, rest = divmod(nanoseconds, _SECOND)
     return Time(sec=seconds, nanosec=rest)
+
+
+def duration_of(seconds: float) -> Duration:
+    """Duration message."""
+    time = time_of(round(seconds * 1e9))
+    return Duration(sec=time.sec, nanosec=time.nanosec)
 
 
 def nanoseconds_of(time: Any) -> int:

@@ -26,7 +26,7 @@ from humans_sim.kondo.course import Course, Leader, Progress, way_home
 from humans_sim.kondo.emulator import Emulator
 from humans_sim.kondo.robot import KondoRobot, Reading, RobotStateError
 from humans_sim.kondo.robot_health import ENERGISED, Health, RobotState
-from humans_sim.nodes.conversions import time_of
+from humans_sim.nodes.conversions import duration_of, time_of
 from humans_sim.nodes.kondo_bridge_diagnostics import BridgeDiagnostics
 from humans_sim.nodes.kondo_bridge_goals import Driven, Present, TrajectoryGoals
 from humans_sim.nodes.kondo_bridge_messages import command_of, joint_state
@@ -35,7 +35,6 @@ from humans_sim.nodes.kondo_bridge_settings import BridgeSettings
 from humans_sim.nodes.lifecycle_node import LifecycleModelNode
 from humans_sim.nodes.model_node import run_process
 from humans_sim.nodes.parameters import Parameters
-from humans_sim.nodes.walk_messages import duration_of
 
 _DEPTH = 10
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -23,13 +23,12 @@ from humans_sim.control.walking import WalkPhase
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.kondo.blind_walk import BlindWalk
 from humans_sim.kondo.robot_settings import load_robot
-from humans_sim.nodes.conversions import joints_of, set_vector, velocity_of
+from humans_sim.nodes.conversions import duration_of, joints_of, set_vector, velocity_of
 from humans_sim.nodes.model_node import ModelNode, run_process
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.start_posture import walk_settings
 from humans_sim.nodes.walk_action import WalkGoals
 from humans_sim.nodes.walk_diagnostics import WalkDiagnostics
-from humans_sim.nodes.walk_messages import duration_of
 
 _DEPTH = 10
 _BEAT = 1.0

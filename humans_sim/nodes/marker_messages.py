@@ -11,7 +11,7 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from humans_sim.errors import ConfigurationError
-from humans_sim.nodes.walk_messages import duration_of
+from humans_sim.nodes.conversions import duration_of
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus
 

@@ -16,11 +16,15 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from humans_sim.errors import ParameterError
-from humans_sim.nodes.conversions import nanoseconds_of, set_vector, time_of
+from humans_sim.nodes.conversions import (
+    duration_of,
+    nanoseconds_of,
+    set_vector,
+    time_of,
+)
 from humans_sim.nodes.diagnostic_status import StatusTopic
 from humans_sim.nodes.model_node import ModelNode, run_process
 from humans_sim.nodes.parameters import Parameters
-from humans_sim.nodes.walk_messages import duration_of
 
 _BEAT = 1.0
 """Wall time between diagnostics, and between looks for the service [s]."""

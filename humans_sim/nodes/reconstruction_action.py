@@ -12,6 +12,7 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from humans_sim.errors import HumansError
+from humans_sim.nodes.conversions import duration_of
 from humans_sim.nodes.marker_messages import quality_message
 from humans_sim.nodes.patient_server import PatientServer
 from humans_sim.nodes.reconstruction_job import (
@@ -21,7 +22,6 @@ from humans_sim.nodes.reconstruction_job import (
     FileWorker,
     occlusion,
 )
-from humans_sim.nodes.walk_messages import duration_of
 from humans_sim.observation.posture.result import Reconstruction
 
 Result = Reconstruct.Result

@@ -15,9 +15,9 @@ from rclpy.node import Node
 
 from humans_sim.control.walking import WalkPhase
 from humans_sim.errors import HumansError
-from humans_sim.nodes.conversions import velocity_of
+from humans_sim.nodes.conversions import duration_of, velocity_of
 from humans_sim.nodes.patient_server import PatientServer
-from humans_sim.nodes.walk_messages import duration_of, pose_message
+from humans_sim.nodes.walk_messages import pose_message
 
 Result = WalkAction.Result
 _PATIENCE = 5.0

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose
 from humans_msgs.msg import WalkStatus
 from std_msgs.msg import ColorRGBA, Header
@@ -21,7 +20,7 @@ from humans_sim.control.walking.placement import (
     PlanPlacement,
     support_margin,
 )
-from humans_sim.nodes.conversions import set_rotation, set_vector, time_of
+from humans_sim.nodes.conversions import duration_of, set_rotation, set_vector
 
 _SUPPORT = {
     ContactPhase.LEFT_FOOT: WalkStatus.LEFT_SUPPORT,
@@ -34,12 +33,6 @@ _LINE, _BALL = 0.012, 0.06
 """Width of lines and size of balls, relative to the height of the centre of mass."""
 _OVER = 0.001
 """Drawings lie so far above the floor [m]."""
-
-
-def duration_of(seconds: float) -> Duration:
-    """Duration message."""
-    time = time_of(round(seconds * 1e9))
-    return Duration(sec=time.sec, nanosec=time.nanosec)
 
 
 def pose_message(pose: pin.SE3) -> Pose:
