@@ -1,4 +1,4 @@
-r"""Solids of the scene: half spaces and boxes, with exact distances.
+r"""Solids of the scene: half spaces, boxes and balls, with exact distances.
 
 The signed distance d(p) of a point to a solid comes with its gradient, the normal, and
 its Hessian: a ball that rolls over the edge of a box sees a curved surface, and the
@@ -14,7 +14,7 @@ from numba import njit
 
 from humans_sim.errors import ParameterError
 
-_HALF_SPACE, _BOX = 0.0, 1.0
+_HALF_SPACE, _BOX, _BALL = 0.0, 1.0, 2.0
 _LEAST_DISTANCE = 1e-12
 """Below this distance an edge has no normal of its own: the nearest face's is taken."""
 
@@ -84,7 +84,38 @@ class Box:
         return row
 
 
+@dataclass(frozen=True)
+class Ball:
+    """A ball.
+
+    Attributes:
+        radius: [m].
+        centre: [m].
+        name: what messages and events call it.
+        friction: Coulomb's coefficient of this solid, whatever the law of its scene;
+            None for that of the scene.
+    """
+
+    radius: float
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    name: str = "ball"
+    friction: float | None = None
+
+    def row(self) -> np.ndarray:
+        """The solid as numbers for the compiled distance."""
+        radius = float(self.radius)
+        if not (np.isfinite(radius) and radius > 0):
+            raise ParameterError(f"radius of {self.name}: must be above zero")
+        row = np.zeros(16)
+        row[0] = _BALL
+        row[1:4] = _numbers(self.centre, 3, f"centre of {self.name}")
+        row[4:7] = radius
+        row[7:16] = np.eye(3).ravel()
+        return row
+
+
 Solid = HalfSpace | Box
+"""What a scene can be built of; balls belong to free bodies (:mod:`humans_sim.bodies`)."""
 
 
 def _numbers(values: object, size: int, what: str) -> np.ndarray:
@@ -104,6 +135,23 @@ def distance(row, point, normal, hessian):
             normal[k] = row[10 + k]
             total += normal[k] * (point[k] - row[1 + k])
         return total
+    if row[0] == _BALL:
+        square = 0.0
+        for k in range(3):
+            normal[k] = point[k] - row[1 + k]
+            square += normal[k] ** 2
+        length = np.sqrt(square)
+        if length < _LEAST_DISTANCE:
+            normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
+            return -row[4]
+        for k in range(3):
+            normal[k] /= length
+        for i in range(3):
+            for j in range(3):
+                hessian[i, j] = ((1.0 if i == j else 0.0) - normal[i] * normal[j]) / (
+                    length
+                )
+        return length - row[4]
     turn = row[7:16].reshape(3, 3)
     local = np.zeros(3)
     for k in range(3):
