@@ -109,6 +109,7 @@ bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python benchmarks/work_precision.py
 	$(BIN)/python benchmarks/reconstruction.py
 	$(BIN)/python benchmarks/kondo_line.py
+	$(BIN)/python benchmarks/free_bodies.py
 
 lock: setup ## resolve the locked versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/library.in -o requirements/library.lock

@@ -33,6 +33,8 @@ from humans_sim.control.whole_body import WholeBody
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.simulation import SampleController
+from humans_sim.kondo.robot_settings import load_robot
+from humans_sim.kondo.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model
 from humans_sim.models.yaml_file import YamlValue
 from humans_sim.scene_files import told_at
@@ -123,8 +125,8 @@ def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[st
 
 
 def _contacts(value: YamlValue, system: ModelSystem) -> list[str]:
-    """Names of contacts; a sole stands for its corners on the ground."""
-    soles = {sole.name: sole.contacts for sole in system.model.soles}
+    """Names of contacts; a sole stands for its corners or balls on the ground."""
+    soles = {sole.name: sole.spheres or sole.contacts for sole in system.model.soles}
     solids = system.ground.solids
     floor = f"/{solids[0].name}" if len(solids) > 1 else ""
     names: list[str] = []
@@ -311,6 +313,40 @@ def _servo_walk(
     return Driven(servos, walker.start(), ServoWalk(walker, orders))
 
 
+def _walk_stream(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> Driven:
+    """Servos that follow a walk as it is planned, without sensors."""
+    given = value.fields(("robot", "steps", "velocity"), ("start", "joints"))
+    if actuation is None:
+        raise value.error("a servo is wanted as actuation")
+    begin = given["start"].number() if "start" in given else 0.0
+    stream = walk_stream(
+        model,
+        load_robot(given["robot"].text()),
+        int(given["steps"].positive()),
+        given["velocity"].vector(3).tolist(),
+    )
+    held = {}
+    for name, angle in given["joints"].mapping().items() if "joints" in given else ():
+        if name not in model.joint_names:
+            raise angle.error(f"{model.name} has no joint '{name}'")
+        held[name] = math.radians(angle.number())
+
+    def joints(t: float) -> np.ndarray:
+        angles = stream.angles(stream.begin + max(t - begin, 0.0)) | held
+        return np.array([angles.get(name, 0.0) for name in model.joint_names])
+
+    _, section = _only(actuation, ("servo",))
+    servos = _numbers(
+        section, Servo, model, lambda t, q, v, z: joints(t + PERIOD), PERIOD
+    )
+    return Driven(servos, model.standing(joints(0.0)))
+
+
 def _truth(value: YamlValue) -> bool:
     return value.choice(("true", "false")) == "true"
 
@@ -336,4 +372,5 @@ _CONTROLLERS: dict[str, Callable[..., Driven]] = {
     "fes_swing": _fes_swing,
     "bip": _bip,
     "walk": _walk,
+    "walk_stream": _walk_stream,
 }

@@ -250,10 +250,15 @@ def run(
     chosen = read_scenario(scenario).with_changes(**changes)
     if save is not None and save.suffix not in _WRITERS:
         raise ParameterError(f"--save writes {', '.join(_WRITERS)}, not '{save.name}'")
-    if chosen.model is None and (view or animate is not None):
+    shown = chosen.model is not None or chosen.has_bodies
+    if not shown and (view or animate is not None):
         raise ParameterError(
-            f"'{chosen.name}' has no biped model: --view and --animate show bipeds "
-            "only; try --plot"
+            f"'{chosen.name}' has neither a biped model nor bodies: --view and "
+            "--animate cannot show it; try --plot"
+        )
+    if chosen.has_bodies and view:
+        raise ParameterError(
+            f"'{chosen.name}' has free bodies: --animate PAGE.html shows them"
         )
     if animate is not None:
         from humans_sim.view.animation import animate as write_animation

@@ -1,7 +1,8 @@
 """Scenarios: simulations described by small YAML files that anyone can copy.
 
 A scenario names a biped model and its scene, or one of the classic problems of
-:mod:`humans_sim.dynamics.problems`; where it starts; and how long it runs.
+:mod:`humans_sim.dynamics.problems`, or free bodies, with a biped among them or without;
+where it starts; and how long it runs.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ _OPTIONAL = (
     "model",
     "problem",
     "parameters",
+    "bodies",
+    "loads",
     "ground",
     "locked",
     "free",
     "limits",
     "radii",
     "contacts",
+    "contact_geometry",
     "gravity",
     "actuation",
     "controller",
@@ -50,6 +54,9 @@ _OPTIONAL = (
 )
 
 
+_BIPEDS_ONLY = ("locked", "free", "limits", "pushes", "start", "contact_geometry")
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A simulation as a file describes it.
@@ -57,7 +64,8 @@ class Scenario:
     Attributes:
         name: its name.
         title: one line for people.
-        model: name of a biped model or path of a URDF; None for a classic problem.
+        model: name of a biped model, or path of a URDF from the file's folder or the
+            present one; None for a classic problem.
         end: time at the end [s].
         sampling_period: [s].
         method: ``event_driven`` or ``time_stepping``.
@@ -86,8 +94,15 @@ class Scenario:
         options = {**self.options, **given.pop("options", {})}
         return replace(self, options=options, **given)
 
+    @property
+    def has_bodies(self) -> bool:
+        """Whether there are free bodies."""
+        return "bodies" in self._fields
+
     def prepare(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """The simulation with its start: (Simulation, q0, v0)."""
+        if self.has_bodies:
+            return self._prepare_scene()
         if self.model is None:
             return self._prepare_problem()
         return self._prepare_model(self.model)
@@ -96,6 +111,17 @@ class Scenario:
         if "start" not in self._fields:
             return {}
         return self._fields["start"].fields((), _START)
+
+    def _prepare_scene(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        from humans_sim.models import load_model
+        from humans_sim.scene_files import ground_of
+        from humans_sim.scene_scenarios import prepare_scene
+
+        ground = ground_of(self._fields.get("ground"))
+        if self.friction is not None:
+            ground = replace(ground, law="coulomb", friction=self.friction)
+        model = None if self.model is None else load_model(self.model)
+        return prepare_scene(self._fields, model, ground, self.options)
 
     def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.dynamics import problems
@@ -127,7 +153,13 @@ class Scenario:
         from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model
-        from humans_sim.scene_files import ground_of, limits_of, pushes_of, told_at
+        from humans_sim.scene_files import (
+            geometry_of,
+            ground_of,
+            limits_of,
+            pushes_of,
+            told_at,
+        )
 
         model, fields = load_model(name), self._fields
         ground = ground_of(fields.get("ground"))
@@ -150,12 +182,17 @@ class Scenario:
         if "radii" in fields:
             given = fields["radii"].mapping()
             scene["radii"] = {key: value.number() for key, value in given.items()}
+        if "contact_geometry" in fields:
+            feet = geometry_of(fields["contact_geometry"], model, scene.get("contacts"))
+            model, scene["contacts"] = feet.model, feet.contacts
+            scene["radii"] = {**feet.radii, **scene.get("radii", {})}
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
         known: dict[str, Any] = {"ground": ground}
         for key in ("contacts", "radii", "limits"):
             if key in scene:
                 known[key] = scene[key]
+            if key in fields:
                 with told_at(fields[key]):
                     ModelSystem(model, **known)
         driven = drive(fields.get("actuation"), fields.get("controller"), model, scene)
@@ -197,6 +234,9 @@ class Scenario:
             q[3:7] = turn.coeffs()
             if model.contact_names:
                 q[2] -= model.contact(q)[:, 2].min()
+        balls = [model.tag_names.index(name) for name in system.contact_points]
+        if "contact_geometry" in self._fields and balls:
+            q[2] -= (model.tags(q)[balls, 2] - system.radii).min()
         if "height" in start:
             q[2] += start["height"].number()
         if "base_velocity" in start:
@@ -219,6 +259,15 @@ def _has(model: Any, joint: str) -> bool:
     return joint in model.joint_names
 
 
+def _check_scene(root: YamlValue, fields: dict[str, YamlValue]) -> None:
+    """Refuse what scenes with free bodies cannot do."""
+    if "method" not in fields or fields["method"].text() != "time_stepping":
+        raise root.error("free bodies need method: time_stepping")
+    for key in (*_BIPEDS_ONLY, "problem"):
+        if key in fields:
+            raise fields[key].error("a scene with free bodies knows no such thing")
+
+
 def scenario_names() -> list[str]:
     """Names of the scenarios that come with the package."""
     return resource_names("scenarios")
@@ -234,8 +283,11 @@ def read_scenario(name: str) -> Scenario:
     path = named_file("scenarios", name, "scenario")
     root = read_yaml(path)
     fields = root.fields(("title", "time"), _OPTIONAL)
-    if ("model" in fields) == ("problem" in fields):
-        raise root.error("a scenario has either a model or a problem")
+    alone = "bodies" in fields and not {"model", "problem"} & set(fields)
+    if not alone and ("model" in fields) == ("problem" in fields):
+        raise root.error("a scenario has either a model or a problem, or bodies")
+    if "bodies" in fields:
+        _check_scene(root, fields)
     time = fields["time"].fields(_TIME)
     options: dict[str, Any] = {}
     if "options" in fields:
@@ -243,10 +295,13 @@ def read_scenario(name: str) -> Scenario:
             word = key in ("integrator", "impact")
             options[key] = value.text() if word else value.positive()
     methods = ("event_driven", "time_stepping")
+    model = fields["model"].text() if "model" in fields else None
+    if model is not None and (path.parent / model).is_file():
+        model = str(path.parent / model)
     return Scenario(
         name=path.stem,
         title=fields["title"].text(),
-        model=fields["model"].text() if "model" in fields else None,
+        model=model,
         end=time["end"].positive(),
         sampling_period=time["sampling_period"].positive(),
         method=fields["method"].choice(methods) if "method" in fields else methods[0],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from humans_sim.contact import Box, Ground, HalfSpace
+from humans_sim.contact.foot_spheres import SPHERES, Feet, feet_of, sphere_feet
 from humans_sim.dynamics.pushes import Push
 from humans_sim.errors import HumansError, ModelFileError
+from humans_sim.models import Model
 from humans_sim.models.yaml_file import YamlValue
 
 _GROUND = (
@@ -74,6 +76,18 @@ def ground_of(value: YamlValue | None) -> Ground:
                 Box(tuple(size), tuple(centre), name=name, friction=friction)
             )
     return ground
+
+
+def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) -> Feet:
+    """How the feet touch: one word, or ``spheres`` with their radii."""
+    if not value.is_mapping():
+        with told_at(value):
+            return feet_of(model, value.text(), contacts)
+    balls = value.fields((SPHERES,))[SPHERES]
+    given = balls.fields((), ("heel_radius", "fore_radius"))
+    with told_at(balls):
+        radii = {key: radius.number() for key, radius in given.items()}
+        return sphere_feet(model, **radii, contacts=contacts)
 
 
 def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:

@@ -52,6 +52,7 @@ def test_scenario_runs_and_is_right(name: str) -> None:
 def test_promised_scenarios_are_there() -> None:
     """The scenarios that the documentation promises."""
     promised = {"drop", "bounce", "space-walk", "rocking-block", "woodpecker", "slide"}
+    promised |= {"rolling-foot", "rolling-sphere"}
     assert promised | APPLICATIONS <= set(scenario_names())
 
 

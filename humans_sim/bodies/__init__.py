@@ -11,6 +11,8 @@ from humans_sim.bodies.mass_properties import (
 )
 from humans_sim.bodies.motion import BodyMotion, move
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+from humans_sim.bodies.scene_bodies import SceneBody
+from humans_sim.bodies.scene_system import SceneSystem
 
 __all__ = [
     "BodyError",
@@ -18,6 +20,8 @@ __all__ = [
     "BodyState",
     "MassProperties",
     "RigidBodies",
+    "SceneBody",
+    "SceneSystem",
     "move",
     "of_box",
     "of_cylinder",

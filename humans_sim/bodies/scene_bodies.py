@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -75,3 +76,14 @@ class SceneBody:
         signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
         solid = Box(size, name=name, friction=friction)
         return cls(name, properties, signs * np.array(size), 0.0, solid, friction)
+
+    def record(self) -> dict[str, Any]:
+        """Name and shape as plain data: a ball, or the box around its points."""
+        if isinstance(self.solid, Ball):
+            shape: dict[str, Any] = {"shape": "ball", "radius": self.solid.radius}
+        elif isinstance(self.solid, Box):
+            shape = {"shape": "box", "size": [float(x) for x in self.solid.size]}
+        else:
+            size = np.ptp(self.points, axis=0) + 2 * self.radius
+            shape = {"shape": "box", "size": size.tolist()}
+        return {"name": self.name, "mass": self.properties.mass, **shape}

@@ -9,6 +9,7 @@ movers, which event-driven simulation needs, are not told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -28,6 +29,7 @@ from humans_sim.bodies.scene_kernels import (
 from humans_sim.contact.ground import Ground
 from humans_sim.contact.solids import Box
 from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.record import model_and_ground
 from humans_sim.dynamics.system import LIMIT, POINT, ContactTable, Terms
 from humans_sim.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
@@ -35,6 +37,8 @@ from humans_sim.models import Model
 _BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 _FLOOR = -1
+_ENERGY = 1e-4
+"""Energy that a step may add, relative: putting gaps right does a little work."""
 
 
 class SceneSystem:
@@ -258,6 +262,14 @@ class SceneSystem:
         self._limit_names = names
         self._limit_of = np.array(of, dtype=np.int64)
         self._limit_sign, self._limit_value = np.array(sign), np.array(value)
+
+    def record(self) -> dict[str, Any]:
+        """What a run keeps of the scene."""
+        return {
+            **model_and_ground(self.robot, self.ground),
+            "bodies": [body.record() for body in self.bodies],
+            "energy_tolerance": _ENERGY,
+        }
 
     def configuration(
         self,

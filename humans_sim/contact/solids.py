@@ -115,7 +115,7 @@ class Ball:
 
 
 Solid = HalfSpace | Box
-"""What a scene can be built of; balls belong to free bodies (:mod:`humans_sim.bodies`)."""
+"""What a scene can be built of; balls are of free bodies (:mod:`humans_sim.bodies`)."""
 
 
 def _numbers(values: object, size: int, what: str) -> np.ndarray:

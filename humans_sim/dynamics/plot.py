@@ -229,9 +229,12 @@ def _coordinates(panel: Any, run: Run) -> None:
         panel.set_ylabel("coordinate [m, rad]")
         _curves(panel, run.t, values, names, 1.0 + np.ptp(values, axis=0))
         return
-    span = np.ptp(run.q[:, 7:], axis=0)
+    # Joints bear one name in q and v; coordinates of bodies beside the robot do not.
+    joints = [k for k, n in enumerate(run.position_names) if n in run.velocity_names]
+    span = np.ptp(run.q[:, joints], axis=0)
     if (span > _MOVES).any():
-        names, values = run.position_names[7:], np.rad2deg(run.q[:, 7:])
+        names = [run.position_names[k] for k in joints]
+        values = np.rad2deg(run.q[:, joints])
         panel.set_title("joint angles that change", fontsize=10)
         panel.set_ylabel("angle [°]")
         _curves(panel, run.t, values, names, np.where(span > _MOVES, span, 0.0))

@@ -1,17 +1,18 @@
 """What a run keeps of its model and scene, so that its file alone can be shown again.
 
-Plain data under the keys ``model``, ``solids`` and ``radii`` of :attr:`Run.info`. Runs
-without them (older files) are taken to be of the model that bears the system's name, on
-a floor.
+Plain data under the keys ``model``, ``solids``, ``radii`` and, for feet on balls,
+``sphere_tags`` of :attr:`Run.info`. Runs without them (older files) are taken to be of
+the model that bears the system's name, on a floor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from humans_sim.contact.foot_spheres import sphere_tags, with_sphere_tags
 from humans_sim.contact.ground import Ground
 from humans_sim.contact.solids import Box, HalfSpace, Solid
 from humans_sim.dynamics.model_system import ModelSystem
@@ -23,15 +24,35 @@ from humans_sim.models.catalogue import model_file
 _HALF_SPACE, _BOX = "half_space", "box"
 
 
+@runtime_checkable
+class Recorded(Protocol):
+    """A system that tells of itself what a run keeps."""
+
+    def record(self) -> dict[str, Any]:
+        """Plain data."""
+
+
 def scene_record(system: System) -> dict[str, Any]:
     """Model, solids and radii as plain data; nothing for general coordinates."""
+    if isinstance(system, Recorded):
+        return system.record()
     if not isinstance(system, ModelSystem):
         return {}
+    balls = sphere_tags(system.model)
     radii = zip(system.contact_points, system.radii.tolist(), strict=True)
     return {
-        "model": _model_record(system.model),
-        "solids": [_solid_record(solid) for solid in system.ground.solids],
+        **model_and_ground(system.model, system.ground),
         "radii": {name: radius for name, radius in radii if radius},
+        **({"sphere_tags": balls} if balls else {}),
+    }
+
+
+def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
+    """Model, where there is one, and solids as plain data."""
+    solids = [_solid_record(solid) for solid in ground.solids]
+    return {
+        **({} if model is None else {"model": _model_record(model)}),
+        "solids": solids,
     }
 
 
@@ -50,7 +71,9 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
         tags = record.pop("tags", None)
         if tags is not None:
             tags = {name: np.array(place, float) for name, place in tags.items()}
-        return load_model(record.pop("name"), tags=tags, **record)
+        model = load_model(record.pop("name"), tags=tags, **record)
+        balls = info.get("sphere_tags")
+        return model if balls is None else with_sphere_tags(model, balls)
     except (KeyError, TypeError, AttributeError) as error:
         raise RunFileError(f"the run's record of its model is damaged: {error}") from (
             error

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.foot_spheres import POINTS, feet_of
 from humans_sim.contact.ground import Ground
 from humans_sim.dynamics import events as kinds
 from humans_sim.dynamics import integrators
@@ -93,6 +94,10 @@ class Simulation:
         radii: balls around contact points, by name [m] (biped models only).
         contacts: tags that may touch the scene, the model's contact points unless given
             (biped models only).
+        contact_geometry: how the feet touch: ``points`` (the contacts as they are),
+            ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
+            two fore-foot balls in each sole, see
+            :mod:`~humans_sim.contact.foot_spheres`; biped models only).
         gravity: [m/s^2] (biped models only).
         pushes: from outside, at their times (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
@@ -113,6 +118,7 @@ class Simulation:
         limit_restitution: float = 0.0,
         radii: Mapping[str, float] | None = None,
         contacts: Sequence[str] | None = None,
+        contact_geometry: str = POINTS,
         gravity: Sequence[float] | None = None,
         pushes: Sequence[Push] = (),
         passive: bool | None = None,
@@ -120,6 +126,10 @@ class Simulation:
     ) -> None:
         """Put everything together."""
         if isinstance(model, Model):
+            if contact_geometry != POINTS:
+                feet = feet_of(model, contact_geometry, contacts)
+                model, contacts = feet.model, feet.contacts
+                radii = {**feet.radii, **(radii or {})}
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
@@ -132,10 +142,12 @@ class Simulation:
                 gravity=gravity,
             )
         else:
-            if ground is not None or locked or radii or contacts or gravity or pushes:
+            scene = (ground is not None, locked, radii, contacts, gravity, pushes)
+            if any(scene) or contact_geometry != POINTS:
                 raise ParameterError(
-                    "ground, locked, radii, contacts, gravity and pushes belong to "
-                    "biped models; a system in general coordinates has its own"
+                    "ground, locked, radii, contacts, contact_geometry, gravity and "
+                    "pushes belong to biped models; a system in general coordinates "
+                    "has its own"
                 )
             self.system = model
         if method not in METHODS:

@@ -84,7 +84,8 @@ class Soles:
         self._radius = np.repeat(system.radii, len(solids))[:, None]
         self._all = np.arange(len(points))
         self._of_sole = [
-            np.flatnonzero(np.isin(points, sole.contacts)) for sole in self._model.soles
+            np.flatnonzero(np.isin(points, sole.contacts + sole.spheres))
+            for sole in self._model.soles
         ]
 
     def points(self, sample: Sample) -> PointContacts:

@@ -120,10 +120,17 @@ class Tag:
 
 @dataclass(frozen=True)
 class Sole:
-    """The contact points of one foot and the frame under it."""
+    """The contact points of one foot and the frame under it.
+
+    Attributes:
+        name: of the frame: x forward, z up.
+        contacts: tags at its corners.
+        spheres: tags at the centres of the balls it stands on, where it has any.
+    """
 
     name: str
     contacts: tuple[str, ...]
+    spheres: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def animate(
     """Write a run as a page (.html), a looping film (.gif) or a film strip (.png).
 
     Args:
-        run: a run of a biped model.
+        run: a run of a biped model, or of free bodies (as a page only).
         path: the file.
         model: the run's model; its own record tells unless given.
         ground: the run's scene; its own record tells unless given.
@@ -69,7 +69,20 @@ def animate(
     """
     path = Path(path)
     check_animation_path(path)
-    content = FORMATS[path.suffix.lower()](Replay(run, model, ground))
+    if "bodies" in run.info:
+        content = _bodies(run, path)
+    else:
+        content = FORMATS[path.suffix.lower()](Replay(run, model, ground))
     with atomic_stream(path) as stream:
         stream.write(content)
     return path
+
+
+def _bodies(run: Run, path: Path) -> bytes:
+    from humans_sim.view.bodies_page import bodies_page
+
+    if path.suffix.lower() != ".html":
+        raise ParameterError(
+            f"scenes with free bodies are written to .html, not to '{path.name}'"
+        )
+    return bodies_page(run).encode("utf-8")

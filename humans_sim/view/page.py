@@ -16,13 +16,14 @@ FRAME_PERIOD = 1 / 30
 """Least time between two pictures [s]."""
 PAUSE = 1.0
 """How long the last picture stays before it starts again [s]."""
-_TITLE = "<title>Viser</title>"
+TITLE = "<title>Viser</title>"
+"""What viser calls its pages."""
 
 
 def page_of(replay: Replay) -> str:
     """The text of a page that plays a run in real time, again and again."""
     model, run = replay.model, replay.run
-    with _silence():
+    with silence():
         scene = Scene(model, port=0, ground=replay.ground, axes=False)
     try:
         show_sample(scene, replay, 0)
@@ -35,10 +36,10 @@ def page_of(replay: Replay) -> str:
         recording.insert_sleep(PAUSE)
         text = str(recording.as_html())
     finally:
-        with _silence():
+        with silence():
             scene.stop()
     title = html.escape(f"humans_sim: {model.title}")
-    return text.replace(_TITLE, f"<title>{title}</title>", 1)
+    return text.replace(TITLE, f"<title>{title}</title>", 1)
 
 
 def show_sample(scene: Scene, replay: Replay, k: int) -> None:
@@ -62,7 +63,7 @@ def camera(replay: Replay) -> tuple[np.ndarray, float]:
 
 
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """Keep the server's own words off the terminal: nobody is to open its address."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield
