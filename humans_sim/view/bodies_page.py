@@ -67,7 +67,7 @@ def bodies_page(run: Run) -> str:
                 label.text = f"{run.t[k]:.2f} s"
 
         centre, size = _extent(run, shapes, first, robot is not None)
-        label.position = centre + np.array([0.0, 0.0, 0.7 * size])
+        label.position = centre + np.array([0.0, 0.0, 0.45 * size])
         camera = server.initial_camera
         camera.up = (0.0, 0.0, 1.0)
         camera.look_at = tuple(centre)
