@@ -18,6 +18,7 @@ from humans_sim.bodies.box_pairs import CHOICE, SLOTS
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.bodies.scene_bodies import SceneBody
 from humans_sim.bodies.scene_chart import SceneChart
+from humans_sim.bodies.scene_contacts import SceneContacts
 from humans_sim.bodies.scene_kernels import (
     closing,
     gyroscopic,
@@ -27,16 +28,14 @@ from humans_sim.bodies.scene_kernels import (
     world_solids,
 )
 from humans_sim.contact.ground import Ground
-from humans_sim.contact.solids import Box
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.record import model_and_ground
-from humans_sim.dynamics.system import LIMIT, POINT, ContactTable, Terms
+from humans_sim.dynamics.system import Terms
 from humans_sim.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
 
 _BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
-_FLOOR = -1
 _ENERGY = 1e-4
 """Energy that a step may add, relative: putting gaps right does a little work."""
 
@@ -115,153 +114,18 @@ class SceneSystem:
         self._armature = np.zeros(self.nv)
         if armature is not None:
             self._armature[: len(armature)] = armature
-        self._gather(radii or {}, contacts)
-
-    def _gather(
-        self, radii: Mapping[str, float], contacts: Sequence[str] | None
-    ) -> None:
-        """Movers, features, solids, and which of them may touch."""
-        joints: list[int] = []
-        places, balls, feature_mover, feature_names = [], [], [], []
-        if self.robot is not None:
-            points = self.robot.contact_points
-            tags = self.robot.contact_names
-            if contacts is not None:
-                points, tags = self.robot.tag_points(contacts), tuple(contacts)
-            for name in radii:
-                if name not in tags:
-                    raise ParameterError(f"{self.robot.name} has no point '{name}'")
-            joints += [int(j) for j in points.joints]
-            for k, tag in enumerate(tags):
-                places.append(points.local[k])
-                balls.append(float(radii.get(tag, 0.0)))
-                feature_mover.append(int(points.row[k]))
-                feature_names.append(tag)
-        rows, solid_mover, solid_names, frictions = [], [], [], []
-        for solid, friction in zip(
-            self.ground.solids, self.ground.frictions(), strict=True
-        ):
-            rows.append(solid.row())
-            solid_mover.append(_FLOOR)
-            solid_names.append(solid.name)
-            frictions.append(float(friction))
-        boxes = [k for k, s in enumerate(self.ground.solids) if isinstance(s, Box)]
-        plain = float(self.ground.friction)
-        for k, body in enumerate(self.bodies):
-            mover = len(joints)
-            joints.append(self._first + k)
-            single = len(body.points) == 1
-            for p, point in enumerate(body.points):
-                places.append(point - body.properties.center)
-                balls.append(body.radius)
-                feature_mover.append(mover)
-                feature_names.append(body.name if single else f"{body.name}.{p}")
-            if body.solid is not None:
-                row = body.solid.row()
-                row[1:4] -= body.properties.center
-                if isinstance(body.solid, Box):
-                    boxes.append(len(rows))
-                rows.append(row)
-                solid_mover.append(mover)
-                solid_names.append(body.name)
-                frictions.append(plain if body.friction is None else body.friction)
-        self._joints = joints
-        self._places, self._balls = np.array(places), np.array(balls)
-        self._feature_mover = np.array(feature_mover, dtype=np.int64)
-        self._local_solids = np.array(rows).reshape(-1, 16)
-        self._solids = self._local_solids.copy()
-        self._solid_mover = np.array(solid_mover, dtype=np.int64)
-        self._poses = np.zeros((len(joints), 3, 4))
-        self._twists = np.zeros((len(joints), 2, 3))
-        self._support = np.array([_columns(self._pin, j) for j in joints])
-        self._pair(boxes, feature_names, solid_names, np.array(frictions))
-
-    def _pair(
-        self,
-        boxes: list[int],
-        feature_names: list[str],
-        solid_names: list[str],
-        frictions: np.ndarray,
-    ) -> None:
-        boxed = {int(self._solid_mover[s]) for s in boxes} - {_FLOOR}
-        pairs, table, names, movers = [], [], [], []
-        robot_movers = self._first_body_mover()
-        for f, mover in enumerate(self._feature_mover):
-            for s, other in enumerate(self._solid_mover):
-                if other == mover:
-                    continue
-                # boxes meet as boxes, below
-                if int(mover) in boxed and s in boxes:
-                    continue
-                # each pair of balls once
-                if (
-                    self._is_ball(f)
-                    and other > mover >= robot_movers
-                    and s not in boxes
-                ):
-                    continue
-                pairs.append((f, s))
-                table.append(min(frictions[s], self._own_friction(int(mover))))
-                names.append(f"{feature_names[f]}/{solid_names[s]}")
-                movers.append((int(mover), int(other)))
-        box_pairs = []
-        for i, a in enumerate(boxes):
-            for b in boxes[i + 1 :]:
-                first, second = int(self._solid_mover[b]), int(self._solid_mover[a])
-                if first == second:
-                    continue
-                box_pairs.append((b, a))
-                for slot in range(SLOTS):
-                    names.append(f"{solid_names[b]}/{solid_names[a]}.{slot}")
-                    table.append(min(frictions[a], frictions[b]))
-                    movers.append((first, second))
-        self._pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self._box_pairs = np.array(box_pairs, dtype=np.int64).reshape(-1, 2)
-        self._movers = np.array(movers, dtype=np.int64).reshape(-1, 2)
-        self._choices = np.zeros((len(box_pairs), CHOICE), dtype=np.int64)
-        self._active = np.zeros((len(box_pairs), SLOTS), dtype=np.bool_)
-        self._chosen = False
-        sizes = [2 * float(min(self._local_solids[b, 4:7])) for b in boxes]
-        self.thinnest = min([self.ground.thinnest(), *sizes])
-        self._limits()
-        count, ends = len(names), self._limit_names
-        self.contacts = ContactTable.of(
-            names=(*names, *ends),
-            kinds=(POINT,) * count + (LIMIT,) * len(ends),
-            tangents=np.array([2] * count + [0] * len(ends)),
-            friction=np.array([*table, *([0.0] * len(ends))]),
-            restitution=np.array([self.ground.restitution] * count + [0.0] * len(ends)),
+        known = self._known = SceneContacts(
+            self.bodies, self._first, self.ground, robot, radii or {}, contacts
         )
-
-    def _own_friction(self, mover: int) -> float:
-        """Of a body; the robot's feet are as rough as what they touch."""
-        k = mover - self._first_body_mover()
-        own = self.bodies[k].friction if k >= 0 else None
-        return np.inf if own is None else own
-
-    def _first_body_mover(self) -> int:
-        return len(self._joints) - len(self.bodies)
-
-    def _is_ball(self, feature: int) -> bool:
-        return bool(self._balls[feature] > 0.0)
-
-    def _limits(self) -> None:
-        """Ends of the robot's joints."""
-        names, of, sign, value = [], [], [], []
-        if self.robot is not None:
-            for j, joint in enumerate(self.robot.joint_names):
-                for end, s, limits in (
-                    ("lower", 1.0, self.robot.lower_limits),
-                    ("upper", -1.0, self.robot.upper_limits),
-                ):
-                    if np.isfinite(limits[j]):
-                        names.append(f"{joint}/{end}")
-                        of.append(6 + j)
-                        sign.append(s)
-                        value.append(float(limits[j]))
-        self._limit_names = names
-        self._limit_of = np.array(of, dtype=np.int64)
-        self._limit_sign, self._limit_value = np.array(sign), np.array(value)
+        self.contacts, self.thinnest = known.table, known.thinnest
+        self._solids = known.solids.copy()
+        self._poses = np.zeros((len(known.joints), 3, 4))
+        self._twists = np.zeros((len(known.joints), 2, 3))
+        self._support = np.array([_columns(self._pin, j) for j in known.joints])
+        count = len(known.box_pairs)
+        self._choices = np.zeros((count, CHOICE), dtype=np.int64)
+        self._active = np.zeros((count, SLOTS), dtype=np.bool_)
+        self._chosen = False
 
     def record(self) -> dict[str, Any]:
         """What a run keeps of the scene."""
@@ -336,7 +200,7 @@ class SceneSystem:
 
     def _read(self, moving: bool) -> None:
         """Poses, and twists about the world's origin, of all movers."""
-        for k, joint in enumerate(self._joints):
+        for k, joint in enumerate(self._known.joints):
             pose = self._data.oMi[joint]
             self._poses[k, :, :3], self._poses[k, :, 3] = (
                 pose.rotation,
@@ -345,26 +209,30 @@ class SceneSystem:
             if moving:
                 twist = pose.act(self._data.v[joint])
                 self._twists[k, 0], self._twists[k, 1] = twist.linear, twist.angular
-        world_solids(self._local_solids, self._solid_mover, self._poses, self._solids)
+        world_solids(
+            self._known.solids, self._known.solid_mover, self._poses, self._solids
+        )
 
     def _geometry(self, anew: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Gaps, points, normals; the points of boxes are chosen anew, or stay."""
         fixed, self._chosen = self._chosen and not anew, True
         return scene_geometry(
             self._poses,
-            self._places,
-            self._balls,
-            self._feature_mover,
+            self._known.places,
+            self._known.balls,
+            self._known.feature_mover,
             self._solids,
-            self._pairs,
-            self._box_pairs,
+            self._known.pairs,
+            self._known.box_pairs,
             self._choices,
             self._active,
             fixed,
         )
 
     def _limit_gaps(self, q: np.ndarray) -> np.ndarray:
-        return self._limit_sign * (q[1 + self._limit_of] - self._limit_value)
+        return self._known.limit_sign * (
+            q[1 + self._known.limit_of] - self._known.limit_value
+        )
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
@@ -383,10 +251,10 @@ class SceneSystem:
         self, q: np.ndarray, v: np.ndarray, anew: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         gap, point, normal = self._geometry(anew)
-        rate = scene_rates(point, normal, self._movers, self._twists)
+        rate = scene_rates(point, normal, self._known.movers, self._twists)
         return (
             np.concatenate([gap, self._limit_gaps(q)]),
-            np.concatenate([rate, self._limit_sign * v[self._limit_of]]),
+            np.concatenate([rate, self._known.limit_sign * v[self._known.limit_of]]),
             point,
             normal,
         )
@@ -440,11 +308,11 @@ class SceneSystem:
             which,
             self._data.J,
             self._support,
-            self._movers,
+            self._known.movers,
             point,
             normal,
-            self._limit_of,
-            self._limit_sign,
+            self._known.limit_of,
+            self._known.limit_sign,
         )
         return Terms(mass, bias, gap[which], rows, np.zeros((len(which), 3)))
 
