@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -256,10 +257,6 @@ def run(
             f"'{chosen.name}' has neither a biped model nor bodies: --view and "
             "--animate cannot show it; try --plot"
         )
-    if chosen.has_bodies and view:
-        raise ParameterError(
-            f"'{chosen.name}' has free bodies: --animate PAGE.html shows them"
-        )
     if animate is not None:
         from humans_sim.view.animation import animate as write_animation
         from humans_sim.view.animation import check_animation_path
@@ -363,13 +360,7 @@ _WRITERS = {".npz": "save", ".mcap": "to_mcap", ".csv": "to_csv"}
 
 def _play(done: Run) -> None:
     """Show a run in the browser, again and again, in real time."""
-    from humans_sim.view.page import camera, show_sample
-    from humans_sim.view.replay import Replay
-    from humans_sim.view.scene import Scene
-
-    replay = Replay(done)
-    scene = Scene(replay.model, ground=replay.ground, axes=False)
-    scene.look_at(*camera(replay))
+    show, scene = _shown(done)
     console.print(f"open [bold]{scene.url}[/] (Ctrl-C ends)")
     pause = 1.0
     try:
@@ -377,12 +368,29 @@ def _play(done: Run) -> None:
             start = time.monotonic()
             while (now := time.monotonic() - start + done.t[0]) < done.t[-1] + pause:
                 k = min(int(np.searchsorted(done.t, now)), len(done.t) - 1)
-                show_sample(scene, replay, k)
+                show(k)
                 time.sleep(1 / 30)
     except KeyboardInterrupt:
         pass
     finally:
         scene.stop()
+
+
+def _shown(done: Run) -> tuple[Callable[[int], None], Any]:
+    """A page of a run: what shows a sample of it, and the page."""
+    if "bodies" in done.info:
+        from humans_sim.view.bodies_page import BodiesView
+
+        bodies = BodiesView(done)
+        return bodies.show, bodies
+    from humans_sim.view.page import camera, show_sample
+    from humans_sim.view.replay import Replay
+    from humans_sim.view.scene import Scene
+
+    replay = Replay(done)
+    scene = Scene(replay.model, ground=replay.ground, axes=False)
+    scene.look_at(*camera(replay))
+    return lambda k: show_sample(scene, replay, k), scene
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Runs of scenes with free bodies as a page that plays in any browser."""
+"""Runs of scenes with free bodies in the browser: live, or as a page that plays."""
 
 from __future__ import annotations
 
@@ -28,6 +28,69 @@ _PALE = 0.55
 _SIGHT = np.array([0.35, -1.0, 0.45])
 _FAR = 0.95
 _GRID = 0.1
+_HOST = "127.0.0.1"
+
+
+class BodiesView:
+    """A run with free bodies in the browser viewer, a sample at a time.
+
+    Attributes:
+        url: of the page.
+    """
+
+    def __init__(self, run: Run, port: int = 8080) -> None:
+        """Build the scene and show its beginning.
+
+        Args:
+            run: with its record of bodies.
+            port: on this machine; the next free one is taken.
+
+        Raises:
+            RunFileError: what is recorded of the bodies is damaged.
+        """
+        shapes = _shapes(run.info)
+        self._run = run
+        robot = recorded_model(run.info) if "model" in run.info else None
+        self._first = robot.nq if robot else 0
+        ground = recorded_ground(run.info)
+        self._robot: Scene | None = None
+        if robot is not None:
+            self._robot = Scene(robot, port=port, ground=ground, axes=False)
+            self.server = self._robot.server
+        else:
+            free = free_port(_HOST, port)
+            self.server = viser.ViserServer(host=_HOST, port=free, verbose=False)
+            _floor(self.server, run)
+        self.url = f"http://{_HOST}:{self.server.get_port()}"
+        scene = self.server.scene
+        self._bodies = [
+            scene.add_mesh_trimesh(f"{STAGE}/bodies/{k}", shape)
+            for k, shape in enumerate(shapes)
+        ]
+        self._time = scene.add_label(f"{STAGE}/time", "")
+        centre, size = _extent(run, shapes, self._first, robot is not None)
+        self._time.position = centre + np.array([0.0, 0.0, 0.45 * size])
+        camera = self.server.initial_camera
+        camera.up = (0.0, 0.0, 1.0)
+        camera.look_at = tuple(centre)
+        camera.position = tuple(centre + _FAR * size * _SIGHT)
+        self.show(0)
+
+    def show(self, k: int) -> None:
+        """Show a sample."""
+        q = self._run.q[k]
+        if self._robot is not None:
+            self._robot.show(q[: self._first])
+        with self.server.atomic():
+            rows = q[self._first :].reshape(-1, 7)
+            for handle, row in zip(self._bodies, rows, strict=True):
+                handle.position = row[:3]
+                handle.wxyz = row[[6, 3, 4, 5]]
+            self._time.text = f"{self._run.t[k]:.2f} s"
+
+    def stop(self) -> None:
+        """Close the page."""
+        self.server.stop()
 
 
 def bodies_page(run: Run) -> str:
@@ -36,55 +99,21 @@ def bodies_page(run: Run) -> str:
     Raises:
         RunFileError: what is recorded of the bodies is damaged.
     """
-    shapes = _shapes(run.info)
-    robot = recorded_model(run.info) if "model" in run.info else None
-    first = robot.nq if robot else 0
     with silence():
-        if robot is not None:
-            shown = Scene(robot, port=0, ground=recorded_ground(run.info), axes=False)
-            server = shown.server
-        else:
-            shown = None
-            server = viser.ViserServer(
-                host="127.0.0.1", port=free_port("127.0.0.1", 0), verbose=False
-            )
-            _floor(server, run)
+        view = BodiesView(run, port=0)
     try:
-        handles = [
-            server.scene.add_mesh_trimesh(f"{STAGE}/bodies/{k}", shape)
-            for k, shape in enumerate(shapes)
-        ]
-        label = server.scene.add_label(f"{STAGE}/time", "")
-
-        def show(k: int) -> None:
-            q = run.q[k]
-            if shown is not None and robot is not None:
-                shown.show(q[: robot.nq])
-            with server.atomic():
-                for handle, row in zip(handles, q[first:].reshape(-1, 7), strict=True):
-                    handle.position = row[:3]
-                    handle.wxyz = row[[6, 3, 4, 5]]
-                label.text = f"{run.t[k]:.2f} s"
-
-        centre, size = _extent(run, shapes, first, robot is not None)
-        label.position = centre + np.array([0.0, 0.0, 0.45 * size])
-        camera = server.initial_camera
-        camera.up = (0.0, 0.0, 1.0)
-        camera.look_at = tuple(centre)
-        camera.position = tuple(centre + _FAR * size * _SIGHT)
-        show(0)
-        recording = server.get_scene_serializer()
+        recording = view.server.get_scene_serializer()
         last = 0
         for k in range(1, len(run.t)):
             if run.t[k] - run.t[last] >= FRAME_PERIOD * (1 - 1e-6):
                 recording.insert_sleep(float(run.t[k] - run.t[last]))
-                show(k)
+                view.show(k)
                 last = k
         recording.insert_sleep(PAUSE)
         text = str(recording.as_html())
     finally:
         with silence():
-            server.stop()
+            view.stop()
     title = html.escape(f"humans_sim: {run.info.get('system', 'scene')}")
     return text.replace(TITLE, f"<title>{title}</title>", 1)
 
