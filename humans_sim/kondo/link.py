@@ -7,6 +7,7 @@ So the input is thrown away, and the command said once more, a few times at most
 from __future__ import annotations
 
 import errno
+import math
 import threading
 import time
 from collections import deque
@@ -37,6 +38,8 @@ SHORT_TIMEOUT = 0.01
 QUICK = (rcb1.StoreHome, rcb1.WritePose)
 RETRIES = 4
 _LATENCIES = 1000
+_OWED = 0.5
+"""So long after a miss its answer may still come [s]."""
 
 
 class LinkError(HumansError):
@@ -102,6 +105,7 @@ class SerialLink:
         self._timeout, self._retries, self._adapt = timeout, retries, adapt
         self._lock = threading.Lock()
         self._patience = Patience()
+        self._missed = -math.inf
         self._serial = serial.Serial()
         self._serial.port, self._serial.baudrate = port, BAUD
         self._serial.timeout = self._serial.write_timeout = timeout
@@ -161,6 +165,7 @@ class SerialLink:
                 except ProtocolError as error:
                     reason = str(error)
                     self._patience.miss()
+                    self._missed = time.monotonic()
                     continue
                 taken = time.monotonic() - begun
                 self._patience.learn(size, taken)
@@ -172,6 +177,16 @@ class SerialLink:
             f"{self.port}: no answer to {type(command).__name__} "
             f"({times} times asked; {reason}): is the board on, and its id right?"
         )
+
+    def settle(self) -> None:
+        """Wait for answers that are still owed, before a command that matters.
+
+        An acknowledgement does not tell of what: a late one of a command that was given
+        up would be taken for the next one's.
+        """
+        with self._lock:
+            if time.monotonic() < self._missed + _OWED:
+                time.sleep(self._timeout)
 
     def _once(self, command: rcb1.Command, data: bytes, end: float) -> rcb1.Reply:
         """Say it once; the answer that comes in time, whatever comes before it.

@@ -97,6 +97,7 @@ class Rcb1Boards(Boards):
         for k, board in enumerate(self._ids):
             used = self._used[_part(k)]
             limp = tuple(FREE if u else self._unused for u in used)
+            self._link.settle()
             self._link.exchange(rcb1.SetPositions(board, 0, limp))
         self._told = [None] * len(self._used)
 

@@ -99,3 +99,21 @@ def test_ports_that_cannot_be_opened(robot: Emulator, tmp_path: Path) -> None:
         SerialLink(robot.port, timeout=0.0)
     with pytest.raises(ParameterError, match="retries"):
         SerialLink(robot.port, retries=-1)
+
+
+def test_late_acknowledgements_are_waited_for(robot: Emulator) -> None:
+    """What matters is not taken for done by the answer to something else."""
+    home = tuple(robot.boards[0].memory.home)
+    with SerialLink(robot.port, timeout=PATIENT) as link:
+        # a frame whose answer nobody waits for, and a miss
+        os.write(link._serial.fd, rcb1.SetPositions(0, 4, home).encode())
+        link._missed = time.monotonic()
+        begun = time.monotonic()
+        link.settle()
+        assert time.monotonic() - begun >= 0.9 * PATIENT
+        link.exchange(rcb1.SetPositions(0, 0, (0xDD,) * 12))
+        assert not any(robot.boards[0].driven)
+        link._missed = -1e9
+        begun = time.monotonic()
+        link.settle()
+        assert time.monotonic() - begun < 0.1
