@@ -27,7 +27,7 @@ from humans_sim.nodes.conversions import duration_of, joints_of, set_vector, vel
 from humans_sim.nodes.model_node import ModelNode, run_process
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.start_posture import walk_settings
-from humans_sim.nodes.walk_action import WalkGoals
+from humans_sim.nodes.walk_action import WalkGoals, begin_steps
 from humans_sim.nodes.walk_diagnostics import WalkDiagnostics
 
 _DEPTH = 10
@@ -115,15 +115,8 @@ class KondoWalk(ModelNode):
 
     def _begin_steps(self, steps: int, velocity: Any) -> None:
         self._check_ready()
-        if self._walk.point.phase != WalkPhase.STANDING:
-            raise ParameterError("it walks already: stop it by cmd_vel first")
-        wanted = (velocity[0], velocity[1], velocity[5])
-        if steps:
-            self._walk.pattern.walk(steps, *wanted)
-        elif any(wanted):
-            self._walk.pattern.command(*wanted)
-        else:
-            raise ParameterError("neither steps nor a velocity are given")
+        standing = self._walk.point.phase == WalkPhase.STANDING
+        begin_steps(self._walk.pattern, standing, steps, velocity)
         self._note, self._velocity_at = "", math.inf
 
     def _check_ready(self) -> None:

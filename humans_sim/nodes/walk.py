@@ -48,7 +48,7 @@ from humans_sim.nodes.conversions import (
 from humans_sim.nodes.gather import Gather
 from humans_sim.nodes.model_node import ModelNode, run_process
 from humans_sim.nodes.parameters import Parameters
-from humans_sim.nodes.walk_action import WalkGoals
+from humans_sim.nodes.walk_action import WalkGoals, begin_steps
 from humans_sim.nodes.walk_diagnostics import WalkDiagnostics
 from humans_sim.nodes.walk_messages import WalkMarkers, walk_status
 from humans_sim.nodes.walk_settings import WalkNodeSettings
@@ -346,15 +346,9 @@ class Walk(ModelNode):
             HumansError: it cannot be.
         """
         self._check_ready()
-        if self._command is None or self._command.plan.phase != WalkPhase.STANDING:
-            raise ParameterError("it walks already: stop it by cmd_vel first")
-        wanted = (velocity[0], velocity[1], velocity[5])
-        if steps:
-            self._walker.pattern.walk(steps, *wanted)
-        elif any(wanted):
-            self._walker.pattern.command(*wanted)
-        else:
-            raise ParameterError("neither steps nor a velocity are given")
+        command = self._command
+        standing = command is not None and command.plan.phase == WalkPhase.STANDING
+        begin_steps(self._walker.pattern, standing, steps, velocity)
         self._note, self._velocity_at = "", math.inf
 
     def _check_ready(self) -> None:

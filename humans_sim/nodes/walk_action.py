@@ -13,8 +13,8 @@ from humans_msgs.msg import WalkStatus
 from rclpy.action import CancelResponse
 from rclpy.node import Node
 
-from humans_sim.control.walking import WalkPhase
-from humans_sim.errors import HumansError
+from humans_sim.control.walking import WalkPattern, WalkPhase
+from humans_sim.errors import HumansError, ParameterError
 from humans_sim.nodes.conversions import duration_of, velocity_of
 from humans_sim.nodes.patient_server import PatientServer
 from humans_sim.nodes.walk_messages import pose_message
@@ -35,6 +35,31 @@ class _Goal:
     moved: bool = False
     stands_since: float = math.inf
     told: float = -math.inf
+
+
+def begin_steps(
+    pattern: WalkPattern, standing: bool, steps: int, velocity: Any
+) -> None:
+    """Begin a number of steps, or a walk without an end.
+
+    Args:
+        pattern: of the walk.
+        standing: whether the robot stands now.
+        steps: how many; 0: no end.
+        velocity: of a twist (6,).
+
+    Raises:
+        ParameterError: it walks already, or nothing is asked for.
+    """
+    if not standing:
+        raise ParameterError("it walks already: stop it by cmd_vel first")
+    wanted = (velocity[0], velocity[1], velocity[5])
+    if steps:
+        pattern.walk(steps, *wanted)
+    elif any(wanted):
+        pattern.command(*wanted)
+    else:
+        raise ParameterError("neither steps nor a velocity are given")
 
 
 class WalkGoals:
