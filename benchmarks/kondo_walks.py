@@ -23,14 +23,13 @@ from humans_sim.kondo import KondoMotion, read_motion
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.course import Course, Leader, MotionCourse, Progress
 from humans_sim.kondo.emulator import Emulator
-from humans_sim.kondo.frames import CHANNELS
+from humans_sim.kondo.frames import CHANNELS, MOTION
 from humans_sim.kondo.line_faults import LineFaults
 from humans_sim.kondo.link import SerialLink
 from humans_sim.kondo.robot import KondoRobot
 from humans_sim.kondo.robot_settings import load_robot
 from humans_sim.kondo.simulated_body import BodySettings
 from humans_sim.kondo.simulated_robot import SimulatedRobot
-from humans_sim.kondo.virtual_board import MOTION
 from humans_sim.kondo.walk_stream import PERIOD, walk_stream
 from humans_sim.observation.gait import WalkSummary
 

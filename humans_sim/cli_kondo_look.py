@@ -18,12 +18,11 @@ from humans_sim.cli_kondo_session import (
 )
 from humans_sim.errors import HumansError
 from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.frames import BOARDS, DEGREES
+from humans_sim.kondo.frames import BOARDS, DEGREES, MOTION, SLEEP
 from humans_sim.kondo.link import LinkStatistics, NoAnswerError, SerialLink
 from humans_sim.kondo.ports import choose_port, serial_ports
 from humans_sim.kondo.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.virtual_board import MOTION, SLEEP
 
 _PINGS = 20
 _SLOW = 0.01

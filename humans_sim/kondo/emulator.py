@@ -20,9 +20,8 @@ from typing import TypeVar
 from humans_sim.errors import ParameterError
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.channels import load_channels
-from humans_sim.kondo.frames import CHANNELS
+from humans_sim.kondo.frames import BYTE, CHANNELS
 from humans_sim.kondo.line_faults import FaultyLine, LineFaults
-from humans_sim.kondo.patience import BYTE
 from humans_sim.kondo.virtual_board import VirtualBoard
 
 THINK = 0.0005

@@ -17,6 +17,11 @@ CHANNELS = 12
 FIRST_COMMAND = 0xE8
 """Least command byte; all other bytes are below it."""
 ACK = 0x06
+BAUD = 115200
+BYTE = 10 / BAUD
+"""Time of a byte on the line: 8N1 [s]."""
+SLEEP, MOTION = 0b01, 0b10
+"""Bits of the switches."""
 BOARDS = 0x20
 """Boards that one line may have."""
 SPEEDS, MOTIONS, POSES = 8, 0x28, 0x64

@@ -20,7 +20,7 @@ import serial
 
 from humans_sim.errors import HumansError, ParameterError
 from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.frames import ProtocolError
+from humans_sim.kondo.frames import BAUD, ProtocolError
 from humans_sim.kondo.patience import Patience
 
 try:
@@ -30,7 +30,6 @@ try:
 except ImportError:  # not a Unix
     _GONE = (OSError, ValueError, TypeError)
 
-BAUD = 115200
 TIMEOUT = 0.03
 """Longest wait for an answer [s]."""
 SHORT_TIMEOUT = 0.01

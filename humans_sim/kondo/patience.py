@@ -7,8 +7,8 @@ became slow is not given up.
 
 from __future__ import annotations
 
-BYTE = 10 / 115200
-"""Time of a byte on the line [s]."""
+from humans_sim.kondo.frames import BYTE
+
 _GAIN, _DEVIATION_GAIN, _DEVIATIONS = 0.125, 0.25, 4.0
 _LEAST = 0.001
 """Never less beyond the time on the wire: the machine itself is late at times [s]."""

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.board import BoardError
-from humans_sim.kondo.frames import CHANNELS, DEGREES, TRIM_ZERO
+from humans_sim.kondo.frames import CHANNELS, DEGREES, MOTION, TRIM_ZERO
 from humans_sim.kondo.link import SerialLink
 from humans_sim.kondo.motion_file import UNUSED, KondoMotion, Pose
-from humans_sim.kondo.virtual_board import MOTION
 
 _TRIES = 5
 """How often something is written until it is read back as it was written."""

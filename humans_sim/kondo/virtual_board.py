@@ -22,12 +22,12 @@ from humans_sim.kondo.frames import (
     DEGREES,
     FREE,
     LOW,
+    MOTION,
+    SLEEP,
     TRIM_ZERO,
 )
 from humans_sim.servo_speeds import SPEED_STEPS
 
-SLEEP, MOTION = 0b01, 0b10
-"""Bits of the switches."""
 _MIDDLE = 90
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from humans_sim.errors import ParameterError
 from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.emulator import BYTE, Emulator
+from humans_sim.kondo.emulator import Emulator
+from humans_sim.kondo.frames import BYTE
 from humans_sim.kondo.line_faults import FaultyLine, LineFaults
 
 TIMEOUT = 1.0

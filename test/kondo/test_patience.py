@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from humans_sim.kondo.patience import BYTE, Patience
+from humans_sim.kondo.frames import BYTE
+from humans_sim.kondo.patience import Patience
 
 SIZE, LONGEST = 18, 0.03
 

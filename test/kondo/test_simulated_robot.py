@@ -16,14 +16,12 @@ from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.channels import load_channels
 from humans_sim.kondo.course import Leader, Progress
 from humans_sim.kondo.emulator import THINK, Emulator
-from humans_sim.kondo.frames import CHANNELS, FREE
+from humans_sim.kondo.frames import BYTE, CHANNELS, FREE, MOTION
 from humans_sim.kondo.line_faults import FaultyLine, LineFaults
-from humans_sim.kondo.patience import BYTE
 from humans_sim.kondo.robot import KondoRobot
 from humans_sim.kondo.robot_settings import load_robot
 from humans_sim.kondo.simulated_body import BodySettings, SimulatedBody
 from humans_sim.kondo.simulated_robot import BodyError, SimulatedRobot
-from humans_sim.kondo.virtual_board import MOTION
 from humans_sim.kondo.walk_stream import PERIOD, walk_stream
 from humans_sim.observation.gait import WalkSummary
 

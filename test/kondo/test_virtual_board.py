@@ -7,8 +7,8 @@ import pytest
 from humans_sim.errors import ParameterError
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.channels import load_channels
-from humans_sim.kondo.frames import FREE, LOW
-from humans_sim.kondo.virtual_board import MOTION, SLEEP, VirtualBoard
+from humans_sim.kondo.frames import FREE, LOW, MOTION, SLEEP
+from humans_sim.kondo.virtual_board import VirtualBoard
 from humans_sim.servo_speeds import SPEED_STEPS
 
 HOME = load_channels().home()[12:]
