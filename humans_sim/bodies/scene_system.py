@@ -30,7 +30,7 @@ from humans_sim.bodies.scene_kernels import (
 from humans_sim.contact.ground import Ground
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.record import model_and_ground
-from humans_sim.dynamics.system import Terms
+from humans_sim.dynamics.system import TIME_STEPPING, Terms
 from humans_sim.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
 
@@ -52,6 +52,8 @@ class SceneSystem:
         bodies: in their order.
         ground: what does not move.
     """
+
+    methods: tuple[str, ...] = (TIME_STEPPING,)
 
     def __init__(
         self,
@@ -90,7 +92,7 @@ class SceneSystem:
             )
         self.robot, self.bodies = robot, tuple(bodies)
         self.ground = Ground() if ground is None else ground
-        self.name = "+".join([robot.name] if robot else []) or "scene"
+        self.name = robot.name if robot else "scene"
         self._pin, self._first = _tree(self.bodies, robot)
         if gravity is not None:
             self._pin.gravity.linear = np.asarray(gravity, dtype=float)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from humans_sim.dynamics.chart import FlatChart
-from humans_sim.dynamics.system import SLOW, ContactTable, Terms
+from humans_sim.dynamics.system import (
+    EVENT_DRIVEN,
+    SLOW,
+    TIME_STEPPING,
+    ContactTable,
+    Terms,
+)
 from humans_sim.errors import ConfigurationError
 
 Vector = np.ndarray
@@ -30,6 +37,8 @@ class GeneralSystem:
         drift: (q, v) -> (nc, 3): the rates of the rows times v; None where the rows
             do not change.
     """
+
+    methods: ClassVar[tuple[str, ...]] = (EVENT_DRIVEN, TIME_STEPPING)
 
     name: str
     position_names: tuple[str, ...]

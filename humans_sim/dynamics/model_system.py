@@ -18,7 +18,14 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
-from humans_sim.dynamics.system import LIMIT, POINT, ContactTable, Terms
+from humans_sim.dynamics.system import (
+    EVENT_DRIVEN,
+    LIMIT,
+    POINT,
+    TIME_STEPPING,
+    ContactTable,
+    Terms,
+)
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 
@@ -33,6 +40,8 @@ class ModelSystem:
     the upper limit of each joint that is free to move. A contact point with a radius is
     a ball around the point.
     """
+
+    methods: tuple[str, ...] = (EVENT_DRIVEN, TIME_STEPPING)
 
     def __init__(
         self,

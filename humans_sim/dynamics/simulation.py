@@ -25,7 +25,7 @@ from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.record import scene_record
 from humans_sim.dynamics.run import Run
 from humans_sim.dynamics.stepper import Options, Sample, StepError
-from humans_sim.dynamics.system import System
+from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepper import TimeStepper
 from humans_sim.errors import HumansError, ParameterError
 from humans_sim.models import Model
@@ -46,8 +46,8 @@ class SampleController(ABC):
 
 
 METHODS: dict[str, type[EventStepper] | type[TimeStepper]] = {
-    "event_driven": EventStepper,
-    "time_stepping": TimeStepper,
+    EVENT_DRIVEN: EventStepper,
+    TIME_STEPPING: TimeStepper,
 }
 LONG_RUN = 200
 """Samples from which on a progress bar is shown on a terminal."""
@@ -153,6 +153,11 @@ class Simulation:
         if method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, not '{method}'"
+            )
+        if method not in self.system.methods:
+            raise ParameterError(
+                f"{self.system.name} cannot be simulated by {method}, only by "
+                f"{', '.join(self.system.methods)}"
             )
         try:
             self.options = Options(**options)

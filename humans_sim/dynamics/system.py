@@ -19,6 +19,8 @@ from humans_sim.dynamics.chart import Chart
 from humans_sim.errors import ParameterError
 
 POINT, LIMIT = "point", "limit"
+EVENT_DRIVEN, TIME_STEPPING = "event_driven", "time_stepping"
+"""Names of the methods."""
 SLOW = 0.05
 """Speed that impulses at others may well give to a contact in a step [m/s, rad/s]."""
 
@@ -113,6 +115,10 @@ class System(Protocol):
     """Indices of velocities that stay zero, whatever acts on them."""
     thinnest: float
     """Least thickness of what may be touched [m]; infinity where nothing is thin."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods that its equations are enough for."""
 
     def chart(self, q: np.ndarray) -> Chart:
         """Local coordinates around a configuration."""

@@ -14,7 +14,7 @@ from humans_sim.bodies.loads import Gravity, Spring, Wind, forces_of
 from humans_sim.bodies.scene_actuation import SceneActuation, moving_bodies
 from humans_sim.bodies.scene_bodies import SceneBody
 from humans_sim.bodies.scene_system import SceneSystem
-from humans_sim.errors import ConfigurationError
+from humans_sim.errors import ConfigurationError, ParameterError
 
 G = 9.81
 
@@ -220,6 +220,8 @@ def test_what_a_scene_refuses() -> None:
     with pytest.raises(BodyError, match="one name"):
         SceneSystem([ball, ball])
     scene = SceneSystem([ball])
+    with pytest.raises(ParameterError, match="event_driven, only by time_stepping"):
+        hs.Simulation(scene)
     with pytest.raises(ConfigurationError, match="places of ball"):
         scene.configuration({"box": (0, 0, 0)})
     with pytest.raises(ConfigurationError, match="quaternion"):
