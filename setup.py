@@ -79,7 +79,7 @@ setup(
     entry_points={
         "console_scripts": [
             "humans-sim = humans_sim.cli:main",
-            *(f"{node} = humans_sim.nodes.{node}:main" for node in NODES),
+            *(f"{node} = humans_sim.nodes.__main__:main" for node in NODES),
         ],
     },
 )

@@ -84,7 +84,7 @@ def topics(model: hs.Model, seconds: float) -> None:
         str(read_graph("reconstruct").parameters),
     ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "humans_sim.nodes.reconstruction", *parameters]
+        [sys.executable, "-m", "humans_sim.nodes", "reconstruction", *parameters]
     )
     rclpy.init()
     node = rclpy.create_node("stopwatch")

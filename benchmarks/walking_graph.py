@@ -13,12 +13,11 @@ import os
 import statistics
 import subprocess
 import sys
-import threading
 
 from humans_sim.control.walking import Velocity
 from humans_sim.graphs import read_graph
 from humans_sim.nodes.conversions import nanoseconds_of
-from humans_sim.nodes.model_node import run_nodes
+from humans_sim.nodes.process import NodeProcess, StopEvent
 from humans_sim.nodes.walk_trial import WalkCaller, walk_trial
 
 GRAPH = read_graph("walk")
@@ -49,19 +48,20 @@ def processes(steps: int) -> float:
     arguments = ["--ros-args", "--params-file", str(GRAPH.parameters), *FAST]
     started = [
         subprocess.Popen(
-            [sys.executable, "-m", f"humans_sim.nodes.{name}", *arguments],
+            [sys.executable, "-m", "humans_sim.nodes", name, *arguments],
             stdout=subprocess.DEVNULL,
         )
         for name in NODES
     ]
-    stop, callers = threading.Event(), list[WalkCaller]()
+    stop, callers = StopEvent(), list[WalkCaller]()
 
     def make() -> WalkCaller:
         callers.append(WalkCaller(steps, VELOCITY, stop.set))
         return callers[0]
 
     try:
-        run_nodes([make], [], stop, TIMEOUT)
+        with NodeProcess([], stop) as process:
+            process.run([make], TIMEOUT)
     finally:
         for process in started:
             process.terminate()

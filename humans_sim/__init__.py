@@ -11,7 +11,6 @@ from humans_sim.errors import (
     ParameterError,
     UnknownModelError,
 )
-from humans_sim.models import Model, load_model
 
 if TYPE_CHECKING:
     from humans_sim.contact import Box, Ground, HalfSpace
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         SimulationError,
         load_run,
     )
+    from humans_sim.models import Model, load_model
     from humans_sim.observation.markers.marker_set import load_marker_set
     from humans_sim.observation.markers.read import read_markers
     from humans_sim.observation.posture.calibrate import calibrate
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Loaded when first used: they compile kernels, which `humans-sim --help` need not wait
-# for.
+# Loaded when first used: a program must handle signals before large libraries load, and
+# `humans-sim --help` need not wait for them.
 _LATER = {
     "Actuation": "dynamics",
     "Box": "contact",
@@ -47,6 +47,7 @@ _LATER = {
     "GeneralSystem": "dynamics",
     "Ground": "contact",
     "HalfSpace": "contact",
+    "Model": "models",
     "Push": "dynamics",
     "Run": "dynamics",
     "RunFileError": "dynamics",
@@ -55,6 +56,7 @@ _LATER = {
     "animate": "view.animation",
     "calibrate": "observation.posture.calibrate",
     "load_marker_set": "observation.markers.marker_set",
+    "load_model": "models",
     "load_reconstruction": "observation.posture.result_file",
     "load_run": "dynamics",
     "load_subject": "observation.posture.subject",

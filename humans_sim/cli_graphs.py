@@ -16,6 +16,7 @@ from humans_sim.graphs import Graph
 
 if TYPE_CHECKING:
     from humans_sim.nodes.flow_check import Flow
+    from humans_sim.nodes.walk_trial import WalkOutcome
 
 LONGEST_WALK = 600.0
 """Wall time after which a walk of some steps is given up [s]."""
@@ -38,7 +39,11 @@ def walk_wanted(
     except ImportError as error:
         raise _no_ros(error) from None
     console.print(f"{graph.title}: {steps} steps at {speed:g} m/s")
-    walk = walk_trial(
+
+    def report(walk: WalkOutcome) -> None:
+        _report_walk(console, walk)
+
+    walk_trial(
         graph,
         arguments,
         not headless,
@@ -46,7 +51,11 @@ def walk_wanted(
         velocity=Velocity(speed),
         folder=folder,
         timeout=limit,
+        report=report,
     )
+
+
+def _report_walk(console: Console, walk: WalkOutcome) -> None:
     _print_flows(console, walk.flows)
     console.print(
         f"{walk.outcome}: {walk.steps} steps, {walk.forwards:.3f} m forwards, "
@@ -80,10 +89,13 @@ def run_wanted(
     except ImportError as error:
         raise _no_ros(error) from None
     console.print(f"{graph.title} (Ctrl-C ends)")
-    flows = run_graph(graph, arguments, not headless, seconds, check)
-    if check:
-        _print_flows(console, flows)
-        console.print("[green]All topics flowed.")
+
+    def report(flows: Sequence[Flow]) -> None:
+        if check:
+            _print_flows(console, flows)
+            console.print("[green]All topics flowed.")
+
+    run_graph(graph, arguments, not headless, seconds, check, report=report)
 
 
 def _print_flows(console: Console, flows: Sequence[Flow]) -> None:

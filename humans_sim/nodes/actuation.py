@@ -31,7 +31,7 @@ from humans_sim.nodes.actuation_diagnostics import ActuationDiagnostics
 from humans_sim.nodes.actuation_messages import actuator_states, muscle_states
 from humans_sim.nodes.actuation_settings import ActuationSettings
 from humans_sim.nodes.conversions import joint_values, joints_of, nanoseconds_of
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.named_values import named_values
 from humans_sim.nodes.parameters import Parameters
 
@@ -245,12 +245,3 @@ def _seconds(stamp: Any) -> float:
     if nanoseconds < 0:
         raise ConfigurationError(f"its stamp is {nanoseconds} ns")
     return nanoseconds / 1e9
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(Actuation)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from humans_sim.errors import ParameterError
 from humans_sim.graphs import Graph
 from humans_sim.nodes.flow_check import Flow, FlowCheck
-from humans_sim.nodes.model_node import ModelNode, run_nodes, stop_on_signals
-
-
-def node_class(kind: str) -> Callable[..., ModelNode]:
-    """The node class of a module of this folder: ``joint_demo`` -> ``JointDemo``."""
-    try:
-        module = importlib.import_module(f"humans_sim.nodes.{kind}")
-        found: Any = getattr(module, "".join(word.title() for word in kind.split("_")))
-    except (ModuleNotFoundError, AttributeError) as error:
-        if isinstance(error, ModuleNotFoundError) and kind not in str(error.name):
-            raise
-        raise ParameterError(f"there is no node type '{kind}'") from None
-    return found
+from humans_sim.nodes.model_node import node_class
+from humans_sim.nodes.process import NodeProcess, StopEvent
 
 
 def run_graph(
@@ -32,7 +19,8 @@ def run_graph(
     seconds: float | None = None,
     check: bool = False,
     further: Sequence[Callable[[Callable[[], None]], Any]] = (),
-) -> list[Flow]:
+    report: Callable[[list[Flow]], None] = lambda _: None,
+) -> None:
     """Run a graph until Ctrl-C, or for some time.
 
     Args:
@@ -43,9 +31,9 @@ def run_graph(
         check: count the messages of the graph's topics.
         further: makers of nodes that run besides; each is given a function that ends
             the graph.
-
-    Returns:
-        What flowed, with ``check``; else nothing.
+        report: called with what flowed (with ``check``; else nothing) when the nodes
+            are closed. The middleware is left only after it: should that hang, the
+            process ends there, with the exit code of what this function raised.
     """
     kinds = [kind for kind in graph.nodes if pages or kind not in graph.pages]
     factories: list[Callable[[], Any]] = [node_class(kind) for kind in kinds]
@@ -57,8 +45,9 @@ def run_graph(
 
     if check:
         factories.insert(0, make_check)
-    stop = stop_on_signals()
+    stop = StopEvent()
     factories += [partial(make, stop.set) for make in further]
     arguments = ["--ros-args", "--params-file", str(graph.parameters), *overrides]
-    run_nodes(factories, arguments, stop, seconds)
-    return checks[0].flows() if checks else []
+    with NodeProcess(arguments, stop) as process:
+        process.run(factories, seconds)
+        report(checks[0].flows() if checks else [])

@@ -41,7 +41,7 @@ from humans_sim.nodes.conversions import (
 from humans_sim.nodes.dynamics_pushes import WaitingPushes
 from humans_sim.nodes.dynamics_settings import DynamicsSettings
 from humans_sim.nodes.dynamics_topics import DEPTH, DynamicsTopics, State
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.run_diagnostics import RunDiagnostics
 from humans_sim.nodes.run_recorder import RunRecorder
@@ -379,12 +379,3 @@ class Dynamics(ModelNode):
         self._pace = self._settings.pace(factor)
         self._due = min(self._due, time.monotonic() + self._pace)
         self._go()
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(Dynamics)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from humans_sim.nodes.process_node import ProcessNode
 
 _DEPTH = 50
 
@@ -36,14 +37,35 @@ def message_class(name: str) -> Any:
     return getattr(importlib.import_module(f"{package}.{kind}"), word)
 
 
-class FlowCheck(Node):
+@dataclass
+class _Seen:
+    """Messages of a topic so far: how many, and when the first and the last came."""
+
+    count: int = 0
+    first: float = 0.0
+    last: float = 0.0
+
+    def add(self, now: float) -> None:
+        if not self.count:
+            self.first = now
+        self.count, self.last = self.count + 1, now
+
+    @property
+    def rate(self) -> float:
+        """Messages a second, from the first to the last."""
+        if self.count < 2:
+            return 0.0
+        return (self.count - 1) / max(self.last - self.first, 1e-9)
+
+
+class FlowCheck(ProcessNode):
     """Subscribes to topics and counts."""
 
     def __init__(self, topics: Mapping[str, str], latched: set[str]) -> None:
         """Count messages of ``topics`` (name: type)."""
         super().__init__("flow_check")
         self._lock = threading.Lock()
-        self._times: dict[str, list[float]] = {topic: [] for topic in topics}
+        self._seen = {topic: _Seen() for topic in topics}
         for topic, kind in topics.items():
             qos = QoSProfile(depth=_DEPTH)
             if topic in latched:
@@ -56,23 +78,13 @@ class FlowCheck(Node):
     def _counter(self, topic: str) -> Any:
         def count(_: Any) -> None:
             with self._lock:
-                self._times[topic].append(time.monotonic())
+                self._seen[topic].add(time.monotonic())
 
         return count
-
-    def close(self) -> None:
-        """Nothing to free beside the topics."""
 
     def flows(self) -> list[Flow]:
         """What was seen so far."""
         with self._lock:
             return [
-                Flow(topic, len(times), _rate(times))
-                for topic, times in self._times.items()
+                Flow(topic, seen.count, seen.rate) for topic, seen in self._seen.items()
             ]
-
-
-def _rate(times: list[float]) -> float:
-    if len(times) < 2:
-        return 0.0
-    return (len(times) - 1) / max(times[-1] - times[0], 1e-9)

@@ -19,7 +19,7 @@ from humans_sim.control.sway import Sway
 from humans_sim.errors import ParameterError
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.conversions import joint_state, transform
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 
 _ODOM = "odom"
 
@@ -63,12 +63,3 @@ class JointDemo(ModelNode):
         odometry.pose.pose.orientation = moved.transform.rotation
         self._odom.publish(odometry)
         self._tf.publish(TFMessage(transforms=[moved]))
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(JointDemo)
-
-
-if __name__ == "__main__":
-    main()

@@ -33,7 +33,6 @@ from humans_sim.nodes.kondo_bridge_messages import command_of, joint_state
 from humans_sim.nodes.kondo_bridge_motions import requested_course
 from humans_sim.nodes.kondo_bridge_settings import BridgeSettings
 from humans_sim.nodes.lifecycle_node import LifecycleModelNode
-from humans_sim.nodes.model_node import run_process
 from humans_sim.nodes.parameters import Parameters
 
 _DEPTH = 10
@@ -51,11 +50,14 @@ _MEND = ": deactivate and activate the node (limp servos: or call home)"
 class KondoBridge(LifecycleModelNode):
     """Passes commands on to the robot; what they may be, the robot decides."""
 
+    blocks = True
+
     def __init__(self, name: str = "kondo_bridge", **options: Any) -> None:
         """Declare everything; nothing is opened yet."""
         super().__init__(name, **options)
         self._settings = BridgeSettings.declare(Parameters(self))
         self._robot: KondoRobot | None = None
+        self._ends = False
         self._leader: Leader | None = None
         self._emulator: Emulator | None = None
         self._read_at, self._source = 0.0, ""
@@ -117,6 +119,8 @@ class KondoBridge(LifecycleModelNode):
 
     def activate(self) -> None:
         """Energise the servos where they are."""
+        if self._ends:
+            raise RobotStateError("the node ends")
         self._opened().energise()
 
     def deactivate(self) -> None:
@@ -133,9 +137,17 @@ class KondoBridge(LifecycleModelNode):
 
     def clean_up(self) -> None:
         """Stop, hold or free, and close the port."""
+        self._release()
         robot, self._robot = self._robot, None
         self._leader = None
         self._goals.abort("the node was closed")
+        if robot is not None:
+            robot.close()
+            self._unplug()
+
+    def _release(self) -> None:
+        """Stop the robot; free its servos, or let them hold, as the settings say."""
+        robot = self._robot
         if robot is None:
             return
         try:
@@ -144,14 +156,15 @@ class KondoBridge(LifecycleModelNode):
                 robot.free()
         except HumansError as error:
             self.get_logger().error(f"the servos were not freed: {error}")
-        finally:
-            robot.close()
-            self._unplug()
+
+    def make_safe(self) -> None:
+        """Stop the robot before anything else ends."""
+        self._ends = True
+        self._release()
 
     def close(self) -> None:
-        """The end of the process, by Ctrl-C too."""
+        """Close the port."""
         self.clean_up()
-        self._goals.close()
 
     def _unplug(self) -> None:
         emulator, self._emulator = self._emulator, None
@@ -324,12 +337,3 @@ class KondoBridge(LifecycleModelNode):
             "doing": doing,
         }
         self._diagnostics.publish(self.stage, health, more)
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(KondoBridge)
-
-
-if __name__ == "__main__":
-    main()

@@ -120,10 +120,6 @@ class TrajectoryGoals:
         """Whether a trajectory is followed."""
         return self._goal is not None
 
-    def close(self) -> None:
-        """Serve no more."""
-        self._server.destroy()
-
     def abort(self, reason: str) -> None:
         """Give the trajectory up, if there is one; the robot is not told."""
         goal, self._goal = self._goal, None

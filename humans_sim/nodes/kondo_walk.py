@@ -24,7 +24,7 @@ from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.kondo.blind_walk import BlindWalk
 from humans_sim.kondo.robot_settings import load_robot
 from humans_sim.nodes.conversions import duration_of, joints_of, set_vector, velocity_of
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.start_posture import walk_settings
 from humans_sim.nodes.walk_action import WalkGoals, begin_steps
@@ -213,16 +213,3 @@ class KondoWalk(ModelNode):
             if not self._walk.ready:
                 state = "goes to the posture of the walk"
         self._diagnostics.publish(state, self._failure, self._note, self._t)
-
-    def close(self) -> None:
-        """End the action."""
-        self._goals.close()
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(KondoWalk)
-
-
-if __name__ == "__main__":
-    main()

@@ -19,7 +19,7 @@ from humans_sim.errors import ParameterError
 from humans_sim.nodes.conversions import time_of
 from humans_sim.nodes.diagnostic_status import StatusTopic
 from humans_sim.nodes.marker_messages import marker_frame
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
 from humans_sim.observation.markers.playback import FACTORS, Playback, part_of
@@ -159,12 +159,3 @@ class MarkerPlayer(ModelNode):
             "delays": str(playback.slips),
         }
         self._status.publish(state, "", "", values)
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(MarkerPlayer)
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ from humans_sim.kondo.lag import Lag
 from humans_sim.kondo.motion_library import load_motion
 from humans_sim.nodes.conversions import joints_of, nanoseconds_of, time_of
 from humans_sim.nodes.diagnostic_status import StatusTopic
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 
 _DEPTH = 100
@@ -181,12 +181,3 @@ class MotionPlayer(ModelNode):
             "last_refusal": self._refusal,
         }
         self._status.publish(state, "", warning, values)
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(MotionPlayer)
-
-
-if __name__ == "__main__":
-    main()

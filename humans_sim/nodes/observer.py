@@ -32,7 +32,7 @@ from humans_sim.nodes.conversions import (
 )
 from humans_sim.nodes.diagnostic_status import StatusTopic
 from humans_sim.nodes.gather import Gather
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.start_posture import NEUTRAL, POSTURES, start_posture
 from humans_sim.observation import BaseEstimate, BaseObserver
@@ -192,12 +192,3 @@ class Observer(ModelNode):
         }
         self._status.publish(state, "", warning, values)
         self._told = self._refused
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(Observer)
-
-
-if __name__ == "__main__":
-    main()

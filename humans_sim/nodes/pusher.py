@@ -23,7 +23,7 @@ from humans_sim.nodes.conversions import (
     time_of,
 )
 from humans_sim.nodes.diagnostic_status import StatusTopic
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 
 _BEAT = 1.0
@@ -92,12 +92,3 @@ class Pusher(ModelNode):
         if not self._asked:
             state = "waiting for the simulation"
         self._status.publish(state, "; ".join(self._refusals), "", {})
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(Pusher)
-
-
-if __name__ == "__main__":
-    main()

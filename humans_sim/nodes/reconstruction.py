@@ -35,7 +35,7 @@ from humans_sim.nodes.marker_messages import (
     markers_of,
     quality_message,
 )
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.reconstruction_action import FileGoals
 from humans_sim.nodes.reconstruction_diagnostics import ReconstructionDiagnostics
@@ -210,14 +210,5 @@ class Reconstruction(ModelNode):
         self._told.publish(state, live.note, live.beginnings, self._files.state)
 
     def close(self) -> None:
-        """End the action."""
+        """End the work on a file."""
         self._files.close()
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(Reconstruction)
-
-
-if __name__ == "__main__":
-    main()

@@ -27,7 +27,7 @@ from humans_sim.observation.posture.result import Reconstruction
 Result = Reconstruct.Result
 _LOOK = 0.1
 """Wall time between two looks at the worker [s]."""
-_PATIENCE = 5.0
+_PATIENCE = 1.0
 """Wall time that the worker has to end with the node [s]."""
 
 
@@ -66,11 +66,10 @@ class FileGoals:
         return "begins" if done is None else f"{done.frames} of {done.total} frames"
 
     def close(self) -> None:
-        """Serve no more."""
+        """End the work on a file."""
         if self._worker is not None:
             self._worker.cancel()
             self._worker.join(_PATIENCE)
-        self._server.destroy()
 
     def _on_goal(self, handle: Any) -> None:
         handle.execute()

@@ -18,7 +18,6 @@ from tf2_msgs.msg import TFMessage
 from humans_sim.models.description import BASE_LINK
 from humans_sim.models.links import LinkTree
 from humans_sim.nodes.conversions import transform
-from humans_sim.nodes.model_node import run_process
 from humans_sim.nodes.state_listener import StateListener
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -49,12 +48,3 @@ class StatePublisher(StateListener):
             footprint = base.actInv(self.model.base_footprint(q))
             moved.append(transform(stamp, BASE_LINK, "base_footprint", footprint))
         self._tf.publish(TFMessage(transforms=moved))
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(StatePublisher)
-
-
-if __name__ == "__main__":
-    main()

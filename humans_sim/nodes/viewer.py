@@ -42,7 +42,6 @@ from humans_sim.control.walking import Velocity, WalkSettings
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.conversions import nanoseconds_of
-from humans_sim.nodes.model_node import run_process
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.requests import Requests
 from humans_sim.nodes.start_posture import walk_settings
@@ -76,6 +75,8 @@ _PAUSED = "paused"
 
 class Viewer(StateListener):
     """Serves the page and keeps it up to date."""
+
+    blocks = True
 
     def __init__(self, name: str = "viewer", **options: Any) -> None:
         """Open the page."""
@@ -324,12 +325,3 @@ class Viewer(StateListener):
     def close(self) -> None:
         """Close the page."""
         self._page.stop()
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(Viewer)
-
-
-if __name__ == "__main__":
-    main()

@@ -46,7 +46,7 @@ from humans_sim.nodes.conversions import (
     velocity_of,
 )
 from humans_sim.nodes.gather import Gather
-from humans_sim.nodes.model_node import ModelNode, run_process
+from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.walk_action import WalkGoals, begin_steps
 from humans_sim.nodes.walk_diagnostics import WalkDiagnostics
@@ -386,16 +386,3 @@ class Walk(ModelNode):
             state = "failed"
         failure = self._failure or self._blind
         self._diagnostics.publish(state, failure, self._note, max(self._t, 0.0))
-
-    def close(self) -> None:
-        """End the action."""
-        self._goals.close()
-
-
-def main() -> None:
-    """Run the node in its own process."""
-    run_process(Walk)
-
-
-if __name__ == "__main__":
-    main()

@@ -153,10 +153,6 @@ class WalkGoals:
         result.mean_speed = way / seconds if seconds else 0.0
         self._give(goal.handle, result)
 
-    def close(self) -> None:
-        """Serve no more."""
-        self._server.destroy()
-
     def _moved(self, goal: _Goal) -> pin.SE3:
         if goal.place is None or self._place is None:
             return pin.SE3.Identity()

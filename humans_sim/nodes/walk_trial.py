@@ -13,7 +13,6 @@ import pinocchio as pin
 from humans_msgs.action import Walk as WalkAction
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
 from humans_sim.control.walking import Velocity
 from humans_sim.errors import HumansError
@@ -21,6 +20,7 @@ from humans_sim.graphs import Graph
 from humans_sim.nodes.compose import run_graph
 from humans_sim.nodes.conversions import base_of, nanoseconds_of
 from humans_sim.nodes.flow_check import Flow
+from humans_sim.nodes.process_node import ProcessNode
 
 RUN_FILE = "run.npz"
 _RETRY = 0.5
@@ -81,7 +81,7 @@ class WalkOutcome:
         return self.duration / self.wall_time if self.wall_time else 0.0
 
 
-class WalkCaller(Node):
+class WalkCaller(ProcessNode):
     """Sends one goal as soon as the walker is ready, and ends with its result.
 
     Attributes:
@@ -131,10 +131,6 @@ class WalkCaller(Node):
         self.result = result
         self._end()
 
-    def close(self) -> None:
-        """End the action."""
-        self._client.destroy()
-
 
 def walk_trial(
     graph: Graph,
@@ -146,6 +142,7 @@ def walk_trial(
     folder: Path | None = None,
     timeout: float = 600.0,
     check: bool = True,
+    report: Callable[[WalkOutcome], None] = lambda _: None,
 ) -> WalkOutcome:
     """Run a graph until a walk of some steps is over.
 
@@ -158,6 +155,8 @@ def walk_trial(
         folder: where the run file is written; None: nowhere.
         timeout: wall time after which it is interrupted [s].
         check: count the messages of the graph's topics; that costs speed.
+        report: called with the outcome when the nodes are closed, before the middleware
+            is left.
 
     Raises:
         HumansError: the graph cannot walk, or a node of it failed.
@@ -179,12 +178,26 @@ def walk_trial(
         callers.append(WalkCaller(steps, velocity, end))
         return callers[0]
 
-    flows = run_graph(graph, arguments, pages, timeout, check, further=[make])
+    outcomes: list[WalkOutcome] = []
+
+    def look(flows: Sequence[Flow]) -> None:
+        written = run if run is not None and run.is_file() else None
+        outcomes.append(_outcome(callers, written, flows))
+        report(outcomes[0])
+
+    run_graph(graph, arguments, pages, timeout, check, further=[make], report=look)
+    return outcomes[0]
+
+
+def _outcome(
+    callers: Sequence[WalkCaller], written: Path | None, flows: Sequence[Flow]
+) -> WalkOutcome:
+    nothing = (0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if not callers:  # stopped before it was made
+        return WalkOutcome("interrupted", "it had not begun", *nothing, written, flows)
     caller = callers[0]
-    written = run if run is not None and run.is_file() else None
     result = caller.result
     if result is None:
-        nothing = (0, 0.0, 0.0, 0.0, 0.0, 0.0)
         return WalkOutcome("interrupted", caller.problem, *nothing, written, flows)
     moved = pin.XYZQUATToSE3(base_of(result.displacement))
     return WalkOutcome(

@@ -23,7 +23,7 @@ def main() -> None:
 
     from humans_sim.nodes.actuation import Actuation
     from humans_sim.nodes.dynamics import Dynamics
-    from humans_sim.nodes.model_node import run_nodes, stop_on_signals
+    from humans_sim.nodes.process import NodeProcess, StopEvent
 
     def make(node: Any, space: str, **values: Any) -> Any:
         given = {"use_sim_time": False, **values}
@@ -37,17 +37,16 @@ def main() -> None:
     human |= {"real_time_factor": 0, "command_timeout": 0, "start_paused": True}
     alone = {"model": "human36", "kind": "muscles"}
     motors = {"model": "bip", "kind": "motors", "sync": "lockstep"}
-    run_nodes(
-        [
-            Dynamics,
-            lambda: make(Dynamics, "fes", **human),
-            lambda: make(Actuation, "fes", **{**muscles, "use_sim_time": False}),
-            lambda: make(Actuation, "muscles", **alone),
-            lambda: make(Actuation, "motors", **motors),
-        ],
-        sys.argv[1:],
-        stop_on_signals(),
-    )
+    with NodeProcess(sys.argv[1:], StopEvent()) as process:
+        process.run(
+            [
+                Dynamics,
+                lambda: make(Dynamics, "fes", **human),
+                lambda: make(Actuation, "fes", **{**muscles, "use_sim_time": False}),
+                lambda: make(Actuation, "muscles", **alone),
+                lambda: make(Actuation, "motors", **motors),
+            ]
+        )
 
 
 def parameters_of(graph: dict[str, Any], node: str) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def processes(
     words += [word for option in options for word in ("-p", option)]
     programs = {
         "bodies": [str(HERE / "bodies_and_muscles.py")],
-        "servos": ["-m", "humans_sim.nodes.actuation"],
+        "servos": ["-m", "humans_sim.nodes", "actuation"],
     }
     started = {
         name: subprocess.Popen(

@@ -58,7 +58,7 @@ def running(
     processes: list[subprocess.Popen[str]] = []
     remaps = [f"__ns:={SPACE}", "/clock:=clock", "/tf:=tf", "/diagnostics:=diagnostics"]
     options = [f"command_timeout:={TIMEOUT}", "start_paused:=true"]
-    arguments = ["-m", "humans_sim.nodes.dynamics", "--ros-args"]
+    arguments = ["-m", "humans_sim.nodes", "dynamics", "--ros-args"]
     arguments += [word for remap in remaps for word in ("-r", remap)]
     arguments += [word for option in options for word in ("-p", option)]
     arguments += ["-p", "real_time_factor:=0", "-p", f"sampling_period:={PERIOD}"]

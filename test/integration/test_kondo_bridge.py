@@ -62,7 +62,14 @@ def bridge(
     options = OPTIONS | {"port": port}
     words = [word for item in options.items() for word in ("-p", ":=".join(item))]
     process = subprocess.Popen(
-        [sys.executable, "-m", "humans_sim.nodes.kondo_bridge", "--ros-args", *words],
+        [
+            sys.executable,
+            "-m",
+            "humans_sim.nodes",
+            "kondo_bridge",
+            "--ros-args",
+            *words,
+        ],
         env=ros_environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -90,7 +90,7 @@ class Laboratory:
         # By the node's name: it goes over the file, which names it too.
         words = [word for value in parameters for word in ("-p", f"{kind}:{value}")]
         self.processes[kind] = subprocess.Popen(
-            [sys.executable, "-m", f"humans_sim.nodes.{kind}", "--ros-args"]
+            [sys.executable, "-m", "humans_sim.nodes", kind, "--ros-args"]
             + ["--params-file", str(PARAMETERS), *words],
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -404,7 +404,7 @@ def test_player_refuses(
 ) -> None:
     """A parameter that cannot be ends the player with one clear line."""
     process = start(
-        *("-m", "humans_sim.nodes.marker_player", "--ros-args"),
+        *("-m", "humans_sim.nodes", "marker_player", "--ros-args"),
         *("-p", parameter),
     )
     output, _ = process.communicate(timeout=120)

@@ -90,7 +90,7 @@ def test_parameters_remapping_and_sim_time(
     lines = "".join(f"    {name}: {value}\n" for name, value in values.items())
     file.write_text(f"/**:\n  ros__parameters:\n{lines}")
     process = start(
-        *("-m", f"humans_sim.nodes.{kind}", "--ros-args", "--params-file", str(file)),
+        *("-m", "humans_sim.nodes", kind, "--ros-args", "--params-file", str(file)),
         *("-r", "joint_states:=other_states", "-r", f"__node:=other_{kind}"),
     )
     client = node.create_client(GetParameters, f"/other_{kind}/get_parameters")
@@ -134,7 +134,9 @@ def test_joint_demo_follows_the_clock(
         JointState, "joint_states", lambda m: stamps.append(m.header.stamp.sec), 10
     )
     clock = node.create_publisher(Clock, "/clock", 10)
-    start("-m", "humans_sim.nodes.joint_demo", "--ros-args", "-p", "use_sim_time:=true")
+    start(
+        "-m", "humans_sim.nodes", "joint_demo", "--ros-args", "-p", "use_sim_time:=true"
+    )
     time_now = Clock()
     time_now.clock.sec = 1000
 
@@ -173,7 +175,7 @@ def test_state_publisher(
     node.create_subscription(TFMessage, "/tf", keep(moving), 10)
     node.create_subscription(TFMessage, "/tf_static", keep(fixed), latched)
     publisher = node.create_publisher(JointState, "joint_states", 10)
-    process = start("-m", "humans_sim.nodes.state_publisher")
+    process = start("-m", "humans_sim.nodes", "state_publisher")
     wait_for(lambda: bool(texts) and "gaze" in fixed, "the description")
     assert texts[0] == khr1.urdf()
     (info,) = node.get_publishers_info_by_topic("/tf")
@@ -213,7 +215,7 @@ def test_state_publisher(
 def test_bad_parameter_is_one_line(start: Callable[..., Any]) -> None:
     """An unknown model ends the node with one clear line."""
     process = start(
-        "-m", "humans_sim.nodes.joint_demo", "--ros-args", "-p", "model:=robby"
+        "-m", "humans_sim.nodes", "joint_demo", "--ros-args", "-p", "model:=robby"
     )
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 1

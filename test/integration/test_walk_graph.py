@@ -183,7 +183,7 @@ class Robot:
         # By the node's name: it goes over the file, which names it too.
         words = [word for value in parameters for word in ("-p", f"{kind}:{value}")]
         self.processes[kind] = subprocess.Popen(
-            [sys.executable, "-m", f"humans_sim.nodes.{kind}", "--ros-args"]
+            [sys.executable, "-m", "humans_sim.nodes", kind, "--ros-args"]
             + ["--params-file", str(PARAMETERS), *words],
             env=self._environment,
             stdout=subprocess.PIPE,

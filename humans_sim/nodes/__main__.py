@@ -1,0 +1,46 @@
+"""A node as a program: ``ros2 run humans_sim walk``.
+
+Without a ROS installation, ``python -m humans_sim.nodes walk``.
+
+Signals are handled before anything large is imported: a process that is stopped while
+it loads ends at once and in silence.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Run the node that this program is called after, or that the first word names."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
+    name = Path(sys.argv[0]).name
+    if name == Path(__file__).name:
+        if len(sys.argv) < 2:
+            print("usage: python -m humans_sim.nodes NODE [ARGUMENTS]", file=sys.stderr)
+            raise SystemExit(2)
+        name = sys.argv.pop(1)
+    from humans_sim.errors import HumansError, MissingDependencyError
+
+    try:
+        try:
+            from humans_sim.nodes.model_node import node_class
+            from humans_sim.nodes.process import run_process
+
+            factory = node_class(name)
+        except ImportError as error:
+            from humans_sim.doctor import ros_hint
+
+            raise MissingDependencyError(
+                f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
+            ) from None
+    except HumansError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    run_process(name, factory)
+
+
+if __name__ == "__main__":
+    main()
