@@ -45,3 +45,14 @@ class StatusTopic:
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._topic.publish(message)
+
+
+def gone(node: Node, topic: str) -> str:
+    """A warning where nobody publishes a topic any more; else nothing.
+
+    A paused simulation is silent, too; a node that was killed is known to be gone when
+    the middleware has missed it long enough (Fast DDS: 20 s).
+    """
+    if node.count_publishers(node.resolve_topic_name(topic)):
+        return ""
+    return f"nobody publishes {topic} any more"

@@ -30,7 +30,7 @@ from humans_sim.nodes.conversions import (
     transform,
     vector_of,
 )
-from humans_sim.nodes.diagnostic_status import StatusTopic
+from humans_sim.nodes.diagnostic_status import StatusTopic, gone
 from humans_sim.nodes.gather import Gather
 from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
@@ -180,6 +180,8 @@ class Observer(ModelNode):
         elif not silent and self._gather.newest is not None:
             missing = ", ".join(self._gather.missing(self._gather.newest))
             warning = f"nothing comes on {missing}"
+        elif base is not None:
+            warning = gone(self, _STATES)
         if self._refused > self._told:
             warning = f"messages were refused: {self._refusal}"
         values = {

@@ -22,6 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 from humans_sim.errors import HumansError
 from humans_sim.nodes.deadline import deadline
 from humans_sim.nodes.process_node import ProcessNode
+from humans_sim.nodes.shared_memory import remove_dead_segments
 from humans_sim.nodes.spinning import Spinning
 
 _CLOSING = 20.0
@@ -83,6 +84,7 @@ class NodeProcess:
 
     def __enter__(self) -> NodeProcess:
         """Start rclpy."""
+        remove_dead_segments()
         rclpy.init(
             args=["humans_sim", *self._arguments],
             signal_handler_options=SignalHandlerOptions.NO,

@@ -30,6 +30,7 @@ from humans_sim.nodes.conversions import (
     odometry,
     transform,
 )
+from humans_sim.nodes.diagnostic_status import gone
 from humans_sim.nodes.marker_messages import (
     marker_drawings,
     markers_of,
@@ -51,7 +52,7 @@ _WAITING = 10
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _WARNING_PERIOD = 5.0
-_WORLD = "world"
+_WORLD, _MARKERS = "world", "markers"
 
 
 class Reconstruction(ModelNode):
@@ -110,7 +111,7 @@ class Reconstruction(ModelNode):
         self._quality = make(ReconstructionQuality, "reconstruction_quality", _DEPTH)
         self._drawings = make(MarkerArray, "reconstruction_markers", 10)
         self._files = FileGoals(self, self._job, _WORLD)
-        self.create_subscription(MarkerFrame, "markers", self._on_markers, _WAITING)
+        self.create_subscription(MarkerFrame, _MARKERS, self._on_markers, _WAITING)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_BEAT, self._diagnose, clock=steady)
 
@@ -206,8 +207,10 @@ class Reconstruction(ModelNode):
     def _diagnose(self) -> None:
         silent = time.monotonic() > self._told.heard_at + _BEAT
         state = "waiting for markers" if silent else "reconstructs"
-        live = self._live
-        self._told.publish(state, live.note, live.beginnings, self._files.state)
+        live, note = self._live, self._live.note
+        if silent and self._told.frames:
+            note = gone(self, _MARKERS) or note
+        self._told.publish(state, note, live.beginnings, self._files.state)
 
     def close(self) -> None:
         """End the work on a file."""

@@ -45,6 +45,7 @@ from humans_sim.nodes.conversions import (
     vector_of,
     velocity_of,
 )
+from humans_sim.nodes.diagnostic_status import gone
 from humans_sim.nodes.gather import Gather
 from humans_sim.nodes.model_node import ModelNode
 from humans_sim.nodes.parameters import Parameters
@@ -384,5 +385,7 @@ class Walk(ModelNode):
             state = self._command.plan.phase.name.lower()
         if self._failure:
             state = "failed"
-        failure = self._failure or self._blind
-        self._diagnostics.publish(state, failure, self._note, max(self._t, 0.0))
+        failure, note = self._failure or self._blind, self._note
+        if self._command is not None and silent:
+            note = gone(self, _STATES) or note
+        self._diagnostics.publish(state, failure, note, max(self._t, 0.0))
