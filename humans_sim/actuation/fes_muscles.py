@@ -227,7 +227,7 @@ class FesMuscles(Commanded):
         return force, rates
 
     def _refuse(self, z: np.ndarray, found: np.ndarray) -> None:
-        i = int(found[:, DENOMINATOR].argmin())
+        i = int(np.argmin(found[:, DENOMINATOR]))
         n = len(self.muscle_names)
         raise MuscleError(
             f"{self.muscle_names[i]} has no unique motion: k_s L_c0 + k_c L_c0 - S F_c "

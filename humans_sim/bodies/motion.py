@@ -129,7 +129,7 @@ def _to(
         new, errors = lie_step(bodies, state, forces, t, size, DORMAND_PRINCE)
         scales = (np.abs(new.x), np.zeros(()), np.abs(new.P), np.abs(new.L))
         error = max(
-            float((np.abs(e) / (tolerance * (1.0 + scale))).max())
+            float(np.max(np.abs(e) / (tolerance * (1.0 + scale))))
             for e, scale in zip(errors, scales, strict=True)
         )
         if not math.isfinite(error):

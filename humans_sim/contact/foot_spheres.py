@@ -167,7 +167,7 @@ def _foot(
     fore = _radius(fore_radius, usual, width / 2, f"fore_radius of {sole.name}")
     rear = corners[corners[:, 0] <= low[0] + length / 2]
     front = corners[corners[:, 0] >= low[0] + length / 2]
-    left, right = front[front[:, 1].argmax()], front[front[:, 1].argmin()]
+    left, right = front[np.argmax(front[:, 1])], front[np.argmin(front[:, 1])]
     if high[0] - fore <= low[0] + heel or left[1] - right[1] <= 0:
         raise ParameterError(
             f"the balls do not fit into the sole {sole.name} of {model.name}, "
@@ -182,7 +182,7 @@ def _foot(
     for word, (x, y, radius) in places.items():
         inside = np.clip([x, y], low[:2] + radius, high[:2] - radius)
         centre = np.array([*inside, low[2] + radius])
-        nearest = np.linalg.norm(corners - centre, axis=1).argmin()
+        nearest = np.argmin(np.linalg.norm(corners - centre, axis=1))
         link = next(
             tag.link for tag in model.parts.tags if tag.name == sole.contacts[nearest]
         )

@@ -96,7 +96,7 @@ def _where(run: Run, row: int, contact: int) -> str:
 def _least(run: Run, name: str, values: np.ndarray, limit: float, unit: str) -> Finding:
     if values.size == 0:
         return Finding(name, 0.0, limit, unit, "no contacts", True)
-    row, contact = np.unravel_index(values.argmin(), values.shape)
+    row, contact = np.unravel_index(np.argmin(values), values.shape)
     worst = float(values[row, contact])
     where = _where(run, int(row), int(contact))
     return Finding(name, worst, limit, unit, where, worst >= limit)
@@ -119,7 +119,7 @@ def _energy(run: Run) -> list[Finding]:
         1e-300,
     )
     growth = np.maximum.accumulate(total[::-1])[::-1] - total
-    row = int(growth.argmax())
+    row = int(np.argmax(growth))
     worst = float(growth[row]) / scale
     limit = float(run.info.get("energy_tolerance", ENERGY))
     name = "largest growth of energy"

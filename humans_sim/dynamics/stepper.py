@@ -176,7 +176,7 @@ def lift_out(
             wrong[:] = False
             wrong[closed] = np.abs(gap[closed]) > 0.0
         if attempt == 0 and not deep and gap.size and gap.min() < -_LIFTABLE:
-            worst = int(gap.argmin())
+            worst = int(np.argmin(gap))
             table = system.contacts
             raise ConfigurationError(
                 f"{table.names[worst]} is {-gap[worst]:.3g} {table.units[worst]} "

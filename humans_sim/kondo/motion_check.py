@@ -38,7 +38,7 @@ def check_motion(
     if not moving.any():
         return
     speeds = changes[moving] / spans[moving, np.newaxis]
-    k, joint = np.unravel_index(int(speeds.argmax()), speeds.shape)
+    k, joint = np.unravel_index(int(np.argmax(speeds)), speeds.shape)
     fastest, limit = float(speeds[k, joint]), settings.limits.speed
     if fastest * rate <= limit * (1.0 + _SAME):
         return

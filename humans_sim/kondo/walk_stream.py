@@ -192,7 +192,7 @@ def _walk(
 def _check(joints: np.ndarray, robot: RobotSettings, period: float) -> float:
     """Refuse what is beyond the limits; the largest speed [rad/s]."""
     changes = np.abs(np.diff(joints, axis=0))
-    k, j = np.unravel_index(int(changes.argmax()), changes.shape)
+    k, j = np.unravel_index(int(np.argmax(changes)), changes.shape)
     largest, name = float(changes[k, j]), robot.joint_names[int(j)]
     limits = robot.limits
     allowed = min(math.radians(limits.speed) * period, math.radians(limits.step))

@@ -143,7 +143,7 @@ def finite_part(run: Run) -> Run:
     """
     fine = np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1)
     fine &= np.isfinite(run.t)
-    count = len(fine) if fine.all() else int(fine.argmin())
+    count = len(fine) if fine.all() else int(np.argmin(fine))
     if count == 0:
         raise RunFileError("the run has no sample with finite numbers")
     if count == len(fine):

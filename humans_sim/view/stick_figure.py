@@ -144,7 +144,7 @@ def _packed(result: Reconstruction) -> dict[str, object]:
         outside = ((markers < low) | (markers > high)).any(axis=2)
     markers[outside] = np.nan
     middle = (low + high) / 2
-    step = float((high - low).max()) / 2 / _FULL
+    step = float(np.max(high - low)) / 2 / _FULL
     differences = np.where(np.isnan(markers), np.nan, result.differences[rows])
     largest = np.nanmax(np.abs(differences)) if np.isfinite(differences).any() else 0.0
     status = result.status[rows].astype(np.uint8)

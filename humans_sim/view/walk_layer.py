@@ -197,7 +197,7 @@ class WalkLayer:
         """Draw the next steps, each in the nearest of the colours of the soles."""
         colours = np.array(SOLE_COLOURS)
         nearest = [
-            SOLE_COLOURS[int(np.abs(colours - step.colour).sum(axis=1).argmin())]
+            SOLE_COLOURS[int(np.argmin(np.abs(colours - step.colour).sum(axis=1)))]
             for step in planned
         ]
         for colour, handles in self._planned.items():
