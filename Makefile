@@ -111,9 +111,11 @@ bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python benchmarks/kondo_line.py
 	$(BIN)/python benchmarks/free_bodies.py
 
-lock: setup ## resolve the locked versions anew (needs uv)
-	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/library.in -o requirements/library.lock
-	uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate requirements/ros.in -o requirements/ros.lock
+# One version of a package for every Python: else each would test different code.
+COMPILE := uv pip compile -q --universal --fork-strategy fewest --python-version 3.11 --no-header --no-annotate
+lock: ## resolve the locked versions anew (needs uv)
+	$(COMPILE) requirements/library.in -o requirements/library.lock
+	$(COMPILE) requirements/ros.in -o requirements/ros.lock
 
 urdf: setup ## write the files under urdf/ anew
 	$(BIN)/python -m humans_sim.models.unit_meshes
