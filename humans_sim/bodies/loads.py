@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from humans_sim.arrays import finite_array
 from humans_sim.bodies.integrators import Forces
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
@@ -135,9 +136,10 @@ class Spring:
             raise BodyError("stiffness, damping and length must not be negative")
         if self.body == self.other:
             raise BodyError(f"the spring joins body {self.body} to itself")
-        points = (np.array(self.point, float), np.array(self.anchor, float))
-        if any(p.shape != (3,) or not np.isfinite(p).all() for p in points):
-            raise BodyError("points of a spring are three finite numbers")
+        points = tuple(
+            finite_array(point, (3,), "point of a spring", BodyError).copy()
+            for point in (self.point, self.anchor)
+        )
         object.__setattr__(self, "_points", points)
 
     def add(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from humans_sim.arrays import finite_array
 from humans_sim.errors import HumansError
 
 if TYPE_CHECKING:
@@ -195,10 +196,4 @@ def _positive(**lengths: float) -> None:
 
 
 def _numbers(values: object, shape: tuple[int, ...], what: str) -> np.ndarray:
-    try:
-        found = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != shape or not np.all(np.isfinite(found)):
-        raise BodyError(f"{what} must be {shape} finite numbers")
-    return found
+    return finite_array(values, shape, what, BodyError).copy()

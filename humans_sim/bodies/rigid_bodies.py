@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from humans_sim.arrays import finite_array
 from humans_sim.bodies.mass_properties import BodyError, MassProperties
 from humans_sim.bodies.rotations import spin
 
@@ -139,7 +140,4 @@ class RigidBodies:
 
 
 def _rows(values: object, shape: tuple[int, ...], what: str) -> np.ndarray:
-    found = np.array(values, dtype=float)
-    if found.shape != shape or not np.all(np.isfinite(found)):
-        raise BodyError(f"{what} must be {shape} finite numbers")
-    return found
+    return finite_array(values, shape, what, BodyError).copy()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import finite_array, real_array
 from humans_sim.bodies.box_pairs import CHOICE, SLOTS
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.bodies.scene_bodies import SceneBody
@@ -161,19 +162,19 @@ class SceneSystem:
         if self.robot is not None:
             if robot is None:
                 raise ConfigurationError("the robot's configuration is wanted, too")
-            self.robot.check_configuration(robot)
-            parts.append(np.asarray(robot, dtype=float))
+            parts.append(self.robot.check_configuration(robot))
         for name in names:
             turn = np.eye(3) if rotations is None else rotations.get(name, np.eye(3))
-            parts.append(np.asarray(places[name], dtype=float))
-            parts.append(pin.Quaternion(np.asarray(turn, dtype=float)).coeffs())
+            parts.append(real_array(places[name], f"place of {name}"))
+            turn = finite_array(turn, (3, 3), f"rotation of {name}")
+            parts.append(pin.Quaternion(turn).coeffs())
         return np.concatenate(parts)
 
     def pose(self, q: np.ndarray, name: str) -> pin.SE3:
         """Where a body is: its centre of mass and axes."""
         k = [body.name for body in self.bodies].index(name)
         part = q[self.robot_nq + 7 * k : self.robot_nq + 7 * k + 7]
-        return pin.XYZQUATToSE3(part)
+        return pin.XYZQUATToSE3(finite_array(part, (7,), f"pose of {name}"))
 
     def chart(self, q: np.ndarray) -> SceneChart:
         """Coordinates around a configuration."""

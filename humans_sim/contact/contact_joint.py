@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import finite_array
 from humans_sim.contact.contact_errors import ForbiddenMotionError, NoContactError
 from humans_sim.contact.contact_speeds import (
     contact_speeds,
@@ -183,9 +184,7 @@ class ContactJoint(Joint):
 
     def checked(self, state: JointState, velocity: np.ndarray) -> np.ndarray:
         """A velocity that the joint allows; a typed error where it does not."""
-        found = np.asarray(velocity, dtype=float)
-        if found.shape != (6,) or not np.isfinite(found).all():
-            raise ParameterError(f"a velocity is 6 finite numbers, not {velocity}")
+        found = finite_array(velocity, (6,), "velocity of a joint")
         slides, rolls, pivots = self.sliding, self.rolling, self.pivoting
         allowed = (slides, slides, False, rolls, rolls, pivots)
         least = _STRAY * float(np.abs(found).max())
@@ -318,7 +317,4 @@ def _pivoted(frame: pin.SE3, angle: float) -> pin.SE3:
 
 
 def _point(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    found = np.asarray(values, dtype=float)
-    if found.shape != (3,) or not np.isfinite(found).all():
-        raise ParameterError(f"a point is 3 finite numbers, not {values}")
-    return found
+    return finite_array(values, (3,), "point of a surface")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import finite_array, real_array
 from humans_sim.contact.joints import Joint, JointState, checked_time
 from humans_sim.contact.surfaces import placed, placement_field
 from humans_sim.errors import ParameterError
@@ -32,7 +33,7 @@ class AxisJoint(Joint):
 
     def __post_init__(self) -> None:
         """Refuse axes that are none."""
-        axes = np.array(self.axes, dtype=float)
+        axes = real_array(self.axes, "axes of a joint").copy()
         if axes.ndim != 2 or axes.shape[0] != 6 or not np.isfinite(axes).all():
             raise ParameterError("axes of a joint: a finite array (6, freedoms)")
         if axes.shape[1] and np.linalg.matrix_rank(axes) < axes.shape[1]:
@@ -60,9 +61,7 @@ class AxisJoint(Joint):
 
     def place(self, q: np.ndarray) -> JointState:
         """The joint at coordinates (freedoms,) [rad or m]."""
-        found = np.asarray(q, dtype=float)
-        if found.shape != (self.axes.shape[1],) or not np.isfinite(found).all():
-            raise ParameterError(f"{self.axes.shape[1]} finite coordinates, not {q}")
+        found = finite_array(q, (self.axes.shape[1],), "coordinates of a joint")
         return JointState(self.first, self.second * pin.exp6(-self.axes @ found))
 
     def coordinates(self, state: JointState) -> np.ndarray:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import finite_array
 from humans_sim.contact.contact_errors import ForbiddenMotionError
 from humans_sim.errors import ParameterError
 
@@ -74,9 +75,7 @@ class Joint(ABC):
 
     def checked(self, state: JointState, velocity: np.ndarray) -> np.ndarray:
         """A velocity that the joint allows; a typed error where it does not."""
-        found = np.asarray(velocity, dtype=float)
-        if found.shape != (6,) or not np.isfinite(found).all():
-            raise ParameterError(f"a velocity is 6 finite numbers, not {velocity}")
+        found = finite_array(velocity, (6,), "velocity of a joint")
         basis = self.basis(state)
         stray = found - basis @ np.linalg.lstsq(basis, found, rcond=None)[0]
         if math.sqrt(stray @ stray) > _STRAY * (1.0 + math.sqrt(found @ found)):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numba import njit
 
+from humans_sim.arrays import finite_array
 from humans_sim.errors import ParameterError
 
 _HALF_SPACE, _BOX, _BALL = 0.0, 1.0, 2.0
@@ -38,13 +39,13 @@ class HalfSpace:
 
     def row(self) -> np.ndarray:
         """The solid as numbers for the compiled distance."""
-        normal = _numbers(self.normal, 3, f"normal of {self.name}")
+        normal = finite_array(self.normal, (3,), f"normal of {self.name}")
         length = float(np.linalg.norm(normal))
         if length == 0.0:
             raise ParameterError(f"normal of {self.name}: it has no length")
         row = np.zeros(16)
         row[0] = _HALF_SPACE
-        row[1:4] = _numbers(self.point, 3, f"point of {self.name}")
+        row[1:4] = finite_array(self.point, (3,), f"point of {self.name}")
         row[10:13] = normal / length
         return row
 
@@ -70,7 +71,7 @@ class Box:
 
     def row(self) -> np.ndarray:
         """The solid as numbers for the compiled distance."""
-        size = _numbers(self.size, 3, f"size of {self.name}")
+        size = finite_array(self.size, (3,), f"size of {self.name}")
         if (size <= 0).any():
             raise ParameterError(f"size of {self.name}: edges must be above zero")
         turn = np.eye(3) if self.rotation is None else np.asarray(self.rotation, float)
@@ -78,7 +79,7 @@ class Box:
             raise ParameterError(f"rotation of {self.name}: not a rotation matrix")
         row = np.zeros(16)
         row[0] = _BOX
-        row[1:4] = _numbers(self.centre, 3, f"centre of {self.name}")
+        row[1:4] = finite_array(self.centre, (3,), f"centre of {self.name}")
         row[4:7] = size / 2
         row[7:16] = turn.ravel()
         return row
@@ -108,7 +109,7 @@ class Ball:
             raise ParameterError(f"radius of {self.name}: must be above zero")
         row = np.zeros(16)
         row[0] = _BALL
-        row[1:4] = _numbers(self.centre, 3, f"centre of {self.name}")
+        row[1:4] = finite_array(self.centre, (3,), f"centre of {self.name}")
         row[4:7] = radius
         row[7:16] = np.eye(3).ravel()
         return row
@@ -116,13 +117,6 @@ class Ball:
 
 Solid = HalfSpace | Box
 """What a scene can be built of; balls are of free bodies (:mod:`humans_sim.bodies`)."""
-
-
-def _numbers(values: object, size: int, what: str) -> np.ndarray:
-    found = np.asarray(values, dtype=float)
-    if found.shape != (size,) or not np.isfinite(found).all():
-        raise ParameterError(f"{what}: {size} finite numbers are wanted, not {values}")
-    return found
 
 
 @njit(cache=True)

@@ -15,12 +15,15 @@ from functools import cached_property
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import real_array
 from humans_sim.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SurfacePoint:
     """A surface near one of its points.
+
+    Its arrays become float64, whatever a surface of one's own computes them with.
 
     Attributes:
         point: the point (3,) [m].
@@ -36,6 +39,16 @@ class SurfacePoint:
     axes: np.ndarray
     curvatures: np.ndarray
     turning: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        """Make its arrays what pinocchio takes."""
+        for name in ("point", "normal", "axes", "curvatures", "turning"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            found = real_array(given, f"{name} of a surface")
+            if found is not given:
+                object.__setattr__(self, name, found)
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -88,7 +101,7 @@ class Surface(ABC):
 
     def frame(self, point: np.ndarray, side: int = 1, angle: float = 0.0) -> pin.SE3:
         """The frame on the surface nearest to a point, x at an angle from e1."""
-        found = self.at(np.asarray(point, dtype=float))
+        found = self.at(real_array(point, "point of a surface"))
         z = side * found.normal
         e1 = found.axes[:, 0]
         x = math.cos(angle) * e1 + math.sin(angle) * cross(z, e1)
@@ -144,7 +157,7 @@ def arc(way: np.ndarray, length: float, curvature: float) -> pin.SE3:
     """An arc in the plane of a tangent (2,) and z, curved away from z: in the frame."""
     turn = curvature * length
     twist = [way[0] * length, way[1] * length, 0.0, -way[1] * turn, way[0] * turn, 0.0]
-    return pin.exp6(np.array(twist))
+    return pin.exp6(real_array(twist, "arc on a surface"))
 
 
 def placed(placement: pin.SE3, what: str) -> None:

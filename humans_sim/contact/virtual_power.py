@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import finite_array, real_array
 from humans_sim.contact.joints import JointState
 from humans_sim.errors import ParameterError
 
@@ -53,7 +54,7 @@ def relative_jacobian(
             body does not move.
         second: the same of body 2.
     """
-    one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    one, two = real_array(first, "Jacobian"), real_array(second, "Jacobian")
     if one.shape != two.shape or one.ndim != 2 or one.shape[0] != 6:
         raise ParameterError(
             f"Jacobians are (6, n), of one n for both bodies, not {one.shape} and "
@@ -71,7 +72,4 @@ def generalized_force(
 
 
 def _six(values: np.ndarray, what: str) -> np.ndarray:
-    found = np.asarray(values, dtype=float)
-    if found.shape != (6,) or not np.isfinite(found).all():
-        raise ParameterError(f"{what}: 6 finite numbers are wanted, not {values}")
-    return found
+    return finite_array(values, (6,), what)

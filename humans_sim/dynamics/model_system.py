@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import finite_array
 from humans_sim.contact.ground import Ground
 from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
@@ -90,7 +91,9 @@ class ModelSystem:
         self._pin, self._own_data = model.pin, None
         if gravity is not None:
             self._pin = pin.Model(model.pin)
-            self._pin.gravity = pin.Motion(_vector(gravity, "gravity"), np.zeros(3))
+            self._pin.gravity = pin.Motion(
+                finite_array(gravity, (3,), "gravity"), np.zeros(3)
+            )
             self._own_data = self._pin.createData()
         self._gravity = np.array(self._pin.gravity.linear)
         points = model.contact_points
@@ -363,13 +366,6 @@ class ModelSystem:
         found = jacobian[:3].T @ force + jacobian[3:].T @ moment
         found[self.locked] = 0.0
         return found
-
-
-def _vector(values: Sequence[float], name: str) -> np.ndarray:
-    found = np.asarray(values, dtype=float)
-    if found.shape != (3,) or not np.isfinite(found).all():
-        raise ParameterError(f"{name} must be three finite numbers, not {values}")
-    return found
 
 
 def _base_frame(model: pin.Model) -> int:

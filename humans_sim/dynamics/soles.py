@@ -148,7 +148,7 @@ def standing_on_slope(
         height: how far it is raised [m].
     """
     q = model.standing(joints)
-    turn = pin.SE3(pin.utils.rotate("y", -angle), np.zeros(3))
+    turn = pin.SE3(pin.utils.rotate("y", -float(angle)), np.zeros(3))
     q[:7] = pin.SE3ToXYZQUAT(turn * pin.XYZQUATToSE3(q[:7]))
     q[2] += height
     return q

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.arrays import real_array
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.models.description import QUATERNION_TOLERANCE, Tag
 from humans_sim.models.parts import ModelParts
@@ -96,17 +97,21 @@ class Model:
 
     def check_velocity(self, v: np.ndarray) -> np.ndarray:
         """The velocity as an array, or a :class:`ConfigurationError`."""
-        v = self._sized(v, self._v_shape, "v")
-        if not math.isfinite(sum(v.tolist())):
-            raise ConfigurationError(f"v{_where(v)} is not a finite number")
-        return v
+        return self._rates(v, "v")
+
+    def _rates(self, values: np.ndarray, name: str) -> np.ndarray:
+        """A velocity or an acceleration."""
+        found = self._sized(values, self._v_shape, name)
+        if not math.isfinite(sum(found.tolist())):
+            raise ConfigurationError(f"{name}{_where(found)} is not a finite number")
+        return found
 
     def _sized(self, vector: np.ndarray, shape: tuple[int], name: str) -> np.ndarray:
-        vector = np.asarray(vector, dtype=float)
+        vector = real_array(vector, name, ConfigurationError)
         if vector.shape != shape:
             parts = "base position, base quaternion, joints"
-            if name == "v":
-                parts = "base linear velocity, base angular velocity, joints"
+            if shape == self._v_shape:
+                parts = "base linear, base angular, joints"
             raise ConfigurationError(
                 f"{name} of {self.name} has {shape[0]} entries ({parts}), "
                 f"not shape {vector.shape}"
@@ -188,6 +193,7 @@ class Model:
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """Inertia matrix M(q) (nv, nv), drive rotors included."""
         # Pinocchio first, checks after: what it cannot take is said in full below.
+        q = real_array(q, "q", ConfigurationError)
         try:
             matrix = pin.crba(self.pin, self._buffers.data, q)
             if self.rotors is None:
@@ -205,6 +211,8 @@ class Model:
 
     def nl_effects(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         r"""Nonlinear effects and gravity :math:`N(q, v) v + G(q)` (nv,)."""
+        q = real_array(q, "q", ConfigurationError)
+        v = real_array(v, "v", ConfigurationError)
         try:
             vector = pin.nonLinearEffects(self.pin, self._buffers.data, q, v)
             if self.rotors is None:
@@ -224,7 +232,8 @@ class Model:
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray
     ) -> np.ndarray:
         """Generalised force of a motion without contact: M a + N v + G (nv,)."""
-        q, v, a = self.check_configuration(q), self.check_velocity(v), np.asarray(a)
+        q, v = self.check_configuration(q), self.check_velocity(v)
+        a = self._rates(a, "a")
         force = pin.rnea(self.pin, self._buffers.data, q, v, a)
         rotors = self.rotors
         if rotors is not None:
@@ -265,7 +274,7 @@ class Model:
         """
         data = self._buffers.data
         q, v = self.check_configuration(q), self.check_velocity(v)
-        a = np.zeros(self.nv) if a is None else a
+        a = np.zeros(self.nv) if a is None else self._rates(a, "a")
         pin.forwardKinematics(self.pin, data, q, v, a)
         return self.contact_points.accelerations(data)
 
@@ -286,6 +295,7 @@ class Model:
         """
         if not self.soles:
             raise ParameterError(f"{self.name} has no soles: name them in its YAML")
+        q = self.check_configuration(q)
         soles = [self.frame_pose(q, sole.name).translation for sole in self.soles]
         position = np.mean(soles, axis=0)
         position[2] = min(sole[2] for sole in soles)

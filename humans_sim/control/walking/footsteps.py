@@ -73,7 +73,7 @@ class Footprint(NamedTuple):
     def pose(self, height: float = 0.0) -> pin.SE3:
         """Pose of the sole frame."""
         position = np.array([self.x, self.y, height])
-        return pin.SE3(pin.utils.rotate("z", self.yaw), position)
+        return pin.SE3(pin.utils.rotate("z", float(self.yaw)), position)
 
 
 ORIGIN = Footprint(0.0, 0.0, 0.0)
