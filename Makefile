@@ -20,10 +20,10 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-walk test test-ros lint bench lock urdf clean
+.PHONY: help setup demo demo-walk test test-ros test-newer lint bench lock urdf clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 	@echo "  HEADLESS=1 make demo: without a page, twenty steps, checked, a report in $(DEMO)"
 
 setup: $(VENV)/.ready ## set everything up (done by the others when needed)
@@ -81,6 +81,7 @@ demo-walk: setup
 	else cat $(VENV)/.ros; echo "Walked without ROS 2:"; $(BIN)/humans-sim run khr1-walk --save $(DEMO)/run.npz; fi
 
 lint: setup ## ruff and mypy
+	@echo "=== $$($(BIN)/python --version) on $$(uname -m)"
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(BIN)/mypy
@@ -96,6 +97,9 @@ endif
 
 test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
 	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics
+
+test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13)
+	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer
 
 bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/bench.in
@@ -122,4 +126,4 @@ urdf: setup ## write the files under urdf/ anew
 	$(BIN)/python -m humans_sim.models.export
 
 clean: ## remove the environment and what tools left behind
-	rm -rf $(VENV) .venv.x86_64 $(EMULATED_ROOT) $(EMULATED_ROOT).partial build install log .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv.* $(EMULATED_ROOT) $(EMULATED_ROOT).partial .debian-* build install log .mypy_cache .ruff_cache .pytest_cache
