@@ -10,6 +10,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +31,8 @@ from humans_sim.observation.posture.subject import Subject
 QUICK = TrialSettings(formats=("npz",), report=False, cutoff=0.0)
 CANONICAL = Person()
 COUNT, SAMPLES = 24, 60
+PATIENCE = 300.0
+"""Longest wait for what does come, on any machine [s]."""
 
 
 @pytest.fixture(scope="module")
@@ -179,31 +183,36 @@ def test_a_failing_file_does_not_stop_the_others(
 
 def test_a_worker_that_dies(human: hs.Model, tmp_path: Path) -> None:
     """Its trial fails, the others are done, and nothing half written stays."""
-    source = few(tmp_path / "in", human, 3)
-    write_trc(tags_of(human, np.tile(swaying(human, 60), (40, 1))), source / "long.trc")
-    jobs = plan_batch([source], tmp_path / "out", CANONICAL, QUICK)
-    victims = []
+    source, out = few(tmp_path / "in", human, 4), tmp_path / "out"
+    jobs = plan_batch([source], out, CANONICAL, QUICK)
+    victim = jobs[1].name
+    folder, stem = (out / victim).parent, Path(victim).name
+    claim = out / HOME / "claims" / f"{victim}.lock"
 
-    def watch(name: str, done: int, total: int) -> None:
-        if name == "long" and not victims:
-            victims.append(name)
-            (tmp_path / "out" / f".long.npz.{'0' * 32}").write_text("half")
-            os.kill(_worker_of(tmp_path / "out" / HOME / "claims/long.lock"), 9)
+    def kill() -> None:
+        wait_for(lambda: waiting_for(claim) is not None)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f".{stem}.npz.{'0' * 32}").write_text("half")
+        os.kill(waiting_for(claim) or 0, signal.SIGKILL)
 
-    outcomes = {o.name: o for o in run_batch(jobs, workers=2, watch=watch)}
-    assert "killed by SIGKILL" in outcomes["long"].message
+    # The worker cannot finish before it is killed: its trial is claimed already.
+    with Ledger(out).claim(victim), ThreadPoolExecutor() as pool:
+        killed = pool.submit(kill)
+        outcomes = {o.name: o for o in run_batch(jobs, workers=2)}
+        killed.result()
+    assert "killed by SIGKILL" in outcomes[victim].message
     assert Counter(o.state for o in outcomes.values()) == {"done": 3, "failed": 1}
-    assert not list((tmp_path / "out").glob(".long*"))
+    assert not list(folder.glob(f".{stem}*"))
 
 
-def _worker_of(path: Path) -> int:
-    """The process that holds a lock."""
+def waiting_for(path: Path) -> int | None:
+    """The process that waits for a lock."""
     inode = str(path.stat().st_ino)
     for line in Path("/proc/locks").read_text().splitlines():
         words = line.split()
-        if "FLOCK" in words and any(w.endswith(f":{inode}") for w in words):
-            return int(words[4])
-    raise AssertionError(f"nobody holds {path}")
+        if words[1:3] == ["->", "FLOCK"] and words[6].endswith(f":{inode}"):
+            return int(words[5])
+    return None
 
 
 def command(source: Path, out: Path) -> list[str]:
@@ -219,12 +228,23 @@ def done_marks(out: Path) -> list[tuple[str, str]]:
     return [(e["name"], e["mark"]) for e in entries if e["state"] == "done"]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
+def wait_for(condition: Callable[[], bool]) -> None:
     """Wait until something holds."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "it did not come to this"
         time.sleep(0.01)
+
+
+@contextmanager
+def half(tree: Path, out: Path) -> Iterator[None]:
+    """No batch of two workers gets further than half of the trials.
+
+    The two after that half are claimed here, and workers take trials in their order.
+    """
+    jobs = plan_batch([tree], out, CANONICAL, QUICK)[COUNT // 2 :][:2]
+    with Ledger(out).claim(jobs[0].name), Ledger(out).claim(jobs[1].name):
+        yield
 
 
 def alive(group: int) -> bool:
@@ -241,18 +261,21 @@ def test_killed_half_way_and_gone_on_with(
 ) -> None:
     """Nothing is lost, nothing is done twice; a second process has to wait."""
     out = tmp_path / "out"
-    with subprocess.Popen(
-        command(tree, out), stdout=subprocess.DEVNULL, start_new_session=True
-    ) as batch:
+    with (
+        half(tree, out),
+        subprocess.Popen(
+            command(tree, out), stdout=subprocess.DEVNULL, start_new_session=True
+        ) as batch,
+    ):
         wait_for(lambda: len(done_marks(out)) >= 2)
         with pytest.raises(BatchBusyError, match=f"process {batch.pid}"):
             states(run_batch(plan_batch([tree], out, CANONICAL, QUICK)))
         wait_for(lambda: len(done_marks(out)) >= COUNT // 3)
         batch.kill()
     assert batch.returncode == -signal.SIGKILL
-    wait_for(lambda: not alive(batch.pid), 10.0)  # workers end with their parent
+    wait_for(lambda: not alive(batch.pid))  # workers end with their parent
     records = {path: path.stat().st_mtime_ns for path in out.rglob("records/**/*.json")}
-    assert COUNT // 3 <= len(records) < COUNT
+    assert COUNT // 3 <= len(records) <= COUNT // 2
     before = len(records)
     again = subprocess.run(command(tree, out), capture_output=True, text=True)
     assert again.returncode == 0, again.stdout + again.stderr
@@ -271,18 +294,24 @@ def test_killed_half_way_and_gone_on_with(
 def test_ctrl_c(tree: Path, tmp_path: Path) -> None:
     """Ends workers, says how to go on, leaves nothing half done."""
     out = tmp_path / "out"
-    with subprocess.Popen(
-        command(tree, out), stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as batch:
+    with (
+        half(tree, out),
+        subprocess.Popen(
+            command(tree, out),
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as batch,
+    ):
         wait_for(lambda: len(done_marks(out)) >= 2)
         os.killpg(batch.pid, signal.SIGINT)
-        text = batch.communicate(timeout=20)[0]
+        text = batch.communicate(timeout=PATIENCE)[0]
     assert batch.returncode == 130
     assert "the same command goes on" in text and "Traceback" not in text
-    wait_for(lambda: not alive(batch.pid), 10.0)
+    wait_for(lambda: not alive(batch.pid))
     # A trial may be recorded whose line in the journal was not written any more.
     records = len(list(out.rglob("records/**/*.json")))
-    assert len(done_marks(out)) <= records < COUNT
+    assert len(done_marks(out)) <= records <= COUNT // 2
     assert not list(out.rglob(".*.npz.*"))
 
 
