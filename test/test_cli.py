@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -90,10 +89,8 @@ def test_view_serves_on_this_machine_only() -> None:
         local = [line.split()[1] for line in table.read_text().splitlines()[1:]]
         bound = [entry for entry in local if entry.endswith(f":{port:04X}")]
         assert bound and all(entry.startswith("0100007F") for entry in bound)
-    start = time.monotonic()
     process.communicate(timeout=60)
     assert process.returncode == 0
-    assert time.monotonic() - start < 30
 
 
 def test_graphs_are_sound() -> None:

@@ -139,7 +139,7 @@ def test_interrupts_stop_and_free(boards: Emulator, number: int) -> None:
     wait(lambda: driven(boards))
     time.sleep(0.3)
     process.send_signal(number)
-    out, errors = process.communicate(timeout=10)
+    out, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "stopped: the servos are limp" in out and not errors
     assert not driven(boards)
@@ -148,10 +148,12 @@ def test_interrupts_stop_and_free(boards: Emulator, number: int) -> None:
 
 def test_interrupted_servos_may_hold(boards: Emulator) -> None:
     """--on-stop hold leaves them where they are."""
-    process = start("play", GREETING, "--on-stop", "hold", port=boards.port)
+    process = start(
+        *("play", GREETING, "--repeat", 100, "--on-stop", "hold"), port=boards.port
+    )
     wait(lambda: driven(boards))
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=10)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130 and "the servos hold" in out
     before = boards.angles()
     time.sleep(0.2)
@@ -163,7 +165,7 @@ def test_an_unplugged_line_is_told(boards: Emulator) -> None:
     process = start("play", GREETING, "--repeat", 100, port=boards.port)
     wait(lambda: driven(boards))
     boards.unplug()
-    out, errors = process.communicate(timeout=20)
+    out, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "switch the robot off" in out and "lost" in errors
 
@@ -191,7 +193,7 @@ def test_record(boards: Emulator, tmp_path: Path) -> None:
     process.stdin.flush()
     wait(lambda: other.exists() and len(read_motion(other).poses) > 2)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=10)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert f"{len(read_motion(other).poses)} poses written" in out
 
@@ -222,7 +224,7 @@ def test_emulate(tmp_path: Path) -> None:
     assert f"on {name} (Ctrl-C ends)" in process.stdout.readline()
     assert kondo("free", port=str(name))[0] == 0
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and "commands heard" in out
     assert not name.is_symlink()
 

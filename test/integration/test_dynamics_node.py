@@ -380,15 +380,14 @@ def test_simulate_graph_on_the_wall_clock(
     node.create_subscription(TFMessage, "/tf", on_tf, 100)
     for sole in khr1.soles:
         node.create_subscription(WrenchStamped, f"{sole.name}/wrench", on_wrench, 10)
+    begin = time.monotonic()
     process = start(
         *("-m", "humans_sim.cli", "up", "simulate", "--headless", "--check"),
         *("--ros", f"p dynamics:real_time_factor:={factor}"),
     )
-    wait_for(lambda: bool(times) and times[-1][1] >= 0.1, "the landing")
-    first = times[-1]
-    wait_for(lambda: times[-1][1] >= 0.35, "the robot to stand")
-    wall, simulated = np.subtract(times[-1], first)
-    assert 0.7 * factor < simulated / wall < 1.1 * factor
+    wait_for(lambda: bool(times) and times[-1][1] >= 0.35, "the robot to stand")
+    # A clock is heard late, if anything, so it is never ahead of its pace.
+    assert all(now <= factor * (wall - begin) for wall, now in times)
     assert frames["base_link"] == "world"
     assert frames["base_footprint"] == "base_link"
     assert frames["head"] == "base_link"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from patient_boards import open_patient
 
 import humans_sim as hs
 from humans_sim.errors import ParameterError
@@ -25,7 +26,7 @@ from humans_sim.kondo.robot import KondoRobot, RobotStateError
 from humans_sim.kondo.robot_health import RobotState
 from humans_sim.kondo.robot_settings import RobotSettings, load_robot
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 HEAD = 5
 """Place of the head among the channels."""
 
@@ -46,7 +47,9 @@ def emulator() -> Iterator[Emulator]:
 @pytest.fixture
 def robot(settings: RobotSettings, emulator: Emulator) -> Iterator[KondoRobot]:
     """It, energised."""
-    with KondoRobot(settings, emulator.port, command_timeout=5.0) as driven:
+    with KondoRobot(
+        settings, emulator.port, command_timeout=0, open_boards=open_patient
+    ) as driven:
         driven.energise()
         yield driven
 
@@ -55,7 +58,9 @@ def lead(leader: Leader) -> Progress:
     """Tick until the course is over."""
     end = time.monotonic() + PATIENCE
     while (progress := leader.tick()) is Progress.RUNNING:
-        assert time.monotonic() < end
+        assert (now := time.monotonic()) < end
+        # Once it has begun, the course has its own speed, not that of the approach.
+        assert leader.time(now) is None or not leader._robot.approaching()
         time.sleep(0.01)
     return progress
 
@@ -92,8 +97,7 @@ def test_leads_along_a_trajectory(
     assert leader.name == "trajectory"
     begun = time.monotonic()
     assert lead(leader) is Progress.ARRIVED
-    # At the speed of the approach it would take twice as long.
-    assert 0.4 <= time.monotonic() - begun < 0.7
+    assert time.monotonic() - begun >= 0.4
     leader.finish()
     assert robot.state is RobotState.HOLDING
     assert leader.name == ""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from patient_boards import open_patient
 
 from humans_sim.actuation.servo import SPEED_STEPS
 from humans_sim.kondo import KondoMotion, Pose
@@ -15,10 +16,13 @@ from humans_sim.kondo.board import BoardError
 from humans_sim.kondo.emulator import Emulator
 from humans_sim.kondo.frames import LOW, ProtocolError
 from humans_sim.kondo.line_faults import LineFaults
-from humans_sim.kondo.rcb1_boards import Rcb1Boards, open_rcb1
+from humans_sim.kondo.link import SerialLink
+from humans_sim.kondo.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.robot_settings import load_robot
 
 SETTINGS = load_robot()
+PATIENCE = 60.0
+"""Longest wait for what does come, on any machine [s]."""
 HOME = SETTINGS.channels.home()
 
 
@@ -32,7 +36,7 @@ def heard() -> list[rcb1.Command]:
 def boards(heard: list[rcb1.Command]) -> Iterator[tuple[Emulator, Rcb1Boards]]:
     """Emulated boards, and the other end of the line."""
     with Emulator(watch=lambda _, command: heard.append(command)) as emulator:
-        opened = open_rcb1(emulator.port, SETTINGS)
+        opened = open_patient(emulator.port, SETTINGS)
         yield emulator, opened
         opened.close()
 
@@ -72,7 +76,7 @@ def test_two_readings_must_agree(
     boards: tuple[Emulator, Rcb1Boards], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A damaged reading whose sum is right is not begun from."""
-    _, robot = boards
+    emulator, robot = boards
     sound = robot._link.exchange
     flips = iter([0x80, 0, 0x80, 0, 0])
 
@@ -87,7 +91,10 @@ def test_two_readings_must_agree(
 
     bent = (HOME[12], 20, *HOME[14:])
     sound(rcb1.SetPositions(1, 0, bent))
-    time.sleep(0.5)
+    end = time.monotonic() + PATIENCE
+    while emulator.angles()[13] != 20.0:
+        assert time.monotonic() < end
+        time.sleep(0.01)
     monkeypatch.setattr(robot._link, "exchange", flipped)
     assert robot.read()[13] == 20 ^ 0x80
     assert robot.read(sure=True)[13] == 20
@@ -108,7 +115,8 @@ def test_memory_is_right_on_a_bad_line() -> None:
     )
     motion = KondoMotion("wild", poses)
     with Emulator(faults=faults) as emulator:
-        robot = open_rcb1(emulator.port, SETTINGS)
+        link = SerialLink(emulator.port, timeout=0.1, retries=100, adapt=False)
+        robot = Rcb1Boards(link, SETTINGS)
         robot.memory.store(7, motion)
         trims = [(-1) ** k * (k % 19) for k in range(24)]
         robot.memory.set_trims(trims)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from patient_boards import open_patient
 
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.board import Boards
@@ -20,7 +22,10 @@ from humans_sim.kondo.robot_settings import load_robot
 from humans_sim.kondo.safety import JointCommandError
 
 SETTINGS = load_robot()
-PATIENCE = 10.0
+PATIENCE = 60.0
+"""Longest wait for what does come, on any machine [s]."""
+FREED = 2.0
+"""Time after which the watched robot goes limp [s]."""
 Log = list[tuple[float, rcb1.Command]]
 
 
@@ -61,9 +66,28 @@ def boards(log: Log, tmp_path: Path) -> Iterator[Emulator]:
 
 @pytest.fixture
 def robot(boards: Emulator) -> Iterator[KondoRobot]:
-    """A driven robot."""
-    with KondoRobot(SETTINGS, boards.port, command_timeout=0.3, free_timeout=0.5) as r:
-        yield r
+    """A driven robot, whose watchdog does not act on a slow machine either."""
+    with KondoRobot(
+        SETTINGS,
+        boards.port,
+        command_timeout=0,
+        free_timeout=0,
+        open_boards=open_patient,
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def watched(boards: Emulator) -> Iterator[KondoRobot]:
+    """The same with a watchdog."""
+    with KondoRobot(
+        SETTINGS,
+        boards.port,
+        command_timeout=0.3,
+        free_timeout=FREED,
+        open_boards=open_patient,
+    ) as made:
+        yield made
 
 
 def test_start_up_never_jumps(robot: KondoRobot, log: Log) -> None:
@@ -84,9 +108,10 @@ def test_start_up_never_jumps(robot: KondoRobot, log: Log) -> None:
     # 25 degrees at the speed of the approach
     taken = time.monotonic() - begun
     assert taken > 0.9 * 25 / SETTINGS.limits.approach
-    knee = [(t, v[15 - 13]) for t, v in orders(log, 1)]
-    for (t0, a), (t1, b) in zip(knee, knee[1:], strict=False):
-        assert abs(b - a) <= (t1 - t0) * SETTINGS.limits.approach + 1.5
+    # What a board hears may be late, so it is behind the approach, never ahead of it.
+    for t, values in orders(log, 1):
+        way = max(t - begun, 0.0) * SETTINGS.limits.approach
+        assert abs(values[15 - 13] - 90) <= way + 1.0
     wait(lambda: orders(log, 1)[-1][1] == SETTINGS.channels.home()[12:], "home")
 
 
@@ -107,37 +132,38 @@ def test_refused_commands_move_nothing(robot: KondoRobot, log: Log) -> None:
     assert robot.health().given == 0
 
 
-def test_watchdog_holds_then_frees(robot: KondoRobot, boards: Emulator) -> None:
+def test_watchdog_holds_then_frees(watched: KondoRobot, boards: Emulator) -> None:
     """No command: it stays where it is; still none: it goes limp."""
+    robot = watched
     robot.energise()
-    robot.command({"head_yaw": 1.0})
     begun = time.monotonic()
+    robot.command({"head_yaw": 1.0})
     wait(lambda: robot.state == RobotState.HOLDING, "hold")
-    assert time.monotonic() - begun > 0.25
+    assert time.monotonic() - begun >= 0.3
     assert robot.health().reason == "no command came for 0.3 s"
     here = robot.set_points()["head_yaw"]
-    assert 0.0 < here < 0.5
+    assert 0.0 < here < 1.0
     wait(lambda: robot.state == RobotState.LIMP, "free")
-    assert time.monotonic() - begun > 0.7
+    assert time.monotonic() - begun >= 0.3 + FREED
     assert not any(flag for board in boards.boards for flag in board.driven)
     assert robot.health().held == 1
     robot.energise()
     assert robot.set_points()["head_yaw"] == pytest.approx(here, abs=math.radians(1.0))
 
 
-def test_a_stop_is_latched(robot: KondoRobot, boards: Emulator) -> None:
-    """It stays, is freed in the end, and moves again only when energised."""
+def test_a_stop_is_latched(robot: KondoRobot, boards: Emulator, log: Log) -> None:
+    """It stays, and moves again only when freed and energised."""
     robot.energise()
     robot.command({"head_yaw": 1.0})
-    time.sleep(0.1)
+    wait(lambda: robot.set_points()["head_yaw"] > 0.0, "motion")
     robot.stop()
-    before = robot.set_points()
-    time.sleep(0.2)
+    before, heard = robot.set_points(), len(orders(log, 0))
+    wait(lambda: len(orders(log, 0)) > heard + 5, "set points")
     assert robot.set_points() == before
     assert robot.state == RobotState.STOPPED
     with pytest.raises(RobotStateError, match="stopped"):
         robot.command({"head_yaw": 1.0})
-    wait(lambda: robot.state == RobotState.LIMP, "free")
+    robot.free()
     robot.energise()
     robot.command({"head_yaw": 0.2})
     assert robot.state == RobotState.FOLLOWING
@@ -147,6 +173,13 @@ def test_a_stop_is_latched(robot: KondoRobot, boards: Emulator) -> None:
     assert robot.state == RobotState.LIMP
 
 
+def test_a_stopped_robot_is_freed(watched: KondoRobot) -> None:
+    """By the watchdog, when nobody does it."""
+    watched.energise()
+    watched.stop()
+    wait(lambda: watched.state == RobotState.LIMP, "free")
+
+
 def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -> None:
     """Lost, found by itself, the pose read and held; commands never waited."""
     robot.energise()
@@ -154,12 +187,10 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
     boards.unplug()
     wait(lambda: robot.state == RobotState.LOST, "loss")
     assert robot.set_points() == {}
-    begun = time.monotonic()
     with pytest.raises(RobotStateError, match="lost"):
         robot.command({"head_yaw": 0.1})
     with pytest.raises(RobotStateError, match="lost"):
         robot.read_back()
-    assert time.monotonic() < begun + 1.0
     log.clear()
     boards.replug()
     wait(lambda: robot.state == RobotState.HOLDING, "return")
@@ -206,32 +237,16 @@ def test_questions_between_set_points(robot: KondoRobot, boards: Emulator) -> No
     assert robot.reading() is not None
     with pytest.raises(ZeroDivisionError):
         robot.ask(lambda _: 1 / 0)
+    given_up = threading.Event()
     with pytest.raises(NoAnswerError, match=r"within 0.05 s"):
-        robot.ask(lambda _: time.sleep(0.3), timeout=0.05)
+        robot.ask(lambda _: given_up.wait(PATIENCE), timeout=0.05)
+    given_up.set()
     robot.request_reading()
     wait(lambda: not robot._reading_wanted, "a reading")
     assert robot.state in (RobotState.FOLLOWING, RobotState.HOLDING)
     robot.close()
     with pytest.raises(RobotStateError, match="closed"):
         robot.read_back()
-
-
-def test_a_slow_line_never_blocks_commands() -> None:
-    """Every answer comes late: commands are taken at once, the latest wins."""
-    late, home = LineFaults(late=1.0, delay=0.02), SETTINGS.channels.home()
-    with Emulator(faults=late) as boards, KondoRobot(SETTINGS, boards.port) as robot:
-        robot.energise()
-        slowest = 0.0
-        for k in range(50):
-            begun = time.monotonic()
-            robot.command({"head_yaw": 0.002 * k, "r_knee": 0.002 * k})
-            slowest = max(slowest, time.monotonic() - begun)
-            time.sleep(0.01)
-        assert slowest < 0.015
-        assert robot.health().given == 50
-        # 5.6 degrees were asked for; both boards are on their way, neither starves
-        moved = [abs(v - h) for v, h in zip(boards.angles(), home, strict=True)]
-        assert min(moved[6 - 1], moved[21 - 1]) > 3.0
 
 
 class OneBoard(Boards):
@@ -242,6 +257,8 @@ class OneBoard(Boards):
         self.statistics, self.names = LinkStatistics(), ("the board",)
         self.told: list[tuple[float | None, ...]] = []
         self.limp = True
+        self.answers = threading.Event()
+        self.answers.set()
 
     def find(self) -> None:
         """It is there."""
@@ -249,6 +266,7 @@ class OneBoard(Boards):
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
         """Tenths of a degree."""
         assert board == 0
+        self.answers.wait(PATIENCE)
         self.told.append(tuple(None if v is None else round(v, 1) for v in values))
         self.limp = False
         return True
@@ -263,6 +281,41 @@ class OneBoard(Boards):
 
     def close(self) -> None:
         """There is no port."""
+
+
+def test_a_line_that_hangs_never_blocks_commands() -> None:
+    """Commands are taken while a board does not answer at all; the latest wins."""
+    board = OneBoard()
+    with KondoRobot(
+        SETTINGS, "none", command_timeout=0, open_boards=lambda *_: board
+    ) as robot:
+        robot.energise()
+        board.answers.clear()
+        for k in range(50):
+            robot.command({"l_knee": math.radians(0.01 * k)})
+        assert robot.health().given == 50
+        assert robot.health().delivered == 0
+        board.answers.set()
+        wait(lambda: board.told[-1][14] == 115.0 - 0.5, "the last of them")
+
+
+def test_late_answers_starve_no_board() -> None:
+    """Every answer comes late: both boards are on their way all the same."""
+    late, home = LineFaults(late=1.0, delay=0.02), SETTINGS.channels.home()
+
+    def moved(slow: Emulator, channel: int) -> float:
+        return abs(slow.angles()[channel - 1] - home[channel - 1])
+
+    with (
+        Emulator(faults=late) as slow,
+        KondoRobot(SETTINGS, slow.port, open_boards=open_patient) as robot,
+    ):
+        robot.energise()
+        end = time.monotonic() + PATIENCE
+        while min(moved(slow, 6), moved(slow, 21)) < 3.0:
+            assert time.monotonic() < end
+            robot.command({"head_yaw": 0.1, "r_knee": 0.1})
+            time.sleep(0.01)
 
 
 def test_other_boards_need_no_other_robot() -> None:

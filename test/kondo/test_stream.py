@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from patient_boards import open_patient
 
 import humans_sim as hs
 from humans_sim.errors import ParameterError
@@ -24,6 +24,7 @@ from humans_sim.kondo.stream import Rest, StreamError, energise, stream
 SETTINGS = load_robot()
 HEAD, HIP = 5, 12
 """Places of the head and the left hip roll among the channels."""
+PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -35,8 +36,10 @@ def emulator() -> Iterator[Emulator]:
 
 @pytest.fixture
 def robot(emulator: Emulator) -> Iterator[KondoRobot]:
-    """It, open and limp."""
-    with KondoRobot(SETTINGS, emulator.port) as driven:
+    """It, open and limp; a slow machine does not make it hold."""
+    with KondoRobot(
+        SETTINGS, emulator.port, command_timeout=0, open_boards=open_patient
+    ) as driven:
         yield driven
 
 
@@ -48,11 +51,13 @@ def test_a_course_is_kept_to_its_end(robot: KondoRobot, emulator: Emulator) -> N
     begun = time.monotonic()
     done = stream(robot, way, "look", lambda t, _: seen.append(t))
     taken = time.monotonic() - begun
-    assert way.duration <= taken < way.duration + 2.0
+    assert taken >= way.duration
     assert seen == sorted(seen) and seen[-1] <= way.duration
-    assert 10 <= done.commands <= taken / 0.02 + 2
-    time.sleep(0.2)
-    assert emulator.angles()[HEAD] == pytest.approx(120.0)
+    assert len(seen) == done.commands <= taken / 0.02 + 2
+    end = time.monotonic() + PATIENCE
+    while emulator.angles()[HEAD] != 120.0:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_the_rest_of_a_course() -> None:
@@ -80,9 +85,8 @@ def test_bent_joints_come_back_slowly(robot: KondoRobot, emulator: Emulator) -> 
 def test_an_interrupted_course_is_told(robot: KondoRobot) -> None:
     """A stop, or a line that is gone, ends it with its reason."""
     way = way_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
-    threading.Timer(0.3, robot.stop).start()
     with pytest.raises(StreamError, match="stopped"):
-        stream(robot, way, "look")
+        stream(robot, way, "look", lambda t, _: robot.stop() if t > 0.1 else None)
     with pytest.raises(RobotStateError):
         stream(robot, way, "look")
 
@@ -90,9 +94,13 @@ def test_an_interrupted_course_is_told(robot: KondoRobot) -> None:
 def test_a_lost_line_is_told(robot: KondoRobot, emulator: Emulator) -> None:
     """It does not hang."""
     way = way_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
-    threading.Timer(0.3, emulator.unplug).start()
+
+    def unplug(t: float, _: float) -> None:
+        if t > 0.1 and emulator.port:
+            emulator.unplug()
+
     with pytest.raises(StreamError, match="lost"):
-        stream(robot, way, "look")
+        stream(robot, way, "look", unplug)
     assert robot.state == RobotState.LOST
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patient_boards import open_patient
 
 from humans_sim.errors import HumansError
 from humans_sim.kondo import MotionFileError, read_motion
@@ -43,7 +44,7 @@ def emulator() -> Iterator[Emulator]:
 @pytest.fixture
 def robot(emulator: Emulator) -> Iterator[KondoRobot]:
     """It, open and limp."""
-    with KondoRobot(SETTINGS, emulator.port) as driven:
+    with KondoRobot(SETTINGS, emulator.port, open_boards=open_patient) as driven:
         yield driven
 
 
