@@ -114,7 +114,10 @@ def stop_graph(graph: Graph, delay: float, number: int, to_group: bool) -> Stops
             stops.codes[process.returncode if end < since + HUNG else None] += 1
             stops.tracebacks += "Traceback" in text
             if process.returncode or "Traceback" in text:
-                print(f"{graph.name}/{name} after {delay:.1f} s:\n{text}")
+                print(
+                    f"{graph.name}/{name}, signal {number} after {delay:.1f} s, "
+                    f"code {process.returncode} in {end - since:.1f} s:\n{text}"
+                )
     return stops
 
 
