@@ -209,7 +209,8 @@ def test_momenta_without_forces(method: str) -> None:
     )
     first = move(alone, one, 0.5, method=method, step=1e-2)
     second = move(pair, two, 0.5, method=method, step=1e-2)
-    np.testing.assert_array_equal(first.R[:, 0], second.R[:, 1])
+    # One body and two may be summed in another order: alike to round-off.
+    np.testing.assert_allclose(first.R[:, 0], second.R[:, 1], rtol=0, atol=1e-12)
 
 
 def test_pinocchio_gives_the_same_accelerations() -> None:
@@ -277,9 +278,9 @@ def test_what_is_refused(change: dict[str, object], words: str) -> None:
 def test_states_are_checked() -> None:
     """Shapes, numbers, rotations; a scene without bodies."""
     bodies = RigidBodies([of_sphere(1.0, 0.1)] * 2)
-    with pytest.raises(BodyError, match="positions must be"):
+    with pytest.raises(BodyError, match="positions: 2 x 3 finite"):
         bodies.state(np.zeros((1, 3)))
-    with pytest.raises(BodyError, match="spins must be"):
+    with pytest.raises(BodyError, match="spins: finite numbers"):
         bodies.state(np.zeros((2, 3)), spins=np.full((2, 3), np.nan))
     mirrored = np.stack([np.eye(3), np.diag([1.0, 1.0, -1.0])])
     with pytest.raises(BodyError, match="body 1 is no rotation"):

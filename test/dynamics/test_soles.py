@@ -126,4 +126,4 @@ def test_standing_without_slope_is_standing(khr1: hs.Model) -> None:
     q = standing_on_slope(khr1, joints, 0.0, 0.01)
     expected = khr1.standing(joints)
     expected[2] += 0.01
-    np.testing.assert_array_equal(q, expected)
+    np.testing.assert_allclose(q, expected, rtol=0, atol=1e-14)
