@@ -74,6 +74,11 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def __dir__() -> list[str]:
+    """All names, also of what is not loaded yet."""
+    return sorted({*globals(), *_LATER})
+
+
 __all__ = [
     "Actuation",
     "Box",

@@ -21,6 +21,7 @@ from typing import Any
 
 from humans_sim.batch_trial import Job, Outcome, Watch, failed, run_job
 from humans_sim.errors import HumansError, MissingDependencyError
+from humans_sim.kernel_compilation import Compilation, forward, report_compilation
 
 _ONE_THREAD = (
     "MKL_NUM_THREADS",
@@ -97,6 +98,9 @@ def on_processes(
                     yield _lost(worker)
                     _employ(crew, waiting)
                     continue
+                if isinstance(message, Compilation):
+                    forward(message)
+                    continue
                 if not isinstance(message, Outcome):
                     if watch is not None:
                         watch(*message)
@@ -165,8 +169,9 @@ def _work(pipe: Any) -> None:
             pipe.send((name, done, total))
 
     try:
-        while True:
-            pipe.send(run_job(pipe.recv(), watch))
+        with report_compilation(pipe.send):
+            while True:
+                pipe.send(run_job(pipe.recv(), watch))
     except (EOFError, BrokenPipeError):
         return
 

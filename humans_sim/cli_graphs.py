@@ -1,29 +1,107 @@
-"""How ``humans-sim up`` runs graphs, and tells how that went."""
+"""``humans-sim up``: graphs of ROS 2 nodes in one process, and how that went."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from rich.console import Console
+import typer
 from rich.table import Table
 
-from humans_sim.doctor import ros_hint
-from humans_sim.errors import HumansError, MissingDependencyError
-from humans_sim.graphs import Graph
+from humans_sim.cli_options import (
+    graph_names,
+    model_names,
+    number,
+    output_folder,
+    positive,
+)
+from humans_sim.cli_output import console, print_titles, result, say
+from humans_sim.cli_signals import at_end, own_handling
+from humans_sim.errors import HumansError, MissingDependencyError, ParameterError
+from humans_sim.output_paths import make_output_folder
 
 if TYPE_CHECKING:
+    from humans_sim.graphs import Graph
     from humans_sim.nodes.flow_check import Flow
-    from humans_sim.nodes.walk_trial import WalkOutcome
 
 LONGEST_WALK = 600.0
 """Wall time after which a walk of some steps is given up [s]."""
 
 
-def walk_wanted(
-    console: Console,
+def up(
+    graph: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a graph, or a graph file of your own.",
+            autocompletion=graph_names,
+        ),
+    ] = "",
+    model: Annotated[
+        str | None, typer.Option(help="Another model.", autocompletion=model_names)
+    ] = None,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="Without the browser page.")
+    ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Stop after so long; default: Ctrl-C.", callback=positive),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Count messages; fail where a topic is silent."),
+    ] = False,
+    ros_args: Annotated[
+        list[str] | None,
+        typer.Option("--ros", help="A ROS argument pair, e.g. 'p viewer:port:=8090'."),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Walk so many steps, then end (graph walk).", callback=number(least=1)
+        ),
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(help="Forwards, with --steps [m/s].", callback=number())
+    ] = 0.05,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --steps: where run.npz is written.", callback=output_folder
+        ),
+    ] = None,
+) -> None:
+    """Run a graph of ROS 2 nodes in this process (without a name: list them)."""
+    from humans_sim.graphs import graph_names as all_names
+    from humans_sim.graphs import read_graph
+
+    if not graph:
+        titles = {name: read_graph(name).title for name in all_names()}
+        print_titles("graphs", "graphs", "what it runs", titles)
+        return
+    chosen = read_graph(graph)
+    arguments: list[str] = []
+    if model is not None:
+        from humans_sim.models import load_model
+
+        load_model(model)
+        arguments += ["-p", f"model:={model}"]
+    for pair in ros_args or []:
+        flag, _, value = pair.partition(" ")
+        arguments += [f"-{flag.lstrip('-')}", value]
+    if folder is not None and steps is None:
+        raise ParameterError("--folder is for a walk of some steps: add --steps")
+    result(graph=chosen.name, title=chosen.title)
+    with own_handling():
+        if steps is None:
+            _run_graph(chosen, arguments, headless, seconds, check)
+        else:
+            limit = LONGEST_WALK if seconds is None else seconds
+            _walk(chosen, arguments, headless, steps, speed, folder, limit)
+
+
+def _walk(
     graph: Graph,
     arguments: list[str],
     headless: bool,
@@ -38,12 +116,10 @@ def walk_wanted(
         from humans_sim.nodes.walk_trial import walk_trial
     except ImportError as error:
         raise _no_ros(error) from None
-    console.print(f"{graph.title}: {steps} steps at {speed:g} m/s")
-
-    def report(walk: WalkOutcome) -> None:
-        _report_walk(console, walk)
-
-    walk_trial(
+    if folder is not None and make_output_folder(folder):
+        say(f"folder made: {folder}")
+    say(f"{graph.title}: {steps} steps at {speed:g} m/s")
+    walk = walk_trial(
         graph,
         arguments,
         not headless,
@@ -51,32 +127,43 @@ def walk_wanted(
         velocity=Velocity(speed),
         folder=folder,
         timeout=limit,
-        report=report,
+        defer=at_end,
     )
-
-
-def _report_walk(console: Console, walk: WalkOutcome) -> None:
-    _print_flows(console, walk.flows)
-    console.print(
+    result(
+        outcome=walk.outcome,
+        message=walk.message,
+        steps=walk.steps,
+        forwards=walk.forwards,
+        sideways=walk.sideways,
+        turn=walk.turn,
+        duration=walk.duration,
+        speed=walk.speed,
+        wall_time=walk.wall_time,
+        real_time_factor=walk.real_time_factor,
+        written=[] if walk.run is None else [walk.run],
+    )
+    _print_flows(walk.flows)
+    say(
         f"{walk.outcome}: {walk.steps} steps, {walk.forwards:.3f} m forwards, "
         f"{1000 * walk.sideways:.0f} mm to the left, turned by "
-        f"{np.degrees(walk.turn):.1f} degrees; {walk.duration:.2f} s at "
+        f"{math.degrees(walk.turn):.1f} degrees; {walk.duration:.2f} s at "
         f"{walk.speed:.3f} m/s, real-time factor {walk.real_time_factor:.2f}"
     )
     if walk.run is not None:
-        console.print(f"written: {walk.run}")
+        say(f"written: {walk.run}")
     if not walk.done:
         raise HumansError(f"the walk {walk.outcome}: {walk.message}")
 
 
 def _no_ros(error: ImportError) -> HumansError:
+    from humans_sim.doctor import ros_hint
+
     return MissingDependencyError(
         f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
     )
 
 
-def run_wanted(
-    console: Console,
+def _run_graph(
     graph: Graph,
     arguments: list[str],
     headless: bool,
@@ -88,18 +175,23 @@ def run_wanted(
         from humans_sim.nodes.compose import run_graph
     except ImportError as error:
         raise _no_ros(error) from None
-    console.print(f"{graph.title} (Ctrl-C ends)")
+    say(f"{graph.title} (Ctrl-C ends)")
+    flows = run_graph(
+        graph, arguments, not headless, seconds, check, defer=at_end
+    )
+    if check:
+        _print_flows(flows)
+        console.print("[green]All topics flowed.")
 
-    def report(flows: Sequence[Flow]) -> None:
-        if check:
-            _print_flows(console, flows)
-            console.print("[green]All topics flowed.")
 
-    run_graph(graph, arguments, not headless, seconds, check, report=report)
-
-
-def _print_flows(console: Console, flows: Sequence[Flow]) -> None:
+def _print_flows(flows: Sequence[Flow]) -> None:
     """Print what was seen on topics; a silent one is an error."""
+    result(
+        topics=[
+            {"topic": flow.topic, "messages": flow.count, "rate": flow.rate}
+            for flow in flows
+        ]
+    )
     table = Table(title="topics")
     table.add_column("topic")
     table.add_column("messages", justify="right")

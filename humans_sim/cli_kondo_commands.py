@@ -10,6 +10,7 @@ from humans_sim.cli_kondo_moves import free, home, pose, walk
 from humans_sim.cli_kondo_play import play, save
 from humans_sim.cli_kondo_record import record
 from humans_sim.cli_kondo_trim import trim
+from humans_sim.cli_output import register
 
 app = typer.Typer(no_args_is_help=True)
 for _command in (
@@ -25,4 +26,4 @@ for _command in (
     walk,
     emulate,
 ):
-    app.command()(_command)
+    register(app, _command)

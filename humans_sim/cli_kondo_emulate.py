@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from humans_sim.cli_kondo_session import (
-    Robot,
-    console,
-    ended_by_signals,
-    say,
-    uninterrupted,
-)
+from humans_sim.cli_kondo_session import Robot, ended_by_signals, uninterrupted
+from humans_sim.cli_options import output_file, positive, share
+from humans_sim.cli_output import console, described_os_errors, result, say
 from humans_sim.errors import HumansError, ParameterError
 from humans_sim.kondo.emulator import Emulator
 from humans_sim.kondo.frames import CHANNELS
@@ -42,33 +38,38 @@ def emulate(
     link: Annotated[
         Path | None, typer.Option(help="Name that shall point to the port.")
     ] = None,
-    lost: Annotated[float, typer.Option(help="Share of bytes that get lost.")] = 0.0,
-    corrupted: Annotated[float, typer.Option(help="Share that is damaged.")] = 0.0,
-    doubled: Annotated[float, typer.Option(help="Share that comes twice.")] = 0.0,
-    late: Annotated[float, typer.Option(help="Share of answers that are late.")] = 0.0,
+    lost: Annotated[
+        float, typer.Option(help="Share of bytes that get lost.", callback=share)
+    ] = 0.0,
+    corrupted: Annotated[
+        float, typer.Option(help="Share that is damaged.", callback=share)
+    ] = 0.0,
+    doubled: Annotated[
+        float, typer.Option(help="Share that comes twice.", callback=share)
+    ] = 0.0,
+    late: Annotated[
+        float, typer.Option(help="Share of answers that are late.", callback=share)
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the faults' chance.")] = 0,
     view: Annotated[
         bool, typer.Option("--view", help="Show the robot in the browser.")
     ] = False,
     record: Annotated[
-        Path | None, typer.Option(help="With --simulate: write the run, .npz.")
+        Path | None,
+        typer.Option(
+            help="With --simulate: write the run, .npz.", callback=output_file(".npz")
+        ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="End after so long; default: Ctrl-C.")
+        float | None,
+        typer.Option(help="End after so long; default: Ctrl-C.", callback=positive),
     ] = None,
     robot: Robot = "khr1",
 ) -> None:
     """Be a robot's boards on a port of their own, until Ctrl-C."""
     faults = LineFaults(lost, corrupted, doubled, late, seed=seed)
-    if record is not None:
-        if not simulate:
-            raise ParameterError("--record writes a simulated run: add --simulate")
-        if record.suffix != ".npz":
-            raise ParameterError(f"--record writes .npz, not '{record.name}'")
-        if not record.parent.is_dir():
-            raise ParameterError(f"{record}: there is no folder {record.parent}")
-    if seconds is not None and not (math.isfinite(seconds) and seconds > 0.0):
-        raise ParameterError(f"--seconds must be above zero, not {seconds}")
+    if record is not None and not simulate:
+        raise ParameterError("--record writes a simulated run: add --simulate")
     if link is not None:
         _check_link(link)
     settings = load_robot(robot)
@@ -90,6 +91,7 @@ def emulate(
             with uninterrupted():
                 stack.close()
     say(f"{boards.heard} commands heard, {boards.lost} bytes were none")
+    result(commands=boards.heard, stray_bytes=boards.lost)
     if body is not None:
         _end(body, record)
 
@@ -121,7 +123,10 @@ def _emulator(
 def _body(boards: Emulator, settings: RobotSettings) -> SimulatedRobot:
     from humans_sim.kondo.simulated_robot import SimulatedRobot
 
-    with console.status("starting the simulation (the first time it is compiled)"):
+    text = "starting the simulation (compiling kernels, if it is the first time)"
+    if not console.is_terminal:
+        say(text)
+    with console.status(text):
         return SimulatedRobot(boards, robot=settings)
 
 
@@ -184,6 +189,15 @@ def _end(body: SimulatedRobot, record: Path | None) -> None:
         say("the body was held all the time: no program drove every channel")
         return
     way = body.distance()
+    result(
+        fallen=body.fallen,
+        duration=body.t,
+        forwards=way.forward,
+        sideways=way.left,
+        turn=way.turn,
+        latest=max(body.lags, default=0.0),
+        written=[] if record is None else [record],
+    )
     say(
         f"{'fallen' if body.fallen else 'upright'} after {body.t:.1f} s: "
         f"{way.forward:z.3f} m forwards, {way.left:z.3f} m to the left, turned by "
@@ -191,8 +205,6 @@ def _end(body: SimulatedRobot, record: Path | None) -> None:
         f"{max(body.lags, default=0.0):.3f} s"
     )
     if record is not None:
-        try:
+        with described_os_errors(record):
             body.run().save(record)
-        except OSError as error:
-            raise HumansError(f"{record}: {error.strerror or error}") from None
         say(f"written: {record}")

@@ -11,11 +11,10 @@ from humans_sim.cli_kondo_session import (
     MOST_MOTIONS,
     Port,
     Robot,
-    console,
     degrees,
-    interruptible,
-    say,
+    ended_by_signals,
 )
+from humans_sim.cli_output import console, result, say
 from humans_sim.errors import HumansError
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.frames import BOARDS, DEGREES, MOTION, SLEEP
@@ -32,6 +31,7 @@ _SLOW = 0.01
 def ports() -> None:
     """List the serial ports of this machine, and whether you may use them."""
     found = serial_ports()
+    result(ports=found)
     if not found:
         raise HumansError(
             "this machine has no serial port: plug in the adapter's cable "
@@ -50,12 +50,24 @@ def ports() -> None:
 def info(port: Port = None, robot: Robot = "khr1") -> None:
     """Tell which boards answer, where their servos are, and what they keep."""
     settings, name = load_robot(robot), choose_port(port)
-    with interruptible(), SerialLink(name) as link:
+    with ended_by_signals(), SerialLink(name) as link:
         switches = _find(link, settings)
         boards = Rcb1Boards(link, settings)
         for board in settings.ids * _PINGS:
             link.exchange(rcb1.GetSwitches(board))
         say(f"{settings.model} on {name}")
+        result(
+            model=settings.model,
+            port=name,
+            boards=[
+                {
+                    "id": board,
+                    "plays_motions": bool(bits & MOTION),
+                    "sleeps": bool(bits & SLEEP),
+                }
+                for board, bits in switches.items()
+            ],
+        )
         for board, bits in switches.items():
             say(f"board {board}: answers, {_switches(bits)}")
         _print_line(link.statistics)
@@ -98,6 +110,14 @@ def _switches(bits: int) -> str:
 
 def _print_line(line: LinkStatistics) -> None:
     middle, most = np.percentile(line.latencies, (50, 99))
+    result(
+        line={
+            "latency_median": middle,
+            "latency_99": most,
+            "frames": line.sent,
+            "repeated": line.repeated,
+        }
+    )
     say(
         f"line: an answer after {1e3 * middle:.1f} ms (99 %: {1e3 * most:.1f} ms), "
         f"{line.repeated} of {line.sent} frames repeated"
@@ -119,15 +139,29 @@ def _print_channels(
     table.add_column("joint", no_wrap=True)
     for column in ("now", "home", "board's home", "joint", "board's trim", "trim"):
         table.add_column(column, justify="right")
+    servos: list[dict[str, object]] = []
+    result(servos=servos)
     for number, channel in settings.channels.channels.items():
-        value = now[number - 1]
+        value, kept = now[number - 1], home[number - 1]
         known = value <= DEGREES
+        servos.append(
+            {
+                "channel": number,
+                "joint": channel.joint,
+                "now": value if known else None,
+                "home": channel.home,
+                "board_home": kept if kept <= DEGREES else None,
+                "angle": channel.angle(value) if known else None,
+                "board_trim": trims[number - 1],
+                "trim": channel.trim,
+            }
+        )
         table.add_row(
             str(number),
             channel.joint,
             str(value) if known else "[red]none",
             f"{channel.home:g}",
-            str(kept) if (kept := home[number - 1]) <= DEGREES else "-",
+            str(kept) if kept <= DEGREES else "-",
             degrees(np.degrees(channel.angle(value))) if known else "",
             degrees(trims[number - 1]),
             degrees(channel.trim),
@@ -150,7 +184,9 @@ def _values(
 
 
 def _print_motions(link: SerialLink, settings: RobotSettings) -> None:
-    found = []
+    found: list[str] = []
+    motions: list[dict[str, object]] = []
+    result(motions=motions)
     for number in range(MOST_MOTIONS):
         lengths = []
         for board in settings.ids:
@@ -158,6 +194,7 @@ def _print_motions(link: SerialLink, settings: RobotSettings) -> None:
             assert isinstance(reply, rcb1.MotionLength)
             lengths.append(reply.poses)
         if any(lengths):
+            motions.append({"number": number, "poses": lengths})
             same = len(set(lengths)) == 1
             count = str(lengths[0]) if same else " and ".join(map(str, lengths))
             found.append(f"{number} ({count} poses)")

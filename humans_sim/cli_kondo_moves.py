@@ -17,15 +17,16 @@ from humans_sim.cli_kondo_session import (
     Port,
     Robot,
     Then,
+    check_heard,
     connected,
-    console,
     degrees,
     finish,
     print_health,
     progress,
-    say,
 )
-from humans_sim.errors import ParameterError
+from humans_sim.cli_options import number
+from humans_sim.cli_output import console, result, say
+from humans_sim.errors import HumansError, ParameterError
 from humans_sim.kondo.robot import KondoRobot
 from humans_sim.kondo.robot_settings import RobotSettings, load_robot
 from humans_sim.models import load_model
@@ -78,17 +79,27 @@ def free(port: Port = None, robot: Robot = "khr1") -> None:
 
 def walk(
     steps: Annotated[
-        int, typer.Option(help="How many, the closing one included.")
+        int,
+        typer.Option(
+            help="How many, the closing one included.", callback=number(least=1)
+        ),
     ] = 10,
-    speed: Annotated[float, typer.Option(help="Forwards [m/s].")] = 0.05,
-    side: Annotated[float, typer.Option(help="To the left [m/s].")] = 0.0,
-    turn: Annotated[float, typer.Option(help="To the left [rad/s].")] = 0.0,
+    speed: Annotated[
+        float, typer.Option(help="Forwards [m/s].", callback=number())
+    ] = 0.05,
+    side: Annotated[
+        float, typer.Option(help="To the left [m/s].", callback=number())
+    ] = 0.0,
+    turn: Annotated[
+        float, typer.Option(help="To the left [rad/s].", callback=number())
+    ] = 0.0,
     port: Port = None,
     robot: Robot = "khr1",
     free: FreeAfter = False,
     on_stop: OnStop = Then.FREE,
 ) -> None:
     """Walk by the package's pattern, blindly: the boards feel nothing."""
+    from humans_sim.cli_progress import display
     from humans_sim.kondo.course import way_to
     from humans_sim.kondo.stream import Rest, energise, stream
     from humans_sim.kondo.walk_stream import walk_stream
@@ -96,9 +107,8 @@ def walk(
     settings = load_robot(robot)
     model = load_model(settings.model)
     velocity = (speed, side, turn)
-    if not all(map(math.isfinite, velocity)):
-        raise ParameterError("--speed, --side and --turn must be numbers")
-    with console.status("planning the steps"):
+    say("planning the steps")
+    with display():
         course = walk_stream(model, settings, steps, velocity)
     walking = Rest(course, course.begin)
     with connected(settings, port, on_stop) as driven:
@@ -112,10 +122,19 @@ def walk(
             f"{wz:.3f} rad/s; {walking.duration:.1f} s, servos turn with up to "
             f"{np.degrees(course.fastest):.0f} deg/s (Ctrl-C stops)"
         )
+        result(
+            steps=steps,
+            forwards=vx,
+            sideways=vy,
+            turn=wz,
+            duration=walking.duration,
+            fastest_servo=course.fastest,
+        )
         with progress("walk") as watch:
             stream(driven, walking, "walk", watch)
-        print_health(driven)
+        heard = print_health(driven)
         finish(driven, free)
+    check_heard(heard)
 
 
 def _parsed(
@@ -170,22 +189,30 @@ def _go(
             stream(driven, course, name, watch)
         driven.hold()
         time.sleep(_SETTLE)
-        _print_pose(driven, target)
+        off = _print_pose(driven, target)
         finish(driven, free)
+    if off:
+        raise HumansError(
+            f"not there (more than {_OFF:g} degrees off): {', '.join(off)}. Is "
+            "something in the way, or a servo out?"
+        )
 
 
-def _print_pose(robot: KondoRobot, target: Mapping[str, float]) -> None:
+def _print_pose(robot: KondoRobot, target: Mapping[str, float]) -> list[str]:
+    """Print where the joints are; those that are not where they were told to be."""
     read, told = robot.read_back(), robot.set_points()
     table = Table(title="joints, in degrees")
     table.add_column("joint")
     for column in ("told", "read back", "off by"):
         table.add_column(column, justify="right")
-    off = []
+    off: list[str] = []
+    joints: list[dict[str, object]] = []
+    result(joints=joints)
     for joint in target:
+        joints.append({"joint": joint, "told": told[joint], "read_back": read[joint]})
         there, wanted = np.degrees((read[joint], told[joint]))
         if abs(there - wanted) > _OFF:
             off.append(joint)
         table.add_row(joint, *map(degrees, (wanted, there, there - wanted)))
     console.print(table)
-    if off:
-        say(f"not there: {', '.join(off)}. Is something in the way, or a servo out?")
+    return off

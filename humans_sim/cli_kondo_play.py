@@ -14,37 +14,52 @@ from humans_sim.cli_kondo_session import (
     Port,
     Robot,
     Then,
+    check_heard,
     connected,
-    console,
     finish,
     memory_of,
     print_health,
     progress,
-    say,
 )
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.cli_options import motion_names, number, positive
+from humans_sim.cli_output import console, described_os_errors, result, say
+from humans_sim.errors import ParameterError
 from humans_sim.kondo import KondoMotion, write_motion
 from humans_sim.kondo.motion_check import check_motion
 from humans_sim.kondo.motion_library import load_motion
 from humans_sim.kondo.robot import KondoRobot
 from humans_sim.kondo.robot_settings import RobotSettings, load_robot
 from humans_sim.models import load_model
+from humans_sim.output_paths import check_output_file
 
 _LONGEST = 120.0
 """Longest wait for the boards' memory [s]."""
+_MOTION_NUMBER = number(least=0, most=MOST_MOTIONS - 1)
 
 
 def play(
     file: Annotated[
-        str, typer.Argument(help="A motion file .csv, or the name of a motion.")
+        str,
+        typer.Argument(
+            help="A motion file .csv, or the name of a motion.",
+            autocompletion=motion_names,
+        ),
     ] = "",
-    repeat: Annotated[int, typer.Option(help="How often.")] = 1,
-    rate: Annotated[float, typer.Option(help="Speed over the recorded one.")] = 1.0,
+    repeat: Annotated[int, typer.Option(help="How often.", callback=positive)] = 1,
+    rate: Annotated[
+        float, typer.Option(help="Speed over the recorded one.", callback=positive)
+    ] = 1.0,
     stored: Annotated[
-        int | None, typer.Option(help="Play this motion of the boards' memory.")
+        int | None,
+        typer.Option(
+            help="Play this motion of the boards' memory.", callback=_MOTION_NUMBER
+        ),
     ] = None,
     store: Annotated[
-        int | None, typer.Option(help="Write into the boards' memory; do not play.")
+        int | None,
+        typer.Option(
+            help="Write into the boards' memory; do not play.", callback=_MOTION_NUMBER
+        ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="With --store: over another motion.")
@@ -57,12 +72,12 @@ def play(
     """Play a motion over the line, within the robot's limits, or store one."""
     from humans_sim.kondo.course import MOST_REPETITIONS, RATES
 
+    if repeat > MOST_REPETITIONS:
+        raise ParameterError(f"--repeat is at most {MOST_REPETITIONS}, not {repeat}")
+    if not RATES[0] <= rate <= RATES[1]:
+        raise ParameterError(f"--rate is {RATES[0]:g} to {RATES[1]:g}, not {rate}")
     if bool(file) == (stored is not None) or (store is not None and not file):
         raise ParameterError("give a motion file, or --stored NUMBER (one of the two)")
-    if not 1 <= repeat <= MOST_REPETITIONS:
-        raise ParameterError(f"--repeat must be 1 to {MOST_REPETITIONS}, not {repeat}")
-    if not RATES[0] <= rate <= RATES[1]:
-        raise ParameterError(f"--rate must be {RATES[0]:g} to {RATES[1]:g}, not {rate}")
     settings = load_robot(robot)
     motion = None
     if file:
@@ -70,20 +85,23 @@ def play(
         check_motion(load_model(settings.model), settings, motion, rate)
     if store is not None:
         assert motion is not None
-        _store(settings, port, motion, _number(store), overwrite)
+        _store(settings, port, motion, store, overwrite)
         return
     with connected(settings, port, on_stop) as driven:
         if motion is None:
             assert stored is not None
-            motion = _read(driven, _number(stored))
+            motion = _read(driven, stored)
             check_motion(load_model(settings.model), settings, motion, rate)
         _play(driven, motion, rate, repeat)
-        print_health(driven)
+        heard = print_health(driven)
         finish(driven, free)
+    check_heard(heard)
 
 
 def save(
-    number: Annotated[int, typer.Argument(help="Of the motion, 0 to 39.")],
+    number: Annotated[
+        int, typer.Argument(help="Of the motion, 0 to 39.", callback=_MOTION_NUMBER)
+    ],
     file: Annotated[Path, typer.Argument(help="The motion file .csv to write.")],
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Over a file that is there.")
@@ -92,35 +110,13 @@ def save(
     robot: Robot = "khr1",
 ) -> None:
     """Write a motion of the boards' memory into a file. Nothing moves."""
-    check_output(file, overwrite)
+    check_output_file(file, (".csv",), overwrite)
     with connected(load_robot(robot), port) as driven:
-        motion = _read(driven, _number(number))
-    try:
+        motion = _read(driven, number)
+    with described_os_errors(file):
         write_motion(motion, file)
-    except OSError as error:
-        raise HumansError(f"{file}: {error.strerror or error}") from None
+    result(motion=number, poses=len(motion.poses), written=[file])
     say(f"{len(motion.poses)} poses written: {file}")
-
-
-def check_output(file: Path, overwrite: bool) -> None:
-    """Refuse a motion file that cannot be written, before anything is done.
-
-    Raises:
-        ParameterError: it ends otherwise, is there already, or has no folder.
-    """
-    if file.suffix != ".csv":
-        raise ParameterError(f"a motion file ends in .csv, not '{file.name}'")
-    if not file.parent.is_dir():
-        raise ParameterError(f"{file}: there is no folder {file.parent}")
-    if file.exists() and not overwrite:
-        raise ParameterError(f"{file} is there already (--overwrite writes over it)")
-
-
-def _number(number: int) -> int:
-    if not 0 <= number < MOST_MOTIONS:
-        raise ParameterError(f"the boards' motions are 0 to {MOST_MOTIONS - 1}, "
-                             f"not {number}")  # fmt: skip
-    return number
 
 
 def _read(robot: KondoRobot, number: int) -> KondoMotion:
@@ -152,6 +148,7 @@ def _store(
                 )
         with console.status("writing, and reading back"):
             driven.ask(lambda b: memory_of(b).store(number, motion), _LONGEST)
+    result(motion=motion.name, poses=len(motion.poses), stored=number)
     say(f"{motion.name}: {len(motion.poses)} poses are motion {number} of the boards "
         "now; read back, and the same")  # fmt: skip
 
@@ -168,6 +165,7 @@ def _play(robot: KondoRobot, motion: KondoMotion, rate: float, repeat: int) -> N
         stream(robot, way, motion.name, watch)
     present = robot.set_points()
     course = MotionCourse(model, settings, motion, present, rate, repeat)
+    result(motion=motion.name, poses=len(motion.poses), duration=course.duration)
     times = "" if repeat == 1 else f", {repeat} times"
     say(f"{motion.name}: {len(motion.poses)} poses{times}, {course.duration:.1f} s "
         "(Ctrl-C stops)")  # fmt: skip

@@ -11,14 +11,15 @@ from typing import Annotated
 
 import typer
 
-from humans_sim.cli_kondo_play import check_output
-from humans_sim.cli_kondo_session import Port, Robot, connected, say
-from humans_sim.errors import ParameterError
+from humans_sim.cli_kondo_session import Port, Robot, connected
+from humans_sim.cli_options import number
+from humans_sim.cli_output import result, say
 from humans_sim.kondo.board import BoardError
 from humans_sim.kondo.link import NoAnswerError
 from humans_sim.kondo.motion_file import POSES
 from humans_sim.kondo.robot_settings import load_robot
 from humans_sim.kondo.teach import Lesson, Taken
+from humans_sim.output_paths import check_output_file
 
 
 class Keys:
@@ -55,13 +56,23 @@ class Keys:
 def record(
     file: Annotated[Path, typer.Argument(help="The motion file .csv to write.")],
     speed: Annotated[
-        int, typer.Option(help="Speed step to every pose, 0 (fast) to 7 (slow).")
+        int,
+        typer.Option(
+            help="Speed step to every pose, 0 (fast) to 7 (slow).",
+            callback=number(least=0, most=7),
+        ),
     ] = 6,
     period: Annotated[
         float | None,
-        typer.Option(help="Take a pose every so many seconds, without Enter."),
+        typer.Option(
+            help="Take a pose every so many seconds, without Enter.",
+            callback=number(least=0.1, most=60.0),
+        ),
     ] = None,
-    poses: Annotated[int, typer.Option(help="End after so many.")] = POSES,
+    poses: Annotated[
+        int,
+        typer.Option(help="End after so many.", callback=number(least=1, most=POSES)),
+    ] = POSES,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Over a file that is there.")
     ] = False,
@@ -73,11 +84,7 @@ def record(
     Enter takes a pose; q, the end of the input, or Ctrl-C ends. The file holds all
     poses taken so far at every time.
     """
-    check_output(file, overwrite)
-    if not 1 <= poses <= POSES:
-        raise ParameterError(f"--poses must be 1 to {POSES}, not {poses}")
-    if period is not None and not 0.1 <= period <= 60.0:
-        raise ParameterError(f"--period must be 0.1 to 60 s, not {period:g}")
+    check_output_file(file, (".csv",), overwrite)
     with connected(load_robot(robot), port) as driven:
         lesson = Lesson(driven, file, speed)
         try:
@@ -134,6 +141,7 @@ def _tell(taken: Taken) -> None:
 
 
 def _end(lesson: Lesson, file: Path) -> None:
+    result(poses=len(lesson.poses), written=[file] if lesson.poses else [])
     if lesson.poses:
         say(f"{len(lesson.poses)} poses written: {file}; the servos are limp. "
             f"`humans-sim kondo play {file}` plays it")  # fmt: skip

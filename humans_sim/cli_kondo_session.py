@@ -10,10 +10,12 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from humans_sim.cli_options import robot_names
+from humans_sim.cli_output import console, result, say
+from humans_sim.cli_signals import own_handling, raise_interrupt
 from humans_sim.errors import HumansError
 from humans_sim.kondo.board import Boards
 from humans_sim.kondo.ports import choose_port
@@ -23,11 +25,11 @@ from humans_sim.kondo.robot import KondoRobot
 from humans_sim.kondo.robot_health import ENERGISED, RobotState
 from humans_sim.kondo.robot_settings import RobotSettings
 
-console = Console()
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
 MOST_MOTIONS = 40
 """Motions that a board keeps."""
+LEAST_HEARD = 0.5
+"""Share of the set points that all boards have to hear in time. With less, servos go in
+steps of more than two periods, and the motion is not the one that was asked for."""
 
 
 class Then(StrEnum):
@@ -44,7 +46,10 @@ Port = Annotated[
     ),
 ]
 Robot = Annotated[
-    str, typer.Option(help="Name of a robot, or a YAML file of your own.")
+    str,
+    typer.Option(
+        help="Name of a robot, or a YAML file of your own.", autocompletion=robot_names
+    ),
 ]
 OnStop = Annotated[
     Then, typer.Option(help="What the servos do after Ctrl-C or a failure.")
@@ -52,11 +57,6 @@ OnStop = Annotated[
 FreeAfter = Annotated[
     bool, typer.Option("--free", help="Make the servos limp at the end.")
 ]
-
-
-def say(text: str) -> None:
-    """Print words that hold names, as they are."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def degrees(angle: float) -> str:
@@ -67,31 +67,18 @@ def degrees(angle: float) -> str:
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """A process that is told to end does as it does at Ctrl-C, also in a script."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     # What a shell starts in the background ignores Ctrl-C; a robot must not. One that
     # shall outlive its terminal (nohup) does.
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    before = {number: signal.signal(number, raise_interrupt) for number in numbers}
     try:
-        yield
+        with own_handling():  # servos are stopped first, however long that takes
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C ends the command with its exit code, and without a traceback."""
-    with ended_by_signals():
-        try:
-            yield
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
@@ -117,7 +104,7 @@ def connected(
         port: its name; None: the one that it must be.
         then: what the servos do after that.
     """
-    with interruptible(), KondoRobot(settings, choose_port(port)) as robot:
+    with ended_by_signals(), KondoRobot(settings, choose_port(port)) as robot:
         try:
             yield robot
         except BaseException:
@@ -184,13 +171,36 @@ def progress(what: str) -> Iterator[Callable[[float, float], None]]:
         yield lambda t, duration: bar.update(task, completed=t, total=duration)
 
 
-def print_health(robot: KondoRobot) -> None:
-    """One line about commands and the line."""
+def print_health(robot: KondoRobot) -> float:
+    """Print one line about commands and the line; the share heard in time."""
     health = robot.health()
     if not health.latencies:
-        return
-    middle, most = 1e3 * np.percentile(health.latencies, (50, 99))
+        return 1.0
+    middle, most = np.percentile(health.latencies, (50, 99))
+    share = health.delivered / health.given
     say(
-        f"{health.given} commands, {100 * health.delivered / health.given:.1f} % heard "
-        f"in time by all boards: after {middle:.1f} ms (99 %: {most:.1f} ms)"
+        f"{health.given} commands, {100 * share:.1f} % heard in time by all boards: "
+        f"after {1e3 * middle:.1f} ms (99 %: {1e3 * most:.1f} ms)"
     )
+    result(
+        commands=health.given,
+        heard_in_time=share,
+        latency_median=middle,
+        latency_99=most,
+    )
+    return share
+
+
+def check_heard(share: float) -> None:
+    """Fail where too many set points were lost.
+
+    Raises:
+        HumansError: fewer than :data:`LEAST_HEARD` were heard in time.
+    """
+    if share < LEAST_HEARD:
+        raise HumansError(
+            f"only {100 * share:.1f} % of the set points were heard in time (at least "
+            f"{100 * LEAST_HEARD:.0f} % have to be): the robot did not move as asked. "
+            "See the adapter's latency timer and the wiring in docs/khr1_wiring.md, or "
+            "the load of this machine"
+        )

@@ -7,14 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from humans_sim.cli_kondo_session import (
-    Port,
-    Robot,
-    connected,
-    console,
-    memory_of,
-    say,
-)
+from humans_sim.cli_kondo_session import Port, Robot, connected, memory_of
+from humans_sim.cli_output import console, result, say
 from humans_sim.errors import ParameterError
 from humans_sim.kondo.channels import TRIMS, Channel
 from humans_sim.kondo.robot_settings import RobotSettings, load_robot
@@ -52,6 +46,7 @@ def trim(
             before = trims[channel.number - 1]
             trims[channel.number - 1] = degrees
             driven.ask(lambda boards: memory_of(boards).set_trims(trims))
+            result(joint=channel.joint, before=before, now=degrees)
             say(
                 f"{channel.joint}: {before:+d} before, {degrees:+d} now; read back. The"
                 f" joint turns by {channel.sense * (degrees - before):+d} degrees"
@@ -77,6 +72,18 @@ def _print_trims(settings: RobotSettings, trims: list[int]) -> None:
         table.add_column(column)
     for column in ("board", "file", "sense"):
         table.add_column(column, justify="right")
+    result(
+        trims=[
+            {
+                "channel": number,
+                "joint": channel.joint,
+                "board": trims[number - 1],
+                "file": channel.trim,
+                "sense": channel.sense,
+            }
+            for number, channel in settings.channels.channels.items()
+        ]
+    )
     for number, channel in settings.channels.channels.items():
         told = f"{trims[number - 1]:d}", f"{channel.trim:g}", f"{channel.sense:+d}"
         table.add_row(str(number), channel.joint, *told)

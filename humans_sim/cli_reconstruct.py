@@ -5,52 +5,60 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 
+from humans_sim.cli_options import (
+    Axis,
+    Mode,
+    Unit,
+    marker_set_names,
+    number,
+    output_file,
+    output_folder,
+    positive,
+)
+from humans_sim.cli_output import console, described_os_errors, result, say
 from humans_sim.cli_posture_tables import (
     print_calibration,
     print_details,
     print_outcomes,
 )
 from humans_sim.errors import HumansError, ParameterError
-from humans_sim.models import load_model
+from humans_sim.output_paths import make_output_folder
 
 if TYPE_CHECKING:
     from humans_sim.batch_settings import Person
     from humans_sim.batch_trial import Job, Outcome
-
-console = Console()
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
+    from humans_sim.observation.posture.calibrate import Calibration
 
 _MarkerSet = Annotated[
     str | None,
-    typer.Option("--marker-set", help="Name of a marker set, or a file of your own."),
+    typer.Option(
+        "--marker-set",
+        help="Name of a marker set, or a file of your own.",
+        autocompletion=marker_set_names,
+    ),
 ]
-_Height = Annotated[float | None, typer.Option(help="Stature in metres, if known.")]
-_Mass = Annotated[float | None, typer.Option(help="Body mass in kilograms, if known.")]
+_Height = Annotated[
+    float | None, typer.Option(help="Stature in metres, if known.", callback=positive)
+]
+_Mass = Annotated[
+    float | None,
+    typer.Option(help="Body mass in kilograms, if known.", callback=positive),
+]
 _Correspondence = Annotated[
     Path | None,
     typer.Option(help="File that tells which marker of the files is which."),
 ]
-_Up = Annotated[
-    str | None, typer.Option(help="Axis of the files that points up: x, -y, z, ...")
+_Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
+_Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
+_Rate = Annotated[
+    float | None, typer.Option(help="Samples a second [Hz].", callback=positive)
 ]
-_Units = Annotated[str | None, typer.Option(help="Of the files: mm, cm, m.")]
-_Rate = Annotated[float | None, typer.Option(help="Samples a second [Hz].")]
 
 
 def calibrate(
@@ -60,7 +68,13 @@ def calibrate(
     ] = None,
     marker_set: _MarkerSet = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The subject file.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The subject file.",
+            callback=output_file(".yaml", ".yml"),
+        ),
     ] = Path("subject.yaml"),
     height: _Height = None,
     mass: _Mass = None,
@@ -79,8 +93,8 @@ def calibrate(
             "which markers are these? Give --marker-set NAME or a file of your own "
             "(humans-sim calibrate lists them)"
         )
-    if output.suffix not in (".yaml", ".yml"):
-        raise ParameterError(f"a subject file ends in .yaml, not '{output.name}'")
+    from humans_sim.cli_progress import display
+    from humans_sim.models import load_model
     from humans_sim.observation.markers.marker_set import load_marker_set
     from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
     from humans_sim.observation.markers.read import read_markers
@@ -90,39 +104,60 @@ def calibrate(
     markers = load_marker_set(marker_set, model).markers
     # Sizes come from positions as they are: a filter would only smear a motion.
     steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
+    axis = None if up is None else up.value
+    unit = None if units is None else units.value
     read = [
         prepare(
-            read_markers(path, up=up, units=units, rate=rate),
+            read_markers(path, up=axis, units=unit, rate=rate),
             steps,
             [marker.name for marker in markers],
             {marker.name: marker.aliases for marker in markers},
         ).trial
         for path in trials
     ]
-    with console.status("measuring"):
+    say("measuring")
+    with display():
         found = measure(model, read, marker_set, height=height, mass=mass, title=title)
     print_calibration(console, found)
-    try:
+    with described_os_errors(output):
         found.subject.save(output)
-    except OSError as error:
-        raise HumansError(f"{output}: {error.strerror or error}") from None
-    console.print(f"written: {output}", markup=False)
+    say(f"written: {output}")
+    result(**_contents(found), written=[output])
+
+
+def _contents(found: Calibration) -> dict[str, Any]:
+    """A calibration, for ``--json``."""
+    return {
+        "height": found.subject.height,
+        "mass": found.subject.mass,
+        "mass_given": found.mass_given,
+        "rms": found.rms,
+        "frames": found.frames,
+        "sizes": found.sizes,
+        "markers": found.markers,
+        "unseen": found.unseen,
+        "missing": found.missing,
+        "ignored": found.ignored,
+    }
 
 
 def _print_marker_sets() -> None:
-    from humans_sim.observation.markers.marker_set import (
-        load_marker_set,
-        marker_set_names,
-    )
+    from humans_sim.models import load_model
+    from humans_sim.observation.markers.marker_set import load_marker_set
+    from humans_sim.observation.markers.marker_set import marker_set_names as all_names
 
     human = load_model("human36")
     table = Table(title="marker sets")
     table.add_column("name")
     table.add_column("what it is")
     table.add_column("markers", justify="right")
-    for name in marker_set_names():
+    listed = []
+    for name in all_names():
         found = load_marker_set(name, human)
         table.add_row(name, found.title, str(len(found.markers)))
+        labels = [marker.name for marker in found.markers]
+        listed.append({"name": name, "title": found.title, "markers": labels})
+    result(marker_sets=listed)
     console.print(table)
     console.print("A file of your own is a marker set too: see docs/markers.md.")
 
@@ -139,20 +174,30 @@ def reconstruct(
     height: _Height = None,
     mass: _Mass = None,
     mode: Annotated[
-        str, typer.Option(help="static: frame by frame; smooth: the whole trial.")
-    ] = "static",
+        Mode, typer.Option(help="static: frame by frame; smooth: the whole trial.")
+    ] = Mode.STATIC,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of the results.")
+        Path,
+        typer.Option(
+            "--output", "-o", help="Folder of the results.", callback=output_folder
+        ),
     ] = Path("reconstructed"),
     correspondence: _Correspondence = None,
     up: _Up = None,
     units: _Units = None,
     rate: _Rate = None,
     max_gap: Annotated[
-        float | None, typer.Option(help="Longest gap to fill, in seconds; 0: none.")
+        float | None,
+        typer.Option(
+            help="Longest gap to fill, in seconds; 0: none.", callback=number(least=0.0)
+        ),
     ] = None,
     cutoff: Annotated[
-        float | None, typer.Option(help="Of the low-pass filter [Hz]; 0: no filter.")
+        float | None,
+        typer.Option(
+            help="Of the low-pass filter [Hz]; 0: no filter.",
+            callback=number(least=0.0),
+        ),
     ] = None,
     frame_change: Annotated[
         str | None, typer.Option(help="standing, none or a .yaml file.")
@@ -171,7 +216,11 @@ def reconstruct(
         typer.Option("--inverse-dynamics", help="Torques and the ground's reaction."),
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(help="Processes; default: one a core; 0: this one.")
+        int | None,
+        typer.Option(
+            help="Processes; default: one a core; 0: this one.",
+            callback=number(least=0),
+        ),
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler, instead.")
@@ -185,9 +234,9 @@ def reconstruct(
     from humans_sim.batches import plan_batch
 
     settings = TrialSettings(
-        mode=mode,
-        up=up,
-        units=units,
+        mode=mode.value,
+        up=None if up is None else up.value,
+        units=None if units is None else units.value,
         rate=rate,
         pipeline=pipeline,
         correspondence=correspondence,
@@ -200,6 +249,9 @@ def reconstruct(
     )
     person = _person(subject, marker_set, height, mass)
     jobs = plan_batch(sources, output, person, settings)
+    if make_output_folder(output):
+        say(f"folder made: {output}")
+    say(f"{len(jobs)} recording{'s' if len(jobs) > 1 else ''}")
     outcomes = _run(jobs, workers, cluster, again)
     _print_all(outcomes, output)
 
@@ -226,45 +278,33 @@ def _run(
     jobs: Sequence[Job], workers: int | None, cluster: str | None, again: bool
 ) -> list[Outcome]:
     from humans_sim.batches import run_batch
+    from humans_sim.cli_progress import display
 
     outcomes: list[Outcome] = []
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    shown: dict[str, TaskID] = {}
-
-    def watch(name: str, done: int, total: int) -> None:
-        if name not in shown:
-            shown[name] = progress.add_task(escape(name), total=total)
-        progress.update(shown[name], completed=done)
-
-    with progress:
-        files = progress.add_task("recordings", total=len(jobs))
-        doing = run_batch(
-            jobs, workers=workers, cluster=cluster, again=again, watch=watch
-        )
-        try:
-            with closing(doing):
-                for outcome in doing:
-                    outcomes.append(outcome)
-                    progress.advance(files)
-                    if outcome.name in shown:
-                        progress.remove_task(shown.pop(outcome.name))
-                    if outcome.state == "failed":
-                        _print_failure(outcome)
-        except KeyboardInterrupt:
-            progress.stop()
-            sound = sum(outcome.state != "failed" for outcome in outcomes)
-            console.print(
-                f"stopped: {sound} of {len(jobs)} are done; the same command goes on"
-            )
-            raise typer.Exit(INTERRUPTED) from None
+    try:
+        with (
+            display() as shown,
+            closing(
+                run_batch(
+                    jobs,
+                    workers=workers,
+                    cluster=cluster,
+                    again=again,
+                    watch=shown.show,
+                )
+            ) as doing,
+        ):
+            shown.show("recordings", 0, len(jobs))
+            for outcome in doing:
+                outcomes.append(outcome)
+                shown.show("recordings", len(outcomes), len(jobs))
+                shown.remove(outcome.name)
+                if outcome.state == "failed":
+                    _print_failure(outcome)
+    except KeyboardInterrupt:
+        sound = sum(outcome.state != "failed" for outcome in outcomes)
+        say(f"stopped: {sound} of {len(jobs)} are done; the same command goes on")
+        raise
     order = {job.name: place for place, job in enumerate(jobs)}
     return sorted(outcomes, key=lambda outcome: order[outcome.name])
 
@@ -274,17 +314,29 @@ def _print_failure(outcome: Outcome) -> None:
                   highlight=False)  # fmt: skip
 
 
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    """What became of a trial, for ``--json``."""
+    return {
+        "name": outcome.name,
+        "state": outcome.state,
+        "message": outcome.message,
+        "seconds": outcome.seconds,
+        "summary": outcome.summary or None,
+    }
+
+
 def _print_all(outcomes: Sequence[Outcome], output: Path) -> None:
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    result(output=output, trials=[_outcome(outcome) for outcome in outcomes])
     if len(outcomes) == 1 and not failed:
         print_details(console, outcomes[0])
     if len(failed) < len(outcomes):
         print_outcomes(console, outcomes)
     kept = sum(outcome.state == "kept" for outcome in outcomes)
     if kept:
-        console.print(f"{kept} done before, kept (--again does such ones again)")
+        say(f"{kept} done before, kept (--again does such ones again)")
     if len(failed) < len(outcomes):
-        console.print(f"written: {output}", markup=False)
+        say(f"written: {output}")
     if failed:
         raise HumansError(
             f"{len(failed)} of {len(outcomes)} recordings failed: see above"

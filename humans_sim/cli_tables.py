@@ -9,6 +9,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from humans_sim.dynamics.check import Check
     from humans_sim.dynamics.run import Run
     from humans_sim.observation.gait import WalkSummary
 
@@ -29,7 +30,7 @@ def print_events(console: Console, done: Run) -> None:
     console.print(table)
 
 
-def print_check(console: Console, done: Run) -> None:
+def print_check(console: Console, checked: Check) -> None:
     """Whether the run is physically right."""
     table = Table(title="check")
     table.add_column("")
@@ -38,7 +39,7 @@ def print_check(console: Console, done: Run) -> None:
         table.add_column(column, justify="right")
     table.add_column("unit")
     table.add_column("where")
-    for finding in done.check().findings:
+    for finding in checked.findings:
         table.add_row(
             "[green]ok" if finding.ok else "[red]no",
             finding.name,

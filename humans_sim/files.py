@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+_unfinished: set[Path] = set()
+
 
 @contextmanager
 def atomic_stream(path: Path) -> Iterator[BinaryIO]:
@@ -18,6 +20,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    _unfinished.add(temporary)
     try:
         with temporary.open("xb") as stream:
             yield stream
@@ -25,6 +28,13 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())
         temporary.replace(path)
     finally:
+        temporary.unlink(missing_ok=True)
+        _unfinished.discard(temporary)
+
+
+def remove_unfinished() -> None:
+    """Remove what is half written: for a process that ends without cleaning up."""
+    for temporary in list(_unfinished):
         temporary.unlink(missing_ok=True)
 
 

@@ -35,9 +35,10 @@ def resource(*parts: str) -> Path:
     return share_directory().joinpath(*parts)
 
 
-def resource_names(folder: str) -> list[str]:
-    """Names of the YAML files in a folder of ``config``."""
-    return sorted(path.stem for path in resource("config", folder).glob("*.yaml"))
+def resource_names(folder: str, start: str = "", suffix: str = ".yaml") -> list[str]:
+    """Names of the files in a folder of ``config`` that begin and end so."""
+    names = (path.stem for path in resource("config", folder).glob(f"*{suffix}"))
+    return sorted(name for name in names if name.startswith(start))
 
 
 def named_file(folder: str, name: str, what: str) -> Path:

@@ -243,8 +243,12 @@ class Scenario:
             v[:6] = start["base_velocity"].vector(6)
         return q, v
 
-    def run(self, progress: bool | None = None) -> Any:
-        """Simulate; returns the :class:`~humans_sim.dynamics.run.Run`."""
+    def run(self, progress: bool | Callable[[int, int], None] | None = None) -> Any:
+        """Simulate; returns the :class:`~humans_sim.dynamics.run.Run`.
+
+        Args:
+            progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
+        """
         simulation, q, v = self.prepare()
         return simulation.run(
             q,

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.cli import app
+from humans_sim.cli_commands import app
 from humans_sim.cli_kondo_commands import app as kondo_app
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo import read_motion
@@ -132,15 +132,17 @@ def test_play_store_save(boards: Emulator, tmp_path: Path) -> None:
     assert read_motion(copy).poses == read_motion(GREETING).poses
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupts_stop_and_free(boards: Emulator, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_interrupts_stop_and_free(boards: Emulator, number: int, code: int) -> None:
     """Ctrl-C, or being told to end: no servo is driven, and the port is free."""
     process = start("play", GREETING, "--repeat", 100, port=boards.port)
     wait(lambda: driven(boards))
     time.sleep(0.3)
     process.send_signal(number)
     out, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert "stopped: the servos are limp" in out and not errors
     assert not driven(boards)
     assert kondo("free", port=boards.port)[0] == 0
@@ -237,7 +239,11 @@ def test_emulate(tmp_path: Path) -> None:
         (("pose", "head_yaw=300"), "head_yaw goes from -90 to 90 deg, not to 300"),
         (("pose", "head_yaw=nan"), "is not JOINT=ANGLE"),
         (("play", GREETING, "--rate", 2), "the robot's limit is 340"),
-        (("record", "here.txt"), "ends in .csv"),
+        (("record", "here.txt"), "ends in '.txt'"),
+        (("play", GREETING, "--rate", "nan"), "--rate must be"),
+        (("walk", "--speed", "inf"), "--speed must be"),
+        (("emulate", "--lost", "2"), "--lost must be"),
+        (("save", "40", "x.csv"), "at most 39"),
         (("trim", "l_knee", 30), "a trim is -20 to 19"),
         (("emulate", "--record", "run.npz"), "add --simulate"),
         (("emulate", "--link", __file__), "is no link"),

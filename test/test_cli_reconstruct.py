@@ -11,7 +11,7 @@ from recordings import swaying, tags_of, write_recordings
 from typer.testing import CliRunner, Result
 
 import humans_sim as hs
-from humans_sim.cli import app
+from humans_sim.cli_commands import app
 from humans_sim.observation.markers import write_trc
 
 Run = Callable[..., Result]
@@ -139,7 +139,9 @@ def test_a_batch_with_a_failing_file(run: Run, human: hs.Model, tmp_path: Path) 
         ("reconstruct none.trc --marker-set canonical", "no such file"),
         ("reconstruct x.trc --subject a.yaml --marker-set canonical", "without"),
         ("reconstruct x.trc --height 1.8", "--marker-set"),
-        ("reconstruct x.trc --mode guess", "static, smooth"),
+        ("reconstruct x.trc --cutoff -1", "--cutoff must be"),
+        ("reconstruct x.trc --rate nan", "--rate must be"),
+        ("reconstruct x.trc -o none/out", "there is no folder"),
         ("reconstruct x.trc --formats doc", "csv, mot, trc, mcap, npz"),
     ],
 )

@@ -26,6 +26,7 @@ import numpy as np
 import osqp
 from scipy import sparse
 
+from humans_sim.control.quadratic_program import SOLVED, solve_quadratic_program
 from humans_sim.control.task import Task
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.errors import HumansError, ParameterError
@@ -275,16 +276,13 @@ class WholeBody:
         )
         if self._last is not None and self._last[0] == matrix.shape:
             problem.warm_start(x=self._last[1], y=self._last[2])
-        result = problem.solve(raise_error=False)
-        if result.info.status_val not in _SOLVED:
+        result = solve_quadratic_program(problem)
+        if result.info.status_val not in SOLVED:
             raise ControlError(
                 f"no torques serve these aims on these contacts: {result.info.status}"
             )
         self._last = (matrix.shape, result.x, result.y)
         return np.array(result.x)
-
-
-_SOLVED = (osqp.SolverStatus.OSQP_SOLVED, osqp.SolverStatus.OSQP_SOLVED_INACCURATE)
 
 
 def _motions(rows: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

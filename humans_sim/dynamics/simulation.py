@@ -204,7 +204,7 @@ class Simulation:
         t_start: float = 0.0,
         t_end: float = 1.0,
         sampling_period: float = 0.01,
-        progress: bool | None = None,
+        progress: bool | Callable[[int, int], None] | None = None,
     ) -> Run:
         """Simulate from t_start to t_end.
 
@@ -216,7 +216,7 @@ class Simulation:
             sampling_period: time between samples, and between calls of the controller
                 [s].
             progress: whether to show a progress bar; by default for long runs on a
-                terminal.
+                terminal. Or what is told how many samples are done, and of how many.
 
         Raises:
             SimulationError: it could not go on; the error holds what was computed.
@@ -319,9 +319,14 @@ def sampling_times(start: float, end: float, period: float) -> np.ndarray:
 class _progress:  # noqa: N801
     """A progress bar where it is wanted; gives the function that moves it."""
 
-    def __init__(self, wanted: bool | None, steps: int) -> None:
+    def __init__(
+        self, wanted: bool | Callable[[int, int], None] | None, steps: int
+    ) -> None:
         from rich.console import Console
 
+        self._watch, self._done = None, 0
+        if callable(wanted):
+            self._watch, wanted = wanted, False
         console = Console(stderr=True)
         if wanted is None:
             wanted = steps >= LONG_RUN and console.is_terminal
@@ -334,10 +339,17 @@ class _progress:  # noqa: N801
 
     def __enter__(self) -> Callable[[], None]:
         bar = self._bar.__enter__()
+        if self._watch is not None:
+            return self._tell
         if not self._wanted:
             return lambda: None
         task = bar.add_task("simulating", total=self._steps)
         return lambda: bar.advance(task)
+
+    def _tell(self) -> None:
+        assert self._watch is not None
+        self._done += 1
+        self._watch(self._done, self._steps)
 
     def __exit__(self, *failure: Any) -> None:
         self._bar.__exit__(*failure)

@@ -9,7 +9,7 @@ from typing import Any
 from humans_sim.graphs import Graph
 from humans_sim.nodes.flow_check import Flow, FlowCheck
 from humans_sim.nodes.model_node import node_class
-from humans_sim.nodes.process import NodeProcess, StopEvent
+from humans_sim.nodes.process import Leave, NodeProcess, StopEvent
 
 
 def run_graph(
@@ -19,8 +19,8 @@ def run_graph(
     seconds: float | None = None,
     check: bool = False,
     further: Sequence[Callable[[Callable[[], None]], Any]] = (),
-    report: Callable[[list[Flow]], None] = lambda _: None,
-) -> None:
+    defer: Callable[[Leave], None] | None = None,
+) -> list[Flow]:
     """Run a graph until Ctrl-C, or for some time.
 
     Args:
@@ -31,9 +31,10 @@ def run_graph(
         check: count the messages of the graph's topics.
         further: makers of nodes that run besides; each is given a function that ends
             the graph.
-        report: called with what flowed (with ``check``; else nothing) when the nodes
-            are closed. The middleware is left only after it: should that hang, the
-            process ends there, with the exit code of what this function raised.
+        defer: see :class:`~humans_sim.nodes.process.NodeProcess`.
+
+    Returns:
+        What flowed, with ``check``; else nothing.
     """
     kinds = [kind for kind in graph.nodes if pages or kind not in graph.pages]
     factories: list[Callable[[], Any]] = [node_class(kind) for kind in kinds]
@@ -48,6 +49,6 @@ def run_graph(
     stop = StopEvent()
     factories += [partial(make, stop.set) for make in further]
     arguments = ["--ros-args", "--params-file", str(graph.parameters), *overrides]
-    with NodeProcess(arguments, stop) as process:
+    with NodeProcess(arguments, stop, defer) as process:
         process.run(factories, seconds)
-        report(checks[0].flows() if checks else [])
+    return checks[0].flows() if checks else []

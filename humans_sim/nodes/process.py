@@ -68,17 +68,29 @@ class StopEvent(threading.Event):
             self._breaks = False
 
 
+Leave = Callable[[int], None]
+"""Leaves the middleware; where that hangs, ends the process with an exit code."""
+
+
 class NodeProcess:
     """rclpy and nodes in this process; a context that leaves the middleware at its end.
 
     Args:
         arguments: command line with ``--ros-args``.
         stop: set it to end.
+        defer: is given the function that leaves the middleware, for the very end of the
+            process: what is printed or written before is not lost should that hang.
+            None: it is left when the context ends.
     """
 
-    def __init__(self, arguments: Sequence[str], stop: StopEvent) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        stop: StopEvent,
+        defer: Callable[[Leave], None] | None = None,
+    ) -> None:
         """Nothing is started yet."""
-        self._arguments, self._stop = arguments, stop
+        self._arguments, self._stop, self._defer = arguments, stop, defer
         self._nodes: list[ProcessNode] = []
         self._spinning: Spinning | None = None
 
@@ -130,8 +142,13 @@ class NodeProcess:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the middleware; where it hangs, end the process."""
-        code = 0 if error is None else getattr(error, "exit_code", 1)
+        """Leave the middleware, now or later."""
+        if self._defer is not None:
+            self._defer(self._leave)
+        else:
+            self._leave(0 if error is None else 1)
+
+    def _leave(self, code: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         with deadline(_LEAVING, code):
@@ -151,12 +168,15 @@ def run_process(name: str, factory: Callable[[], ProcessNode]) -> None:
         factory: makes the node.
     """
     code = 0
-    with NodeProcess(sys.argv[1:], StopEvent()) as process:
-        try:
+    leaves: list[Leave] = []
+    try:
+        with NodeProcess(sys.argv[1:], StopEvent(), leaves.append) as process:
             process.run([factory])
-        except HumansError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            code = 1
+    except HumansError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        code = 1
+    for leave in leaves:
+        leave(code)
     # Libraries of the middleware still have threads, which an interpreter that ends in
     # the ordinary way can trip over.
     os._exit(code)

@@ -20,6 +20,7 @@ from humans_sim.graphs import Graph
 from humans_sim.nodes.compose import run_graph
 from humans_sim.nodes.conversions import base_of, nanoseconds_of
 from humans_sim.nodes.flow_check import Flow
+from humans_sim.nodes.process import Leave
 from humans_sim.nodes.process_node import ProcessNode
 
 RUN_FILE = "run.npz"
@@ -142,7 +143,7 @@ def walk_trial(
     folder: Path | None = None,
     timeout: float = 600.0,
     check: bool = True,
-    report: Callable[[WalkOutcome], None] = lambda _: None,
+    defer: Callable[[Leave], None] | None = None,
 ) -> WalkOutcome:
     """Run a graph until a walk of some steps is over.
 
@@ -155,8 +156,7 @@ def walk_trial(
         folder: where the run file is written; None: nowhere.
         timeout: wall time after which it is interrupted [s].
         check: count the messages of the graph's topics; that costs speed.
-        report: called with the outcome when the nodes are closed, before the middleware
-            is left.
+        defer: see :class:`~humans_sim.nodes.process.NodeProcess`.
 
     Raises:
         HumansError: the graph cannot walk, or a node of it failed.
@@ -178,15 +178,11 @@ def walk_trial(
         callers.append(WalkCaller(steps, velocity, end))
         return callers[0]
 
-    outcomes: list[WalkOutcome] = []
-
-    def look(flows: Sequence[Flow]) -> None:
-        written = run if run is not None and run.is_file() else None
-        outcomes.append(_outcome(callers, written, flows))
-        report(outcomes[0])
-
-    run_graph(graph, arguments, pages, timeout, check, further=[make], report=look)
-    return outcomes[0]
+    flows = run_graph(
+        graph, arguments, pages, timeout, check, further=[make], defer=defer
+    )
+    written = run if run is not None and run.is_file() else None
+    return _outcome(callers, written, flows)
 
 
 def _outcome(

@@ -32,6 +32,7 @@ import numpy as np
 import osqp
 from scipy import sparse
 
+from humans_sim.control.quadratic_program import SOLVED, solve_quadratic_program
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.whole_body import ControlError
 
@@ -45,7 +46,6 @@ _SETTINGS = {
     "adaptive_rho": False,
     "scaling": 0,
 }
-_SOLVED = (osqp.SolverStatus.OSQP_SOLVED, osqp.SolverStatus.OSQP_SOLVED_INACCURATE)
 
 
 class Pendulum(NamedTuple):
@@ -169,8 +169,8 @@ class Preview:
         )
         if self._last is not None:
             self._problem.warm_start(*self._shifted(origin))
-        result = self._problem.solve(raise_error=False)
-        if result.info.status_val not in _SOLVED:
+        result = solve_quadratic_program(self._problem)
+        if result.info.status_val not in SOLVED:
             raise ControlError(
                 f"no motion of the centre of mass keeps the zero-moment point in the "
                 f"support: {result.info.status}"

@@ -1,0 +1,5 @@
+"""``python -m humans_sim`` is ``humans-sim``."""
+
+from humans_sim.cli import main
+
+main()
