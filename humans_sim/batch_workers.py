@@ -30,6 +30,7 @@ _ONE_THREAD = (
     "OPENBLAS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 _TELL_EVERY = 0.1
 """Time between two reports of a worker's frames [s]."""
 _ANSWER = 15.0
@@ -122,9 +123,10 @@ def _employ(crew: dict[Any, _Worker], waiting: deque[Job]) -> None:
     """Start a worker for the next trial, if there is one."""
     if not waiting:
         return
-    worker = _Worker()
-    crew[worker.pipe] = worker
-    worker.give(waiting.popleft())
+    with _interrupts_later():
+        worker = _Worker()
+        crew[worker.pipe] = worker
+        worker.give(waiting.popleft())
 
 
 def _lost(worker: _Worker) -> Outcome:
@@ -138,6 +140,31 @@ def _lost(worker: _Worker) -> Outcome:
     worker.pipe.close()
     advice = "if memory is short, try fewer --workers"
     return failed(worker.job, f"{worker.job.source}: the worker {how}; {advice}")
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Keep signals until the end of the block, and from processes started in it.
+
+    A process that is left in the middle of its start complains.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    noted: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: noted.append(number))
+        for number in _INTERRUPTS
+    }
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for number in noted:
+            signal.raise_signal(number)
 
 
 @contextmanager
@@ -158,6 +185,7 @@ def _one_thread() -> Iterator[None]:
 def _work(pipe: Any) -> None:
     """A worker's life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     told = 0.0
 

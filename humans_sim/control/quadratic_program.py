@@ -21,6 +21,8 @@ def solve_quadratic_program(problem: osqp.OSQP) -> Any:
     """
     while True:
         result = problem.solve(raise_error=False)
-        if result.info.status_val != osqp.SolverStatus.OSQP_SIGINT:
+        # The status of an earlier interrupt stays where the iterations ran out.
+        ran_out = result.info.iter >= problem.settings.max_iter
+        if result.info.status_val != osqp.SolverStatus.OSQP_SIGINT or ran_out:
             return result
         signal.raise_signal(signal.SIGINT)
