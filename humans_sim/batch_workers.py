@@ -163,8 +163,8 @@ def _interrupts_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for number in noted:
-            signal.raise_signal(number)
+        for late in noted:
+            signal.raise_signal(late)
 
 
 @contextmanager

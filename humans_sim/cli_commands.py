@@ -12,6 +12,7 @@ import typer
 
 from humans_sim import __version__
 from humans_sim.cli_graphs import up
+from humans_sim.cli_help import Command, Group
 from humans_sim.cli_installation import doctor, models
 from humans_sim.cli_kondo import app as kondo
 from humans_sim.cli_output import console, register
@@ -20,6 +21,7 @@ from humans_sim.cli_runs import check, report, run
 from humans_sim.cli_view import view
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     help="Simulate, observe and drive bipeds: humans and robots.",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,7 +48,7 @@ def _options(
 
 register(app, doctor)
 register(app, models)
-app.command()(view)
+app.command(cls=Command)(view)
 register(app, run)
 register(app, check)
 register(app, report)

@@ -11,6 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from humans_sim.cli_help import Group
+
 
 @cache
 def _commands() -> TyperGroup:
@@ -21,7 +23,7 @@ def _commands() -> TyperGroup:
     return found
 
 
-class KondoGroup(TyperGroup):
+class KondoGroup(Group):
     """The commands, whenever they are needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:

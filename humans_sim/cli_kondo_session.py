@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -174,14 +175,15 @@ def progress(what: str) -> Iterator[Callable[[float, float], None]]:
 def print_health(robot: KondoRobot) -> float:
     """Print one line about commands and the line; the share heard in time."""
     health = robot.health()
-    if not health.latencies:
+    if not health.given:
         return 1.0
-    middle, most = np.percentile(health.latencies, (50, 99))
     share = health.delivered / health.given
-    say(
-        f"{health.given} commands, {100 * share:.1f} % heard in time by all boards: "
-        f"after {1e3 * middle:.1f} ms (99 %: {1e3 * most:.1f} ms)"
-    )
+    middle, most = math.nan, math.nan
+    text = f"{health.given} commands, {100 * share:.1f} % heard in time by all boards"
+    if health.latencies:
+        middle, most = np.percentile(health.latencies, (50, 99))
+        text += f": after {1e3 * middle:.1f} ms (99 %: {1e3 * most:.1f} ms)"
+    say(text)
     result(
         commands=health.given,
         heard_in_time=share,

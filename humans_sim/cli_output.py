@@ -23,6 +23,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from humans_sim.cli_help import Command
 from humans_sim.cli_signals import exit_code
 from humans_sim.errors import HumansError
 
@@ -106,7 +107,7 @@ def register(app: typer.Typer, command: Callable[..., None]) -> None:
     parameters = [*signature.parameters.values(), flag]
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {p.name: p.annotation for p in parameters}
-    app.command()(call)
+    app.command(cls=Command)(call)
 
 
 class described_os_errors:  # noqa: N801

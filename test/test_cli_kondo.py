@@ -22,6 +22,7 @@ from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo import read_motion
 from humans_sim.kondo.emulator import Emulator
 from humans_sim.kondo.frames import CHANNELS
+from humans_sim.kondo.line_faults import LineFaults
 from humans_sim.kondo.ports import PortChoiceError, choose_port, serial_ports
 from humans_sim.resources import resource
 
@@ -130,6 +131,25 @@ def test_play_store_save(boards: Emulator, tmp_path: Path) -> None:
     copy = tmp_path / "copy.csv"
     assert kondo("save", 3, copy, port=boards.port)[0] == 0
     assert read_motion(copy).poses == read_motion(GREETING).poses
+
+
+def test_lost_set_points_are_a_failure(tmp_path: Path) -> None:
+    """A line too slow for the set points: the share is told, and the exit code is 1."""
+    slow = LineFaults(late=1.0, delay=0.02)
+    with Emulator(link=tmp_path / "slow", faults=slow) as boards:
+        code, out, errors = kondo("play", GREETING, "--free", port=boards.port)
+    assert code == 1
+    assert "heard in time by all boards" in out and "the servos are limp" in out
+    assert "% of the set points were heard in time (at least 50 %" in errors
+
+
+def test_a_joint_that_does_not_come_is_a_failure(boards: Emulator) -> None:
+    """A servo that is out: told, and the exit code is 1."""
+    held = list(boards.angles())
+    boards.boards[0].felt = lambda _: held[:CHANNELS]  # type: ignore[misc]
+    code, out, errors = kondo("pose", "head_yaw=20", "--free", port=boards.port)
+    assert code == 1 and "the servos are limp" in out
+    assert "not there (more than 5 degrees off): head_yaw" in errors
 
 
 @pytest.mark.parametrize(

@@ -190,3 +190,15 @@ def test_names_of_a_scene_are_told_with_their_line(
     path.write_text(text + "time: {end: 0.1, sampling_period: 0.01}\n")
     with pytest.raises(hs.ModelFileError, match=rf"mine.yaml:3: .*{message}"):
         read_scenario(str(path)).run()
+
+
+def test_progress_is_told() -> None:
+    """A function is told of every sample, to the last one."""
+    told: list[tuple[int, int]] = []
+    run = (
+        read_scenario("bounce")
+        .with_changes(end=0.1)
+        .run(progress=lambda done, total: told.append((done, total)))
+    )
+    count = len(run.t)
+    assert told == [(k + 1, count) for k in range(count)]
