@@ -17,7 +17,11 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from humans_sim.kernel_compilation import Compilation, report_compilation
+from humans_sim.kernel_compilation import (
+    Compilation,
+    are_kernels_kept,
+    report_compilation,
+)
 
 COMPILING = "compiling kernels, once"
 _LINE_EVERY = 5.0
@@ -78,9 +82,10 @@ class Display:
         """Say what the compilation cost."""
         count, seconds = self._compiled.count, self._compiled.seconds
         if count:
-            self._say(
-                f"compiled {count} kernels in {seconds:.1f} s: kept for next time"
-            )
+            kept = "kept for next time"
+            if not are_kernels_kept():
+                kept = "not kept, as nothing can be written (set NUMBA_CACHE_DIR)"
+            self._say(f"compiled {count} kernels in {seconds:.1f} s: {kept}")
 
 
 @contextmanager

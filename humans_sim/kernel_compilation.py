@@ -38,6 +38,8 @@ class Compilation:
 
 _callbacks: list[Callable[[Compilation], None]] = []
 _lock = threading.RLock()
+_passing: list[Path] = []
+"""Folder of kernels that goes with this process, if there is one."""
 
 
 @contextmanager
@@ -130,7 +132,13 @@ def ensure_cache() -> Path | None:
     folder = Path(tempfile.mkdtemp(prefix="humans_sim-kernels-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    _passing.append(folder)
     return folder
+
+
+def are_kernels_kept() -> bool:
+    """Whether another process will find what this one compiles."""
+    return not _passing
 
 
 def _writable(folder: Path) -> bool:

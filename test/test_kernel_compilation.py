@@ -13,6 +13,7 @@ import pytest
 
 from humans_sim.kernel_compilation import (
     Compilation,
+    are_kernels_kept,
     ensure_cache,
     forward,
     report_compilation,
@@ -73,12 +74,13 @@ def test_what_is_in_the_cache_is_not_compiled(tmp_path: Path) -> None:
 
 def test_a_place_for_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Where neither the package nor the home can be written, another folder serves."""
+    monkeypatch.setattr("humans_sim.kernel_compilation._passing", [])
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     assert ensure_cache() is None
     monkeypatch.setattr("humans_sim.kernel_compilation.__file__", "/proc/x/file.py")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert ensure_cache() is None
+    assert ensure_cache() is None and are_kernels_kept()
     monkeypatch.setattr(os, "access", lambda *_: False)
     folder = ensure_cache()
-    assert folder is not None and folder.is_dir()
+    assert folder is not None and folder.is_dir() and not are_kernels_kept()
     assert os.environ["NUMBA_CACHE_DIR"] == str(folder)
