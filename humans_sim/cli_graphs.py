@@ -176,9 +176,7 @@ def _run_graph(
     except ImportError as error:
         raise _no_ros(error) from None
     say(f"{graph.title} (Ctrl-C ends)")
-    flows = run_graph(
-        graph, arguments, not headless, seconds, check, defer=at_end
-    )
+    flows = run_graph(graph, arguments, not headless, seconds, check, defer=at_end)
     if check:
         _print_flows(flows)
         console.print("[green]All topics flowed.")
