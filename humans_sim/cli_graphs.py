@@ -19,7 +19,8 @@ from humans_sim.cli_options import (
 )
 from humans_sim.cli_output import console, print_titles, result, say
 from humans_sim.cli_signals import at_end, own_handling
-from humans_sim.errors import HumansError, MissingDependencyError, ParameterError
+from humans_sim.doctor import no_ros
+from humans_sim.errors import HumansError, ParameterError
 from humans_sim.output_paths import make_output_folder
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _walk(
         from humans_sim.control.walking import Velocity
         from humans_sim.nodes.walk_trial import walk_trial
     except ImportError as error:
-        raise _no_ros(error) from None
+        raise no_ros(error) from None
     if folder is not None and make_output_folder(folder):
         say(f"folder made: {folder}")
     say(f"{graph.title}: {steps} steps at {speed:g} m/s")
@@ -155,14 +156,6 @@ def _walk(
         raise HumansError(f"the walk {walk.outcome}: {walk.message}")
 
 
-def _no_ros(error: ImportError) -> HumansError:
-    from humans_sim.doctor import ros_hint
-
-    return MissingDependencyError(
-        f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
-    )
-
-
 def _run_graph(
     graph: Graph,
     arguments: list[str],
@@ -174,7 +167,7 @@ def _run_graph(
     try:
         from humans_sim.nodes.compose import run_graph
     except ImportError as error:
-        raise _no_ros(error) from None
+        raise no_ros(error) from None
     say(f"{graph.title} (Ctrl-C ends)")
     flows = run_graph(graph, arguments, not headless, seconds, check, defer=at_end)
     if check:

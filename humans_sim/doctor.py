@@ -10,7 +10,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 
-from humans_sim.errors import HumansError
+from humans_sim.errors import HumansError, MissingDependencyError
 from humans_sim.resources import share_directory
 
 _LIBRARIES = (
@@ -67,6 +67,13 @@ def ros_hint() -> str:
     return (
         f"{install}; rclpy has no wheel for {platform.system()} {platform.machine()} "
         "(see docs/install.md)"
+    )
+
+
+def no_ros(error: ImportError) -> MissingDependencyError:
+    """What to say where nodes cannot be imported."""
+    return MissingDependencyError(
+        f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
     )
 
 

@@ -22,8 +22,11 @@ def main() -> None:
             print("usage: python -m humans_sim.nodes NODE [ARGUMENTS]", file=sys.stderr)
             raise SystemExit(2)
         name = sys.argv.pop(1)
-    from humans_sim.errors import HumansError, MissingDependencyError
+    from humans_sim.doctor import no_ros
+    from humans_sim.errors import HumansError
+    from humans_sim.kernel_compilation import ensure_cache
 
+    ensure_cache()
     try:
         try:
             from humans_sim.nodes.model_node import node_class
@@ -31,11 +34,7 @@ def main() -> None:
 
             factory = node_class(name)
         except ImportError as error:
-            from humans_sim.doctor import ros_hint
-
-            raise MissingDependencyError(
-                f"the nodes need ROS 2, and '{error.name}' is not here: {ros_hint()}"
-            ) from None
+            raise no_ros(error) from None
     except HumansError as error:
         print(f"{name}: {error}", file=sys.stderr)
         raise SystemExit(1) from None

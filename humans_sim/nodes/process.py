@@ -20,6 +20,7 @@ import rclpy
 from rclpy.signals import SignalHandlerOptions
 
 from humans_sim.errors import HumansError
+from humans_sim.kernel_compilation import Compilation, report_compilation
 from humans_sim.nodes.deadline import deadline
 from humans_sim.nodes.process_node import ProcessNode
 from humans_sim.nodes.shared_memory import remove_dead_segments
@@ -72,6 +73,20 @@ Leave = Callable[[int], None]
 """Leaves the middleware; where that hangs, ends the process with an exit code."""
 
 
+class _CompilationLog:
+    """Tells once that kernels are compiled: a node is silent meanwhile."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def __call__(self, compilation: Compilation) -> None:
+        if not self._told:
+            self._told = True
+            rclpy.logging.get_logger("humans_sim").info(
+                "compiling kernels, once: this may take a minute"
+            )
+
+
 class NodeProcess:
     """rclpy and nodes in this process; a context that leaves the middleware at its end.
 
@@ -116,7 +131,7 @@ class NodeProcess:
             HumansError: a node cannot be made, or a callback of one failed.
         """
         try:
-            with self._stop.breaking_off():
+            with self._stop.breaking_off(), report_compilation(_CompilationLog()):
                 for factory in factories:
                     self._nodes.append(factory())
             if not self._stop.is_set():
