@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,12 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from humans_sim.errors import HumansError
-from humans_sim.files import write_atomically
+from humans_sim.errors import FileError, FileWriteError, HumansError
+from humans_sim.files import read_bytes, read_text, remove_stale, write_atomically
+from humans_sim.json_text import parse_json
 
 HOME = ".humans-sim"
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}")
-"""Names that files have while they are written."""
 
 
 class BatchBusyError(HumansError):
@@ -43,10 +41,9 @@ class Ledger:
     def read(self, name: str) -> dict[str, Any]:
         """The record of a trial; empty where there is none that can be read."""
         try:
-            found = json.loads(self._record(name).read_text("utf-8"))
-        except (OSError, ValueError):
+            return parse_json(read_text(self._record(name)))
+        except ValueError:  # a FileError is one
             return {}
-        return found if isinstance(found, dict) else {}
 
     def write(self, name: str, record: Mapping[str, Any]) -> None:
         """Say that a trial is done."""
@@ -56,37 +53,45 @@ class Ledger:
         """A trial is no longer done; the files that it had."""
         files = self.read(name).get("files", ())
         self._record(name).unlink(missing_ok=True)
-        safe = (file for file in files if ".." not in Path(file).parts)
+        if not isinstance(files, list):
+            return ()
+        words = (file for file in files if isinstance(file, str) and "\0" not in file)
+        safe = (file for file in words if ".." not in Path(file).parts)
         return tuple(file for file in safe if not Path(file).is_absolute())
 
     def _record(self, name: str) -> Path:
         return self.home / "records" / f"{name}.json"
 
     def log(self, entry: Mapping[str, Any]) -> None:
-        """Add a line to the journal."""
-        self.home.mkdir(parents=True, exist_ok=True)
+        """Add a line to the journal.
+
+        Raises:
+            FileWriteError: it cannot be written.
+        """
         line = json.dumps({"time": _now(), **entry}) + "\n"
-        with self.journal.open("ab+") as stream:
-            if stream.tell() and not _ends_a_line(stream):
-                line = "\n" + line  # a line before was cut off
-            stream.write(line.encode())
-            stream.flush()
-            os.fsync(stream.fileno())
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+            with self.journal.open("ab+") as stream:
+                if stream.tell() and not _ends_a_line(stream):
+                    line = "\n" + line  # a line before was cut off
+                stream.write(line.encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise FileWriteError(error.strerror or str(error), self.journal) from error
 
     def entries(self) -> list[dict[str, Any]]:
         """Lines of the journal; one that was cut off is left out."""
         try:
-            lines = self.journal.read_text("utf-8", errors="replace").splitlines()
-        except OSError:
+            data = read_bytes(self.journal)
+        except FileError:
             return []
         found = []
-        for line in lines:
+        for line in data.decode("utf-8", "replace").splitlines():
             try:
-                entry = json.loads(line)
+                found.append(parse_json(line))
             except ValueError:
                 continue
-            if isinstance(entry, dict):
-                found.append(entry)
         return found
 
     def sweep(self, names: Iterable[str]) -> None:
@@ -94,18 +99,17 @@ class Ledger:
         folders = {(self.folder / name).parent for name in names}
         folders |= {self._record(name).parent for name in names}
         for folder in folders:
-            for path in folder.glob(".*") if folder.is_dir() else ():
-                if _TEMPORARY.fullmatch(path.name):
-                    path.unlink(missing_ok=True)
+            if folder.is_dir():
+                remove_stale(folder)
 
     def catch_up(self) -> None:
         """Log the records that a killed process did not."""
-        logged = {entry.get("mark") for entry in self.entries()}
+        logged = {str(entry.get("mark")) for entry in self.entries()}
         records = self.home / "records"
         for path in sorted(records.rglob("*.json")):
             name = path.relative_to(records).as_posix().removesuffix(".json")
             record = self.read(name)
-            if record.get("mark") and record["mark"] not in logged:
+            if record.get("mark") and str(record["mark"]) not in logged:
                 self.log(journal_entry(record))
 
     @contextmanager
@@ -114,16 +118,14 @@ class Ledger:
 
         Raises:
             BatchBusyError: another one is.
-            HumansError: the folder cannot be written.
+            FileWriteError: the folder cannot be written.
         """
         path = self.home / "lock"
         try:
             self.home.mkdir(parents=True, exist_ok=True)
             stream = path.open("a+", encoding="utf-8")
         except OSError as error:
-            raise HumansError(
-                f"{self.folder}: cannot be written: {error.strerror or error}"
-            ) from None
+            raise FileWriteError(error.strerror or str(error), path) from None
         with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,9 +136,13 @@ class Ledger:
                     f"{self.folder} is in use by {who}: wait until it ends, or give "
                     "another --output"
                 ) from None
-            stream.truncate(0)
-            stream.write(f"process {os.getpid()} on {socket.gethostname()} ({_now()})")
-            stream.flush()
+            try:
+                stream.truncate(0)
+                who = f"process {os.getpid()} on {socket.gethostname()} ({_now()})"
+                stream.write(who)
+                stream.flush()
+            except OSError as error:
+                raise FileWriteError(error.strerror or str(error), path) from None
             yield
             stream.truncate(0)
 

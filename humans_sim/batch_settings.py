@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.errors import FileError, ParameterError
+from humans_sim.files import open_regular
 from humans_sim.models import load_model
 from humans_sim.models.model import Model
 from humans_sim.models.yaml_file import read_yaml
@@ -186,8 +187,9 @@ def content_hash(path: Path) -> str:
     Raises:
         HumansError: it cannot be read.
     """
-    try:
-        with path.open("rb") as stream:
+    with open_regular(path) as stream:
+        try:
             return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise HumansError(f"{path}: {error.strerror or error}") from None
+        except OSError as error:
+            reason = f"cannot read the file: {error.strerror or error}"
+            raise FileError(reason, path) from None

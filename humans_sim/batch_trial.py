@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from humans_sim import __version__
 from humans_sim.batch_record import Ledger
 from humans_sim.batch_settings import Person, TrialSettings, content_hash
 from humans_sim.errors import HumansError
+from humans_sim.json_text import fits
 from humans_sim.observation.markers.pipeline import Prepared, prepare
 from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.posture.reconstruct import reconstruct
@@ -26,6 +28,31 @@ from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 DONE, KEPT, FAILED = "done", "kept", "failed"
 """What became of a trial; kept: it was done before."""
 _WORST = 8
+_NUMBER = (int, float, NoneType)
+_SHARES = {"occluded": float, "rejected": float}
+_RECORD = {
+    **dict.fromkeys(("name", "source", "state", "message", "detail"), str),
+    **dict.fromkeys(("fingerprint", "batch", "mark"), str),
+    "files": [str],
+    "seconds": float,
+    "summary": {
+        **dict.fromkeys(("frames", "converged"), int),
+        **dict.fromkeys(("rms", "worst_marker_mean"), _NUMBER),
+        **dict.fromkeys(("worst_marker", "mode"), str),
+        **dict.fromkeys(("unobservable", "missing", "ignored"), [str]),
+        **_SHARES,
+        "markers": [{"name": str, "rms": _NUMBER, "mean": _NUMBER, **_SHARES}],
+        "worst_frames": [
+            {
+                **dict.fromkeys(("frame", "used"), int),
+                **dict.fromkeys(("rms", "largest"), _NUMBER),
+                "time": float,
+                "marker": str,
+            }
+        ],
+    },
+}
+"""What the record of a trial that is done holds."""
 
 Watch = Callable[[str, int, int], None]
 """Told the name of a trial, how many of its frames are done, and of how many."""
@@ -116,18 +143,26 @@ def kept(job: Job, ledger: Ledger, fingerprint: str) -> Outcome | None:
     A trial that is to be done again is kept only where this very batch did it: a
     cluster may hand it out twice.
     """
-    try:
-        stored = ledger.read(job.name)
-        outcome = Outcome(**{**stored, "files": tuple(stored["files"])})
-    except (KeyError, TypeError, ValueError):
+    outcome = _recorded(ledger.read(job.name))
+    if outcome is None:
         return None
     if outcome.fingerprint != fingerprint or outcome.state != DONE:
         return None
     if job.again and outcome.batch != job.batch:
         return None
-    if not all((job.output / name).is_file() for name in outcome.files):
+    try:
+        if not all((job.output / name).is_file() for name in outcome.files):
+            return None
+    except (OSError, ValueError):  # names that no file can have
         return None
     return replace(outcome, state=KEPT)
+
+
+def _recorded(stored: dict[str, Any]) -> Outcome | None:
+    """The outcome of a record; None where it is damaged."""
+    if not fits(stored, _RECORD):
+        return None
+    return Outcome(**{**stored, "files": tuple(stored["files"])})
 
 
 def run_job(job: Job, watch: Watch | None = None) -> Outcome:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 
+def printable(text: object) -> str:
+    """Text that any terminal takes: names of files need not be UTF-8."""
+    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class HumansError(Exception):
     """Parent of every error that humans_sim raises on purpose."""
 
@@ -41,12 +46,25 @@ class FileError(HumansError, ValueError):
         self.path = None if path is None else Path(path)
         self.line = line
         self.key = key
-        where = "" if path is None else f"{path}:"
+        where = "" if path is None else f"{printable(path)}:"
         if line is not None:
             where += f"{line}:" if where else f"line {line}:"
         if key:
             where += f" {key}:" if where else f"{key}:"
-        super().__init__(f"{where} {message}".strip())
+        super().__init__(f"{where} {printable(message)}".strip())
+
+
+class FileWriteError(HumansError, OSError):
+    """A file cannot be written; what was there before still is.
+
+    Attributes:
+        path: the file.
+    """
+
+    def __init__(self, message: str, path: str | Path) -> None:
+        """Compose the message as ``path: message``."""
+        self.path = Path(path)
+        super().__init__(f"{printable(path)}: cannot write the file: {message}")
 
 
 class ModelFileError(FileError):

@@ -186,13 +186,13 @@ def test_a_worker_that_dies(human: hs.Model, tmp_path: Path) -> None:
     source, out = few(tmp_path / "in", human, 4), tmp_path / "out"
     jobs = plan_batch([source], out, CANONICAL, QUICK)
     victim = jobs[1].name
-    folder, stem = (out / victim).parent, Path(victim).name
+    folder = (out / victim).parent
     claim = out / HOME / "claims" / f"{victim}.lock"
 
     def kill() -> None:
         wait_for(lambda: waiting_for(claim) is not None)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f".{stem}.npz.{'0' * 32}").write_text("half")
+        (folder / f".humans-sim.{'0' * 32}.part").write_text("half")
         os.kill(waiting_for(claim) or 0, signal.SIGKILL)
 
     # The worker cannot finish before it is killed: its trial is claimed already.
@@ -202,7 +202,7 @@ def test_a_worker_that_dies(human: hs.Model, tmp_path: Path) -> None:
         killed.result()
     assert "killed by SIGKILL" in outcomes[victim].message
     assert Counter(o.state for o in outcomes.values()) == {"done": 3, "failed": 1}
-    assert not list(folder.glob(f".{stem}*"))
+    assert not list(folder.glob(".humans-sim.*"))
 
 
 def waiting_for(path: Path) -> int | None:
@@ -358,7 +358,7 @@ def test_settings_that_cannot_be(human: hs.Model, tmp_path: Path) -> None:
         states(run_batch(jobs, workers=-1))
     (tmp_path / "shut").mkdir()
     (tmp_path / "shut" / HOME).write_text("a file where a folder should be")
-    with pytest.raises(hs.HumansError, match="cannot be written"):
+    with pytest.raises(hs.HumansError, match="cannot write the file"):
         jobs = plan_batch([source], tmp_path / "shut", CANONICAL, QUICK)
         states(run_batch(jobs))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import humans_sim as hs
+from humans_sim.errors import FileWriteError
 from humans_sim.files import write_atomically
 
 
@@ -24,7 +25,7 @@ def test_failure_keeps_the_old_file(tmp_path: Path) -> None:
     """Text that cannot be encoded leaves the old file and no temporary one."""
     path = tmp_path / "file.txt"
     write_atomically(path, "old")
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(FileWriteError, match="UTF-8"):
         write_atomically(path, "new \udc00")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -252,7 +252,7 @@ def test_bad_actuation_of_follow(human: hs.Model, actuation: str, message: str) 
     [
         ("bip: {}", None, "'motion' is missing"),
         ("bip: {motion: dance}", None, "bip.motion: step, stand or a .traj3 file"),
-        ("bip: {motion: no.traj3}", None, "bip.motion: no.traj3: cannot be read"),
+        ("bip: {motion: no.traj3}", None, "bip.motion: no.traj3: cannot read the file"),
         ("bip: {motion: step, step: {length: 2}}", None, "bip: the legs are too short"),
         ("bip: {motion: step, step: {lift: -1}}", None, "bip.step: lift of a step"),
         ("bip: {motion: step, step: {wings: 1}}", None, "bip.step: .*do not fit"),

@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from humans_sim.control.trajectory import Trajectory, TrajectoryError
-from humans_sim.errors import HumansError
-from humans_sim.files import write_atomically
+from humans_sim.errors import FileError
+from humans_sim.files import read_text, write_atomically
 
 _COUNT, _DATA, _POINTS = LABELS = (
     "Nombre de points",
@@ -33,22 +33,11 @@ _COUNT, _DATA, _POINTS = LABELS = (
     "Coordonnees points",
 )
 """The labels of the blocks, in order."""
+_DIGITS = 9
 
 
-class TrajectoryFileError(HumansError, ValueError):
-    """A trajectory file is malformed or cannot be read.
-
-    Attributes:
-        path: the file.
-        line: line of the fault, counted from 1, or None where unknown.
-    """
-
-    def __init__(self, message: str, path: Path, line: int | None = None) -> None:
-        """Compose the message as ``path:line: message``."""
-        self.path = path
-        self.line = line
-        where = f"{path}:" if line is None else f"{path}:{line}:"
-        super().__init__(f"{where} {message}")
+class TrajectoryFileError(FileError):
+    """A trajectory file is malformed or cannot be read."""
 
 
 def write_traj3(path: Path | str, trajectory: Trajectory) -> Path:
@@ -112,13 +101,7 @@ _Lines = list[tuple[int, list[str]]]
 
 def _blocks(path: Path) -> dict[str, tuple[int, _Lines]]:
     """Line of each label, and the numbered lines of words below it."""
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise TrajectoryFileError(f"cannot be read: {error.strerror}", path) from error
-    except UnicodeDecodeError as error:
-        line = 1 + error.object[: error.start].count(b"\n")
-        raise TrajectoryFileError("this is no text", path, line) from error
+    text = read_text(path, TrajectoryFileError)
     blocks: dict[str, tuple[int, _Lines]] = {}
     lines: _Lines = []
     for i, content in enumerate(text.split("\n"), start=1):
@@ -152,8 +135,10 @@ def _count(path: Path, label_line: int, lines: _Lines) -> int:
         at = words[1][0] if words else label_line
         raise TrajectoryFileError(f"'{_COUNT}' holds one number", path, at)
     line, word = words[0]
-    if not (word.isascii() and word.isdigit()):
-        raise TrajectoryFileError(f"'{word}' is not a number of points", path, line)
+    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
+        raise TrajectoryFileError(
+            f"'{word[:40]}' is not a number of points", path, line
+        )
     return int(word)
 
 
@@ -164,7 +149,7 @@ def _number(path: Path, line: int, word: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in word:
-        raise TrajectoryFileError(f"'{word}' is not a finite number", path, line)
+        raise TrajectoryFileError(f"'{word[:40]}' is not a finite number", path, line)
     return value
 
 

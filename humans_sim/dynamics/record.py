@@ -18,6 +18,7 @@ from humans_sim.contact.solids import Box, HalfSpace, Solid
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.run import RunFileError
 from humans_sim.dynamics.system import System
+from humans_sim.errors import UnknownModelError
 from humans_sim.models import Model, load_model
 from humans_sim.models.catalogue import model_file
 
@@ -71,10 +72,19 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
         tags = record.pop("tags", None)
         if tags is not None:
             tags = {name: np.array(place, float) for name, place in tags.items()}
-        model = load_model(record.pop("name"), tags=tags, **record)
+        name = str(record.pop("name"))
+        model = load_model(name, tags=tags, **record, xacro=False)
         balls = info.get("sphere_tags")
         return model if balls is None else with_sphere_tags(model, balls)
-    except (KeyError, TypeError, AttributeError) as error:
+    except UnknownModelError:
+        raise
+    except (
+        AttributeError,
+        KeyError,
+        OverflowError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise RunFileError(f"the run's record of its model is damaged: {error}") from (
             error
         )
@@ -93,7 +103,7 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
         return Ground()
     try:
         return Ground(solids=[_solid(dict(record)) for record in info["solids"]])
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise RunFileError(f"the run's record of its scene is damaged: {error}") from (
             error
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from humans_sim.dynamics.events import Event
+from humans_sim.dynamics.events import FAILURE, Event
 from humans_sim.dynamics.stepper import Sample
 from humans_sim.dynamics.system import ContactTable, System
-from humans_sim.errors import HumansError
-from humans_sim.files import atomic_stream
+from humans_sim.errors import FileError
+from humans_sim.npz_file import read_npz, write_npz
 
 if TYPE_CHECKING:
     from humans_sim.dynamics.check import Check
@@ -25,7 +24,7 @@ _ARRAYS = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy"
 _COLUMNS = ("tangents", "friction", "restitution")
 
 
-class RunFileError(HumansError, ValueError):
+class RunFileError(FileError):
     """A run file is missing, damaged or of another kind."""
 
 
@@ -96,7 +95,6 @@ class Run:
 
     def save(self, path: Path | str) -> Path:
         """Write the run to one ``.npz`` file, whole or not at all."""
-        path = Path(path)
         header = {
             "format": FORMAT,
             "events": [
@@ -110,11 +108,7 @@ class Run:
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         columns = {name: getattr(self.table, name) for name in _COLUMNS}
-        with atomic_stream(path) as stream:
-            np.savez_compressed(
-                stream, header=np.array(json.dumps(header)), **arrays, **columns
-            )
-        return path
+        return write_npz(Path(path), header, {**arrays, **columns})
 
     def check(self) -> Check:
         """Examine gaps, forces, friction, energy and impacts of every sample."""
@@ -154,53 +148,101 @@ def load_run(path: Path | str) -> Run:
     Raises:
         RunFileError: the file is missing, damaged or no run.
     """
+    path = Path(path)
+    names = (*_ARRAYS, *_COLUMNS)
+    header, arrays = read_npz(path, RunFileError, "a run file", names)
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            header = json.loads(str(stored["header"]))
-            if header["format"] != FORMAT:
-                raise RunFileError(
-                    f"{path}: written in format {header['format']}, this software "
-                    f"reads {FORMAT}"
-                )
-            arrays = {name: stored[name] for name in _ARRAYS}
-            columns = {name: stored[name] for name in _COLUMNS}
-        _check_shapes(arrays, len(header["names"]))
-        events = tuple(Event(**event) for event in header["events"])
-        table = ContactTable.of(
-            tuple(header["names"]), tuple(header["kinds"]), **columns
+        return _put_together(header, arrays)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        reason = f"'{error.args[0]}' is missing" if type(error) is KeyError else error
+        raise RunFileError(f"not a run file: {reason}", path) from None
+
+
+def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
+    if header["format"] != FORMAT:
+        raise ValueError(
+            f"written in format {str(header['format'])[:20]}, this software reads "
+            f"{FORMAT}"
         )
-    except RunFileError:
-        raise
-    except FileNotFoundError:
-        raise RunFileError(f"{path}: there is no such file") from None
-    except (
-        OSError,
-        EOFError,
-        KeyError,
-        TypeError,
-        ValueError,
-        HumansError,
-        zipfile.BadZipFile,
-    ) as error:
-        raise RunFileError(f"{path}: not a run file: {error}") from None
+    names, kinds, positions, velocities = (
+        _words(header, key)
+        for key in ("names", "kinds", "position_names", "velocity_names")
+    )
+    columns = {name: arrays.pop(name) for name in _COLUMNS}
+    if not isinstance(header["events"], list):
+        raise ValueError("its events are no list")
+    events = tuple(_event(**event) for event in header["events"])
+    _check_shapes(arrays, len(names), len(positions), len(velocities))
+    _check_values(arrays, any(event.kind == FAILURE for event in events))
+    if not np.isin(columns["tangents"], (0, 1, 2)).all():
+        raise ValueError("a contact has 0, 1 or 2 tangents")
+    info = header["info"]
+    if not isinstance(info, dict):
+        raise ValueError("its info is no mapping")
     return Run(
         **arrays,
         events=events,
-        table=table,
-        position_names=tuple(header["position_names"]),
-        velocity_names=tuple(header["velocity_names"]),
-        info=header["info"],
+        table=ContactTable.of(names, kinds, **columns),
+        position_names=positions,
+        velocity_names=velocities,
+        info=info,
     )
 
 
-def _check_shapes(arrays: Mapping[str, np.ndarray], contacts: int) -> None:
-    n = len(arrays["t"])
+def _words(header: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    words = header[key]
+    if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
+        raise ValueError(f"{key} is no list of words")
+    return tuple(words)
+
+
+def _event(
+    time: float, kind: str, subject: str, detail: dict[str, float | str]
+) -> Event:
+    if not isinstance(kind, str) or not isinstance(subject, str):
+        raise ValueError("an event is damaged")
+    for value in (detail := dict(detail)).values():
+        if not isinstance(value, float | int | str):
+            raise ValueError("the detail of an event is damaged")
+    if not math.isfinite(time):
+        raise ValueError(f"an event at the time {time}")
+    return Event(float(time), kind, subject, detail)
+
+
+def _check_shapes(
+    arrays: Mapping[str, np.ndarray], contacts: int, nq: int, nv: int
+) -> None:
+    n = len(arrays["t"]) if arrays["t"].ndim else -1
+    nz = arrays["z"].shape[-1] if arrays["z"].ndim else 0
     wanted: dict[str, tuple[int, ...]] = {
+        "t": (n,),
+        "q": (n, nq),
+        "v": (n, nv),
+        "z": (n, nz),
+        "torques": (n, nv),
         "contacts": (n, contacts),
         "gaps": (n, contacts),
         "energy": (n, 2),
         "forces": (n, contacts, 3),
     }
+    for name, shape in wanted.items():
+        array = arrays[name]
+        if array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}, not {shape}")
+        if array.dtype.kind not in ("iu" if name == "contacts" else "f"):
+            raise ValueError(f"{name} holds numbers of another kind")
+    if n == 0:
+        raise ValueError("it has no samples")
+
+
+def _check_values(arrays: Mapping[str, np.ndarray], failed: bool) -> None:
+    """Numbers are finite, time goes forwards, modes are those there are."""
     for name, array in arrays.items():
-        if len(array) != n or array.shape != wanted.get(name, array.shape):
-            raise ValueError(f"{name} has shape {array.shape}, {n} samples are stored")
+        # A simulation that fails at its start has neither torques nor forces.
+        known = not failed or name not in ("torques", "forces")
+        if not np.isfinite(array).all() if known else np.isinf(array).any():
+            raise ValueError(f"{name} has a value that is no finite number")
+    if (np.diff(arrays["t"]) < 0).any():
+        raise ValueError("its times go backwards")
+    if not np.isin(arrays["contacts"], (0, 1, 2)).all():
+        raise ValueError("a contact is neither open nor sticking nor sliding")

@@ -8,11 +8,12 @@ or :data:`UNUSED`.
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from humans_sim.errors import HumansError
-from humans_sim.files import write_atomically
+from humans_sim.errors import FileError
+from humans_sim.files import read_text, write_atomically
 from humans_sim.servo_speeds import SPEED_STEPS
 
 CHANNELS = 24
@@ -23,25 +24,14 @@ LARGEST = 180
 """Degrees of a channel (the board's B4)."""
 POSES = 100
 """Poses that the board keeps of one motion."""
+_LARGEST_FILE = 1 << 20
+"""A longer file is no motion [bytes]."""
+_DIGITS = 9
 HEADER = ("position", "speed", *(f"ch{k}" for k in range(1, CHANNELS + 1)))
 
 
-class MotionFileError(HumansError, ValueError):
-    """A motion, or the file of one, is malformed.
-
-    Attributes:
-        path: the file, or None where the motion came from elsewhere.
-        line: line of the fault, counted from 1, or None.
-    """
-
-    def __init__(
-        self, message: str, path: Path | str | None = None, line: int | None = None
-    ) -> None:
-        """Compose the message as ``path:line: message``."""
-        self.path, self.line = None if path is None else Path(path), line
-        where = "" if path is None else f"{path}:"
-        where += "" if line is None else f"{line}:"
-        super().__init__(f"{where} {message}".strip())
+class MotionFileError(FileError):
+    """A motion, or the file of one, is malformed."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +89,10 @@ def read_motion(path: Path | str) -> KondoMotion:
         MotionFileError: the file is missing or not a motion; it tells the line.
     """
     path = Path(path)
+    text = read_text(path, MotionFileError, _LARGEST_FILE)
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.reader(stream, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
         raise MotionFileError(f"cannot read the file: {error}", path) from error
     if not rows or tuple(rows[0]) != HEADER:
         wanted = f"{','.join(HEADER[:3])},...,{HEADER[-1]}"
@@ -123,8 +113,8 @@ def _pose(row: list[str], position: int) -> Pose:
     if len(row) != len(HEADER):
         raise MotionFileError(f"{len(HEADER)} numbers are wanted, not {len(row)}")
     for name, text in zip(HEADER, row, strict=True):
-        if not (text.isascii() and text.isdigit()):
-            raise MotionFileError(f"{name} must be a whole number, not '{text}'")
+        if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+            raise MotionFileError(f"{name} must be a whole number, not '{text[:40]}'")
     found, speed, *channels = map(int, row)
     if found != position:
         raise MotionFileError(f"position {position} is wanted here, not {found}")

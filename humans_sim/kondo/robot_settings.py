@@ -8,12 +8,17 @@ from typing import Any
 
 from humans_sim.kondo.channels import ChannelMap, channels_of, read_robot_file
 from humans_sim.kondo.frames import BOARDS, LOW, SPECIAL
+from humans_sim.models.catalogue import model_name_in
 from humans_sim.models.yaml_file import YamlValue
 
 PROTOCOLS = ("rcb1",)
 """Boards that can be driven."""
 _LINE = 2
 """Boards that a robot has: twice twelve channels."""
+
+
+_LARGEST = {"speed": 2000.0, "step": 180.0, "approach": 2000.0}
+"""Limits above these limit nothing: a servo turns by 180 degrees [deg/s, deg]."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def load_robot(name: Path | str = "khr1") -> RobotSettings:
     parts = read_robot_file(name)
     boards = parts.get("boards")
     return RobotSettings(
-        parts["model"].text(),
+        model_name_in(parts["model"]),
         channels_of(parts["channels"]),
         _limits(parts.get("limits")),
         **({} if boards is None else _boards(boards)),
@@ -82,6 +87,9 @@ def _limits(value: YamlValue | None) -> Limits:
     names = ("speed", "step", "approach")
     fields = value.fields((), names)
     limits = Limits(**{name: entry.positive() for name, entry in fields.items()})
+    for name, entry in fields.items():
+        if getattr(limits, name) > _LARGEST[name]:
+            raise entry.error(f"more than {_LARGEST[name]:g} is no limit of a servo")
     if limits.approach > limits.speed:
         raise value.error("the approach must not be faster than the speed")
     return limits

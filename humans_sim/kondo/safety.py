@@ -15,6 +15,7 @@ from humans_sim.errors import HumansError
 from humans_sim.kondo.channels import Channel
 from humans_sim.kondo.motion_file import CHANNELS
 from humans_sim.kondo.robot_settings import RobotSettings
+from humans_sim.models.expressions import shortened
 
 _ROUND = 0.5
 """Half a degree beyond a range is a matter of rounding [deg]."""
@@ -27,6 +28,10 @@ _WINDOW = 0.02
 
 class JointCommandError(HumansError, ValueError):
     """A command that cannot be followed; nothing of it was."""
+
+
+def _shown(angle: object) -> str:
+    return shortened(repr(angle) if isinstance(angle, str) else angle)
 
 
 class Guard:
@@ -83,10 +88,12 @@ class Guard:
                 )
             try:
                 value = channel.value(float(angle))
-            except (TypeError, ValueError):
+            except (OverflowError, TypeError, ValueError):
                 value = math.nan
             if not math.isfinite(value):
-                raise JointCommandError(f"{joint} must be an angle, not {angle!r}")
+                raise JointCommandError(
+                    f"{joint} must be an angle, not {_shown(angle)}"
+                )
             if not channel.lower - _ROUND <= value <= channel.upper + _ROUND:
                 ends = sorted(
                     (channel.angle(channel.lower), channel.angle(channel.upper))

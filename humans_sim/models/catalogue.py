@@ -10,10 +10,12 @@ import numpy as np
 
 from humans_sim.errors import ParameterError, UnknownModelError
 from humans_sim.models.builder import build
+from humans_sim.models.expressions import shortened
 from humans_sim.models.model import Model
 from humans_sim.models.parts import ModelParts
 from humans_sim.models.tree_file import TreeFile
 from humans_sim.models.urdf_writer import write_urdf
+from humans_sim.models.yaml_file import YamlValue
 from humans_sim.resources import resource
 
 NAMES = ("human36", "bip", "khr1")
@@ -28,6 +30,7 @@ def load_model(
     lengths: Mapping[str, float] | np.ndarray | None = None,
     tags: Mapping[str, np.ndarray] | np.ndarray | None = None,
     rotors: bool = True,
+    xacro: bool = True,
 ) -> Model:
     """Load a model.
 
@@ -41,6 +44,8 @@ def load_model(
         tags: tag positions to replace, by name or all of them, in their segments'
             frames on HuMAnS axes [m].
         rotors: False leaves drive rotors (Bip) out of the dynamics.
+        xacro: whether a ``.xacro`` file is expanded; False where the name did not come
+            from the user but from a file or a message.
 
     Raises:
         UnknownModelError: no such model and no such file.
@@ -66,11 +71,26 @@ def load_model(
                 )
         from humans_sim.models.urdf_file import load_urdf
 
-        return load_urdf(path, rotors=rotors)
+        return load_urdf(path, rotors=rotors, xacro=xacro)
     raise UnknownModelError(
         f"no model is called '{name}': use one of {', '.join(NAMES)} or the path of a "
         "URDF file"
     )
+
+
+def model_name_in(value: YamlValue) -> str:
+    """A model that a file names: one of :data:`NAMES`, or the path of a URDF.
+
+    Raises:
+        ModelFileError: it is a ``.xacro`` file; these are the user's alone to name.
+    """
+    name = value.text()
+    if "\0" in name or Path(name).suffix.lower() == ".xacro":
+        raise value.error(
+            f"a file cannot name the model '{shortened(name)}': expand it to a URDF "
+            "first"
+        )
+    return name
 
 
 def model_file(name: str) -> Path:

@@ -6,8 +6,6 @@ tags, contact points, soles, frames, limits, the HuMAnS layout and drive rotors.
 
 from __future__ import annotations
 
-import math
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,13 @@ import pinocchio as pin
 import yaml
 
 from humans_sim.errors import ModelFileError
-from humans_sim.files import write_atomically
+from humans_sim.files import read_text, write_atomically
 from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
 from humans_sim.models.layout import known_names, read_layout
 from humans_sim.models.model import Model
 from humans_sim.models.parts import ModelParts
+from humans_sim.models.urdf_check import check_mass_matrix, check_urdf
+from humans_sim.models.xml_file import parse_xml
 from humans_sim.models.yaml_file import YamlValue, parse_yaml, read_yaml
 
 _SECTIONS = (
@@ -35,13 +35,14 @@ _SECTIONS = (
 )
 
 
-def load_urdf(path: Path, rotors: bool = True) -> Model:
+def load_urdf(path: Path, rotors: bool = True, xacro: bool = True) -> Model:
     """Load a URDF (or xacro) file with a floating base.
 
     Raises:
-        ModelFileError: the URDF or its YAML is missing or malformed.
+        ModelFileError: the URDF or its YAML is missing or malformed, or the file is
+            xacro where that is not allowed.
     """
-    text = _read_text(path)
+    text = _read_text(path, xacro)
     pin_model, name = _parse(text, path)
     side = path.with_suffix(".yaml")
     root = read_yaml(side) if side.is_file() else parse_yaml("{}")
@@ -90,41 +91,23 @@ def load_urdf(path: Path, rotors: bool = True) -> Model:
     )
 
 
-def _read_text(path: Path) -> str:
-    if path.suffix.lower() == ".xacro":
-        import xacro
+def _read_text(path: Path, xacro: bool) -> str:
+    if path.suffix.lower() != ".xacro":
+        return read_text(path, ModelFileError)
+    if not xacro:
+        raise ModelFileError(
+            "a file or a message cannot name a .xacro file: expand it to a URDF first",
+            path,
+        )
+    from humans_sim.models.xacro_file import expand_xacro
 
-        try:
-            return str(xacro.process_file(str(path)).toxml())
-        except Exception as error:  # xacro has a dozen of its own
-            raise ModelFileError(f"xacro cannot read it: {error}", path) from error
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"cannot read the file: {error}", path) from error
+    return expand_xacro(path)
 
 
 def _parse(text: str, path: Path) -> tuple[pin.Model, str]:
     """Pinocchio model of URDF text, after the checks that give a line or an element."""
-    try:
-        robot = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise ModelFileError(
-            f"not XML: {error.msg}", path, error.position[0]
-        ) from error
-    if robot.tag != "robot":
-        raise ModelFileError("the root element is not <robot>", path, key=robot.tag)
-    links = {link.get("name") for link in robot.iter("link")}
-    if not links:
-        raise ModelFileError("the robot has no link", path, key="robot")
-    for joint in robot.findall("joint"):
-        where = f"joint {joint.get('name')}"
-        for end in ("parent", "child"):
-            element = joint.find(end)
-            name = None if element is None else element.get("link")
-            if name not in links:
-                raise ModelFileError(f"its {end} link is '{name}'", path, key=where)
-    _check_numbers(robot, path)
+    robot = parse_xml(text, path)
+    check_urdf(robot, path)
     try:
         model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
     except Exception as error:  # pinocchio raises several kinds
@@ -137,35 +120,10 @@ def _parse(text: str, path: Path) -> tuple[pin.Model, str]:
                 path,
                 key=f"joint {name}",
             )
+    check_mass_matrix(model, path)
     if not model.existFrame(BASE_LINK):
         model.addFrame(pin.Frame(BASE_LINK, 1, pin.SE3.Identity(), pin.FrameType.BODY))
     return model, robot.get("name") or path.stem
-
-
-def _check_numbers(robot: ET.Element, path: Path) -> None:
-    for element in robot.iter():
-        for attribute in ("xyz", "rpy", "mass", "value", "ixx", "iyy", "izz", "lower"):
-            text = element.get(attribute)
-            if text is None or element.tag in ("param", "texture"):
-                continue
-            try:
-                finite = all(math.isfinite(float(word)) for word in text.split())
-            except ValueError:
-                finite = False
-            if not finite:
-                raise ModelFileError(
-                    f"'{text}' is not made of finite numbers",
-                    path,
-                    key=f"<{element.tag} {attribute}>",
-                )
-    for link in robot.iter("link"):
-        mass = link.find("inertial/mass")
-        if mass is not None and float(mass.get("value", "0")) < 0:
-            raise ModelFileError(
-                f"the mass {mass.get('value')} is negative",
-                path,
-                key=f"link {link.get('name')}",
-            )
 
 
 def _add_frames(model: pin.Model, sections: dict[str, YamlValue]) -> None:

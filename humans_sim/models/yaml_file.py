@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,19 @@ import numpy as np
 import yaml
 
 from humans_sim.errors import ModelFileError
-from humans_sim.models.expressions import ExpressionError, evaluate
+from humans_sim.files import read_text
+from humans_sim.models.expressions import ExpressionError, evaluate, shortened
 
 # libyaml's where it is built in: ten times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LARGEST = 1 << 22
+"""Longest file [bytes]."""
+DEEPEST = 32
+"""Lists and mappings inside each other."""
+MOST = 100_000
+"""Values of a file, aliases counted as what they stand for."""
+_DIGITS = 18
+"""Of a whole number: what 64 bits hold."""
 
 
 class YamlValue:
@@ -52,6 +61,8 @@ class YamlValue:
             raise self.error("a mapping (key: value) is wanted")
         found: dict[str, YamlValue] = {}
         for key_node, value_node in self._node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self.error("a key of a mapping must be a word")
             key = str(key_node.value)
             child = self._child(value_node, key)
             if key in found:
@@ -84,8 +95,24 @@ class YamlValue:
         return iter(self.items())
 
     def plain(self) -> Any:
-        """The value as plain Python data, unchecked."""
-        return yaml.SafeLoader("").construct_document(self._node)
+        """The value as plain Python data: numbers are finite, keys words."""
+        if isinstance(self._node, yaml.MappingNode):
+            return {key: value.plain() for key, value in self.mapping().items()}
+        if isinstance(self._node, yaml.SequenceNode):
+            return [item.plain() for item in self.items()]
+        try:
+            found = yaml.SafeLoader("").construct_document(self._node)
+        except (ValueError, OverflowError, yaml.YAMLError):
+            raise self.error(f"'{shortened(self._node.value)}' cannot be read") from (
+                None
+            )
+        if isinstance(found, int) and abs(found) >= 10**_DIGITS:
+            raise self.error(f"a whole number of more than {_DIGITS} digits")
+        if isinstance(found, float) and not math.isfinite(found):
+            raise self.error("a finite number is wanted")
+        if not isinstance(found, bool | int | float | str | None):
+            raise self.error("a number, a word or a truth value is wanted")
+        return found
 
     def text(self) -> str:
         """The value as a non-empty string."""
@@ -130,7 +157,7 @@ class YamlValue:
         """The value as one of a few words."""
         word = self.text()
         if word not in choices:
-            raise self.error(f"'{word}' is not one of {', '.join(choices)}")
+            raise self.error(f"'{shortened(word)}' is not one of {', '.join(choices)}")
         return word
 
 
@@ -138,22 +165,22 @@ def read_yaml(path: Path | str) -> YamlValue:
     """Read a YAML file.
 
     Raises:
-        ModelFileError: the file is missing, unreadable, empty or not YAML.
+        ModelFileError: the file is missing, unreadable, empty or not YAML, or beyond
+            the limits of :func:`parse_yaml`.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"cannot read the file: {error}", path) from error
-    return parse_yaml(text, path)
+    return parse_yaml(read_text(path, ModelFileError, LARGEST), path)
 
 
 def parse_yaml(text: str, path: Path | str = "<text>") -> YamlValue:
-    """Read YAML text; ``path`` is the name used in errors."""
+    """Read YAML text; ``path`` is the name used in errors.
+
+    Raises:
+        ModelFileError: it is empty or not YAML, is nested deeper than :data:`DEEPEST`,
+            or has more than :data:`MOST` values once its aliases are followed.
+    """
     try:
-        node = yaml.compose(text, Loader=_LOADER)
-    except RecursionError:
-        raise ModelFileError("not YAML: nested too deeply", path) from None
-    except yaml.YAMLError as error:
+        node = _Composer(text, path).document()
+    except (yaml.YAMLError, UnicodeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else int(mark.line) + 1
         problem = getattr(error, "problem", None) or str(error)
@@ -161,3 +188,89 @@ def parse_yaml(text: str, path: Path | str = "<text>") -> YamlValue:
     if node is None:
         raise ModelFileError("the file is empty", path, 1)
     return YamlValue(node, path, "")
+
+
+class _Composer:
+    """Makes nodes of events, one after the other.
+
+    yaml's own composers call themselves for each level: a hundred thousand brackets end
+    the process.
+    """
+
+    def __init__(self, text: str, path: Path | str) -> None:
+        self._path = path
+        self._events = yaml.parse(text, Loader=_LOADER)
+        self._resolve: Callable[..., str] = yaml.SafeLoader("").resolve
+        self._anchors: dict[str, tuple[yaml.Node, int]] = {}
+        self._open: list[tuple[yaml.CollectionNode, str | None, int]] = []
+        self._count = 0
+
+    def document(self) -> yaml.Node | None:
+        """The only document of the text; None: there is none."""
+        found: yaml.Node | None = None
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent) and found is not None:
+                raise self._error("one document is wanted, here begins another", event)
+            if isinstance(event, yaml.NodeEvent):
+                node = self._begun(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                node = self._ended(event)
+            else:
+                continue
+            if node is None:
+                continue
+            if not self._open:
+                found = node
+                continue
+            self._open[-1][0].value.append(node)
+        return found
+
+    def _begun(self, event: Any) -> yaml.Node | None:
+        """The node of an event; None where its end is still to come."""
+        self._count += 1
+        anchor = event.anchor
+        if isinstance(event, yaml.AliasEvent):
+            if anchor not in self._anchors:
+                raise self._error(f"nothing above is called '&{anchor}'", event)
+            node, count = self._anchors[anchor]
+            self._count += count
+            self._check_count(event)
+            return node
+        self._check_count(event)
+        marks = event.start_mark, event.end_mark
+        if isinstance(event, yaml.ScalarEvent):
+            tag = event.tag
+            if tag is None or tag == "!":
+                tag = self._resolve(yaml.ScalarNode, event.value, event.implicit)
+            scalar = yaml.ScalarNode(tag, event.value, *marks, style=event.style)
+            if anchor is not None:
+                self._anchors[anchor] = scalar, 1
+            return scalar
+        if len(self._open) >= DEEPEST:
+            raise self._error("nested too deeply", event)
+        list_begins = isinstance(event, yaml.SequenceStartEvent)
+        kind = yaml.SequenceNode if list_begins else yaml.MappingNode
+        tag = event.tag
+        if tag is None or tag == "!":
+            tag = self._resolve(kind, None, event.implicit)
+        node = kind(tag, [], *marks, flow_style=event.flow_style)
+        self._open.append((node, anchor, self._count))
+        return None
+
+    def _ended(self, event: Any) -> yaml.Node:
+        node, anchor, before = self._open.pop()
+        node.end_mark = event.end_mark
+        if isinstance(node, yaml.MappingNode):
+            keys, values = node.value[::2], node.value[1::2]
+            node.value = list(zip(keys, values, strict=True))
+        if anchor is not None:  # known only now: it cannot hold itself
+            self._anchors[anchor] = node, self._count - before + 1
+        return node
+
+    def _check_count(self, event: Any) -> None:
+        if self._count > MOST:
+            raise self._error(f"there are more than {MOST} values", event)
+
+    def _error(self, message: str, event: Any) -> ModelFileError:
+        line = int(event.start_mark.line) + 1
+        return ModelFileError(f"not YAML: {message}", self._path, line)

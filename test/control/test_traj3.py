@@ -112,9 +112,9 @@ def test_wrong_size_missing_and_binary(tmp_path: Path) -> None:
     file = write(tmp_path, GOOD)
     with pytest.raises(TrajectoryFileError, match="21 coordinates, this line 3"):
         read_traj3(file, size=21)
-    with pytest.raises(TrajectoryFileError, match="cannot be read"):
+    with pytest.raises(TrajectoryFileError, match="cannot read the file"):
         read_traj3(tmp_path / "none.traj3")
     file.write_bytes(b"Nombre de points\n\xff\xfe")
-    with pytest.raises(TrajectoryFileError, match="no text") as caught:
+    with pytest.raises(TrajectoryFileError, match="no UTF-8 text") as caught:
         read_traj3(file)
     assert caught.value.line == 2

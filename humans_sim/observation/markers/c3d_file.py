@@ -33,7 +33,7 @@ from humans_sim.observation.markers.axes import (
 from humans_sim.observation.markers.c3d_parameters import BLOCK, C3dHead
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.ezc3d_module import ezc3d_module
-from humans_sim.observation.markers.text_file import read_bytes
+from humans_sim.observation.markers.text_file import read_marker_bytes
 from humans_sim.observation.markers.trial import MarkerTrial
 
 UP = "z"
@@ -60,7 +60,7 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     Raises:
         MarkerFileError: it is no sound C3D file.
     """
-    data = read_bytes(path)
+    data = read_marker_bytes(path)
     head = C3dHead(path, data)
 
     def at_row(message: str, row: int) -> MarkerFileError:

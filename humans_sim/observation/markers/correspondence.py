@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import yaml
-
 from humans_sim.errors import ModelFileError, ParameterError
+from humans_sim.files import read_text
 from humans_sim.models.yaml_file import YamlValue, read_yaml
 from humans_sim.observation.markers.trial import MarkerTrial
 
@@ -220,7 +219,7 @@ def _of_mapping(root: YamlValue, names: Sequence[str], path: Path) -> Correspond
 def _label(value: YamlValue) -> str | int | None:
     try:
         label = value.plain()
-    except (ValueError, yaml.YAMLError):
+    except ModelFileError:
         label = object()
     if isinstance(label, bool) or not isinstance(label, str | int | None):
         raise value.error("the name or the number of a marker is wanted")
@@ -248,13 +247,7 @@ def _of_numbers(
 
 
 def _numbers_of_text(path: Path) -> list[tuple[int, int]]:
-    try:
-        size = path.stat().st_size
-        if size > _LARGEST_FILE:
-            raise ModelFileError(f"{size} bytes are no list of numbers", path)
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"cannot read the file: {error}", path) from error
+    text = read_text(path, ModelFileError, _LARGEST_FILE)
     numbers = []
     for line, row in enumerate(text.splitlines(), 1):
         for word in re.split(r"[,;\s]+", row.strip(" ,;\t")):

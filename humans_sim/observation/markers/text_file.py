@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from humans_sim.files import read_bytes, read_text
 from humans_sim.observation.markers.errors import MarkerFileError
 
 LARGEST_FILE = 1 << 30
@@ -16,32 +17,13 @@ LARGEST_FRAME = 2**32 - 1
 """What the ROS message of a frame can hold."""
 
 
-def read_bytes(path: Path) -> bytes:
+def read_marker_bytes(path: Path) -> bytes:
     """Content of a regular file that is neither empty nor absurdly large.
 
     Raises:
         MarkerFileError: it cannot be read.
     """
-    try:
-        if path.is_dir():
-            raise MarkerFileError("this is a folder, not a file", path)
-        if not path.exists():
-            raise MarkerFileError("there is no such file", path)
-        if not path.is_file():  # a pipe or a device might never end
-            raise MarkerFileError("this is not a regular file", path)
-        size = path.stat().st_size
-        if size > LARGEST_FILE:
-            raise MarkerFileError(
-                f"the file has {size} bytes, more than the {LARGEST_FILE} that are "
-                "read: cut the trial into parts",
-                path,
-            )
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        if isinstance(error, MarkerFileError):
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise MarkerFileError(f"the file cannot be read: {reason}", path) from error
+    data = read_bytes(path, MarkerFileError, LARGEST_FILE)
     if not data:
         raise MarkerFileError("the file is empty", path)
     return data
@@ -53,22 +35,9 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         MarkerFileError: it cannot be read, or is no UTF-8 text.
     """
-    data = read_bytes(path)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise MarkerFileError("the text is UTF-16: save it as UTF-8", path, 1)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        byte = error.object[error.start]
-        raise MarkerFileError(
-            f"the byte 0x{byte:02x} is no UTF-8 text: save the file as UTF-8",
-            path,
-            line,
-        ) from error
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise MarkerFileError("this is no text: it holds a zero byte", path, line)
+    text = read_text(path, MarkerFileError, LARGEST_FILE)
+    if not text:
+        raise MarkerFileError("the file is empty", path)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from humans_sim.errors import HumansError
-from humans_sim.files import atomic_stream
 from humans_sim.models.catalogue import NAMES, load_model
 from humans_sim.models.model import Model
+from humans_sim.npz_file import read_npz, write_npz
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
@@ -20,6 +18,19 @@ from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 FORMAT = 1
 _TRIAL = ("times", "positions", "frames", "filled")
 _FOUND = ("q", "differences", "status", "converged", "iterations", "solve_times")
+_KINDS = {
+    "times": "f",
+    "positions": "f",
+    "frames": "iu",
+    "filled": "b",
+    "q": "f",
+    "differences": "f",
+    "status": "iu",
+    "converged": "b",
+    "iterations": "iu",
+    "solve_times": "f",
+}
+"""Kinds of the numbers, in numpy's letters."""
 
 
 def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
@@ -34,7 +45,6 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
     Returns:
         The path.
     """
-    path = Path(path)
     trial = result.trial
     header = {
         "format": FORMAT,
@@ -49,9 +59,7 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
     arrays |= {name: getattr(result, name) for name in _FOUND}
     if trial.camera_residuals is not None:
         arrays["camera_residuals"] = trial.camera_residuals
-    with atomic_stream(path) as stream:
-        np.savez_compressed(stream, header=np.array(json.dumps(header)), **arrays)
-    return path
+    return write_npz(Path(path), header, arrays)
 
 
 def load_reconstruction(path: Path | str) -> Reconstruction:
@@ -61,29 +69,28 @@ def load_reconstruction(path: Path | str) -> Reconstruction:
         MarkerFileError: the file is missing, damaged or of another kind.
     """
     path = Path(path)
+    header, arrays = read_npz(
+        path,
+        MarkerFileError,
+        "a stored reconstruction",
+        (*_TRIAL, *_FOUND),
+        ("camera_residuals",),
+    )
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            header = json.loads(str(stored["header"]))
-            if (header["kind"], header["format"]) != ("reconstruction", FORMAT):
-                raise ValueError(
-                    f"it is a {header['kind']} of format {header['format']}, and this "
-                    f"software reads reconstructions of format {FORMAT}"
-                )
-            arrays = {name: stored[name] for name in (*_TRIAL, *_FOUND)}
-            cameras = stored.get("camera_residuals")
-        return _put_together(header, arrays, cameras)
-    except FileNotFoundError:
-        raise MarkerFileError("there is no such file", path) from None
+        if (header["kind"], header["format"]) != ("reconstruction", FORMAT):
+            raise ValueError(
+                f"it is a {str(header['kind'])[:20]} of format "
+                f"{str(header['format'])[:20]}, and this software reads "
+                f"reconstructions of format {FORMAT}"
+            )
+        return _put_together(header, arrays, arrays.pop("camera_residuals", None))
     except (
         AttributeError,
-        OSError,
-        EOFError,
         KeyError,
-        MemoryError,
+        OverflowError,
         TypeError,
         ValueError,
         HumansError,
-        zipfile.BadZipFile,
     ) as error:
         raise MarkerFileError(f"not a stored reconstruction: {error}", path) from None
 
@@ -93,11 +100,17 @@ def _put_together(
 ) -> Reconstruction:
     model = _loaded(header["model"])
     source = header["source"]
+    for key in ("names", "unobservable"):
+        if not isinstance(header[key], list):
+            raise ValueError(f"its {key} are no list")
+    for name, kinds in _KINDS.items():
+        if arrays[name].dtype.kind not in kinds:
+            raise ValueError(f"{name} holds numbers of another kind")
     trial = MarkerTrial(
-        names=tuple(header["names"]),
+        names=tuple(map(str, header["names"])),
         **{name: arrays[name] for name in _TRIAL},
         camera_residuals=cameras,
-        source=None if source is None else Path(source),
+        source=None if source is None else Path(str(source)),
     )
     n, m = len(trial), len(trial.names)
     for name, shape in (
@@ -110,15 +123,17 @@ def _put_together(
     ):
         if arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
-    if arrays["status"].size and arrays["status"].max() > max(MarkerStatus):
+    if not np.isin(arrays["status"], [int(word) for word in MarkerStatus]).all():
         raise ValueError("a marker has an unknown status")
+    if np.isinf(arrays["differences"]).any() or (arrays["iterations"] < 0).any():
+        raise ValueError("a difference or a count cannot be")
     for q in arrays["q"]:
         model.check_configuration(q)
     return Reconstruction(
         model=model,
         trial=trial,
         **{name: arrays[name] for name in _FOUND},
-        unobservable=tuple(header["unobservable"]),
+        unobservable=tuple(map(str, header["unobservable"])),
         mode=str(header["mode"]),
     )
 
@@ -140,5 +155,7 @@ def _described(model: Model) -> dict[str, Any]:
 def _loaded(described: dict[str, Any]) -> Model:
     known = ("height", "mass", "lengths", "tags")
     return load_model(
-        str(described["name"]), **{k: described[k] for k in known if k in described}
+        str(described["name"]),
+        xacro=False,
+        **{k: described[k] for k in known if k in described},
     )

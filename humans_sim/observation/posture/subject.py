@@ -11,7 +11,7 @@ import yaml
 
 from humans_sim.errors import HumansError
 from humans_sim.files import write_atomically
-from humans_sim.models.catalogue import load_model
+from humans_sim.models.catalogue import load_model, model_name_in
 from humans_sim.models.model import Model
 from humans_sim.models.yaml_file import read_yaml
 from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
@@ -42,7 +42,11 @@ class Subject:
     def model(self) -> Model:
         """The model of this person."""
         return load_model(
-            self.model_name, height=self.height, mass=self.mass, lengths=self.lengths
+            self.model_name,
+            height=self.height,
+            mass=self.mass,
+            lengths=self.lengths,
+            xacro=False,
         )
 
     def marker_set(self) -> MarkerSet:
@@ -111,7 +115,7 @@ def load_subject(path: Path | str) -> Subject:
             and entry["calibration"].choice(("true", "false")) == "true",
         )
     subject = Subject(
-        fields["model"].text(),
+        model_name_in(fields["model"]),
         fields["height"].positive(),
         fields["mass"].positive(),
         lengths,

@@ -259,8 +259,8 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ("none.trc", "no such file"),
         ("a.xlsx", r"\.c3d, \.csv, \.trc"),
         ("noending", "not known"),
-        ("a\0.trc", "cannot be read|no such file"),
-        ("x" * 300 + ".trc", "cannot be read|no such file"),
+        ("a\0.trc", "cannot read"),
+        ("x" * 300 + ".trc", "cannot read"),
     ):
         with pytest.raises(MarkerFileError, match=words):
             read_markers(tmp_path / name)
