@@ -88,6 +88,8 @@ class Ledger:
             return []
         found = []
         for line in data.decode("utf-8", "replace").splitlines():
+            if not line.startswith("{"):
+                continue
             try:
                 found.append(parse_json(line))
             except ValueError:

@@ -6,8 +6,15 @@ from pathlib import Path
 
 
 def printable(text: object) -> str:
-    """Text that any terminal takes: names of files need not be UTF-8."""
-    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+    """Text on one line that any terminal takes: names of files can hold anything."""
+    return "".join(
+        sign
+        if sign.isprintable()
+        else " "
+        if sign.isspace()
+        else sign.encode("unicode_escape").decode("ascii")
+        for sign in str(text).strip()
+    )
 
 
 class HumansError(Exception):

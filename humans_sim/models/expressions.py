@@ -8,7 +8,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping
 
-from humans_sim.errors import HumansError
+from humans_sim.errors import HumansError, printable
 
 _BINARY: dict[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -80,7 +80,7 @@ def parse_expression(text: str) -> ast.expr:
 def shortened(value: object) -> str:
     """A value for a message, at most 60 characters of it."""
     try:
-        text = str(value)
+        text = printable(str(value)[:100])
     except ValueError:  # whole numbers of thousands of digits have no text
         return "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:57]}..."

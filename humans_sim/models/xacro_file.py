@@ -8,6 +8,7 @@ know (``$(find ...)``, lists, ``load_yaml``, ``element``) is an error that says 
 
 from __future__ import annotations
 
+import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
@@ -80,7 +81,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
 class _Expander:
     def __init__(self, path: Path, arguments: Mapping[str, str]) -> None:
         self._path = path
-        self._folder = path.resolve().parent
+        self._folder = Path(os.path.realpath(path)).parent
         self._given = dict(arguments)
         self._arguments = dict(arguments)
         self._macros: dict[str, _Macro] = {}
@@ -198,7 +199,7 @@ class _Expander:
             raise self._error("name spaces of included files are not read here", name)
         if "\0" in name:
             raise self._error("this is no name of a file", shortened(name))
-        target = (self._path.parent / name).resolve()
+        target = Path(os.path.realpath(self._path.parent / name))
         if not target.is_relative_to(self._folder):
             raise self._error(
                 "only files beside the first one are included", shortened(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,16 @@ import pinocchio as pin
 import trimesh
 
 from humans_sim.errors import ModelFileError
+from humans_sim.files import check_regular
 from humans_sim.models import Model
+from humans_sim.models.expressions import shortened
 from humans_sim.resources import share_directory
 
 _OWN_URI = "package://humans_sim/"
+MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
+"""Formats of meshes, by the endings of their names."""
+LARGEST_MESH = 1 << 27
+"""Largest file of a mesh [bytes]."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +64,11 @@ def solids(model: Model) -> list[Solid]:
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
     """
+    urdf, folders = resolved_urdf(model), package_directories(model)
+    _check_meshes(urdf, folders, model)
     try:
         geometry = pin.buildGeomFromUrdfString(
-            model.pin,
-            resolved_urdf(model),
-            pin.GeometryType.VISUAL,
-            package_dirs=package_directories(model),
+            model.pin, urdf, pin.GeometryType.VISUAL, package_dirs=folders
         )
     except Exception as error:  # pinocchio and coal raise several kinds
         raise ModelFileError(
@@ -92,6 +98,24 @@ def body_height(model: Model) -> float:
     return max(0.1, *joints, float(tags.max()))
 
 
+def _check_meshes(urdf: str, folders: list[str], model: Model) -> None:
+    """Refuse what must not be opened: libraries open files by their names."""
+    for mesh in ET.fromstring(urdf).iter("mesh"):
+        name = mesh.get("filename", "")
+        found = [Path(name.removeprefix("file://"))]
+        if name.startswith("package://"):
+            place = name.removeprefix("package://")
+            found = [Path(folder) / place for folder in folders]
+        if Path(name).suffix.lower() not in MESHES:
+            raise ModelFileError(
+                f"meshes are read from {', '.join(MESHES)}, not '{shortened(name)}'",
+                model.name,
+            )
+        for path in found:
+            if os.path.lexists(path):
+                check_regular(path, ModelFileError, LARGEST_MESH)
+
+
 def _mesh(item: pin.GeometryObject) -> trimesh.Trimesh:
     shape = item.geometry
     if isinstance(shape, coal.Box):
@@ -102,6 +126,11 @@ def _mesh(item: pin.GeometryObject) -> trimesh.Trimesh:
         return trimesh.creation.cylinder(shape.radius, 2.0 * shape.halfLength)
     if isinstance(shape, coal.Capsule):
         return trimesh.creation.capsule(2.0 * shape.halfLength, shape.radius)
-    mesh = trimesh.load(item.meshPath, force="mesh")
-    mesh.apply_scale(np.asarray(item.meshScale).ravel())
+    try:
+        mesh = trimesh.load(item.meshPath, force="mesh")
+        mesh.apply_scale(np.asarray(item.meshScale).ravel())
+    except Exception as error:  # trimesh and its readers raise what they like
+        raise ModelFileError(f"not a mesh: {error}", item.meshPath) from error
+    if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():
+        raise ModelFileError("not a mesh: it has no faces", item.meshPath)
     return mesh

@@ -21,6 +21,8 @@ HIP_YAW, SLIP = "hip_yaw", "slip"
 TURNS = (HIP_YAW, SLIP)
 _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
+_MOST_PERIODS = 10_000
+"""Most periods of any duration."""
 _DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "ankle_limit", "fall_tilt")
 _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
 _MAY_BE_ZERO = (
@@ -153,6 +155,8 @@ class WalkSettings:
             "mpc_horizon",
         ):
             count = getattr(self, name) / self.mpc_period
+            if not count <= _MOST_PERIODS:
+                raise SettingError(name, f"is more than {_MOST_PERIODS} mpc_periods")
             if abs(count - round(count)) > _WHOLE * count:
                 raise SettingError(name, "must be a multiple of mpc_period")
         for name, count in (

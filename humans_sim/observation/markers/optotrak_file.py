@@ -34,6 +34,8 @@ RATE = 100.0
 """Units and rate of files that say nothing about them [Hz]."""
 _NEVER = -1e20
 """Numbers below stand for :data:`OCCLUDED`, however they were rounded."""
+_LONGEST = 300
+"""Characters of a label, or of a line above the table; searches in longer ones last."""
 _FRAME = re.compile(r"(frame|sample|sampling|item|index)s?\b.*|n|no\.?|nr\.?|#|", re.I)
 _TIME = re.compile(r"(time|t)(\W.*)?", re.I)
 _PREAMBLE = re.compile(r"\s*\"?([A-Za-z][\w ]*?)\s*:\s*\"?[\s,;]*(.*?)[\s,;\"]*")
@@ -122,7 +124,7 @@ def _preamble(lines: list[str]) -> tuple[dict[str, tuple[str, int]], int]:
     """Lines ``key: value`` above the table, with their numbers, and where it begins."""
     found: dict[str, tuple[str, int]] = {}
     for k, line in enumerate(lines):
-        match = _PREAMBLE.fullmatch(line)
+        match = _PREAMBLE.fullmatch(line) if len(line) <= _LONGEST else None
         if match and not re.search(r"[,;\t]", match.group(2)):
             found[match.group(1).lower()] = match.group(2), k + 1
         elif line.strip(" \t,;"):
@@ -183,6 +185,8 @@ def _name(
     labels: list[str], number: int, error: Callable[[str], MarkerFileError]
 ) -> str:
     """Name of one LED from the three labels above its columns."""
+    if max(map(len, labels)) > _LONGEST:
+        raise error(f"the label '{labels[0][:40]}' is too long")
     for pattern in _COORDINATES:
         parts = [pattern.fullmatch(label) for label in labels]
         if all(parts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,8 +58,8 @@ class MarkerTrial:
                 )
         if n == 0 or m == 0:
             raise ParameterError(f"a trial of {n} samples of {m} markers is empty")
-        twice = {name for name in self.names if self.names.count(name) > 1}
-        if twice:
+        if len(set(self.names)) < m:
+            twice = (name for name, count in Counter(self.names).items() if count > 1)
             raise ParameterError(f"two markers are called '{min(twice)}'")
         if not np.isfinite(self.times).all() or (np.diff(self.times) <= 0).any():
             raise ParameterError("the times of the samples are not finite and growing")

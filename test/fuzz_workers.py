@@ -1,0 +1,181 @@
+"""Cases in processes of their own, with limits of time and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import random
+import resource
+import shutil
+import socket
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+READ, REFUSED, UNTYPED, HANG, DIED, ACCEPTED = OUTCOMES = (
+    *("read", "refused", "untyped", "hang", "died", "accepted"),
+)
+"""What became of a case; the last four are faults."""
+FAULTS = (UNTYPED, HANG, DIED, ACCEPTED)
+MEMORY = 3 << 29
+"""What a worker may take beyond what it has after its imports [bytes]."""
+
+Work = Callable[[int], tuple[str, str]]
+"""Does a case by its number; its outcome, and what was wrong."""
+
+
+@dataclass
+class Tally:
+    """What became of many cases.
+
+    Attributes:
+        counts: by outcome.
+        faults: number and description of each case that is a fault.
+        memory: most that a worker took beyond its start [MB].
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    faults: list[tuple[int, str]] = field(default_factory=list)
+    memory: float = 0.0
+
+    def add(self, case: int, outcome: str, detail: str) -> None:
+        """Count a case."""
+        self.counts[outcome] += 1
+        if outcome in FAULTS:
+            self.faults.append((case, f"{outcome}: {detail}"))
+
+
+def run_cases(
+    make: Callable[..., Work], arguments: tuple[object, ...], cases: range, limit: float
+) -> Tally:
+    """Do cases one after the other in a process; a new one where it dies.
+
+    Args:
+        make: called in the process with the arguments; gives what does a case.
+        arguments: for ``make``.
+        cases: numbers of the cases.
+        limit: time that a case may take [s].
+    """
+    tally, context = Tally(), multiprocessing.get_context("spawn")
+    at = cases.start
+    while at < cases.stop:
+        ours, theirs = context.Pipe()
+        process = context.Process(
+            target=_serve,
+            args=(theirs, make, arguments, range(at, cases.stop)),
+            daemon=True,
+        )
+        process.start()
+        theirs.close()
+        try:
+            ours.recv()  # imports are done
+            while at < cases.stop:
+                if not ours.poll(limit):
+                    tally.add(at, HANG, f"more than {limit:g} s")
+                    break
+                outcome, detail, memory = ours.recv()
+                tally.add(at, outcome, detail)
+                tally.memory = max(tally.memory, memory)
+                at += 1
+        except (EOFError, ConnectionError):
+            process.join(5.0)
+            tally.add(at, DIED, f"exit code {process.exitcode}")
+        at += at < cases.stop
+        process.kill()
+        process.join()
+        ours.close()
+    return tally
+
+
+def _serve(
+    pipe: Connection,
+    make: Callable[..., Work],
+    arguments: tuple[object, ...],
+    cases: range,
+) -> None:
+    silence = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # libraries print what they think of a file
+        os.dup2(silence, stream)
+    work = make(*arguments)
+    start = _resident()
+    most = _virtual() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    pipe.send("ready")
+    for case in cases:
+        outcome, detail = work(case)
+        pipe.send((outcome, detail, _resident() - start))
+
+
+def _resident() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _virtual() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
+
+
+@contextlib.contextmanager
+def clean_folder() -> Iterator[Path]:
+    """A folder for one case, in memory where there is such a place."""
+    home = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    folder = Path(tempfile.mkdtemp(prefix="fuzz", dir=home))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(path.parent):
+        server.bind(path.name)
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as stream:
+        stream.truncate(1 << 34)
+
+
+_MIB = 1 << 20
+SPECIAL: tuple[Callable[[Path], object], ...] = (
+    _pipe,
+    _socket,
+    _sparse,
+    Path.mkdir,
+    lambda path: path.symlink_to("/dev/zero"),
+    lambda path: path.symlink_to("/dev/tty"),
+    lambda path: path.symlink_to(path.name),
+    lambda path: path.symlink_to("/proc/self/mem"),
+    lambda path: path.write_bytes(b""),
+    lambda path: None,
+    lambda path: path.write_bytes(b"[" * 100_000),
+    lambda path: path.write_bytes(b"{" * 100_000),
+    lambda path: path.write_bytes(b"(" * 100_000),
+    lambda path: path.write_bytes(b"- " * 100_000),
+    lambda path: path.write_bytes(b"-" * 900),
+    lambda path: path.write_bytes(b"9" * 100_000),
+    lambda path: path.write_bytes(b"<a>" * 100_000),
+    lambda path: path.write_bytes(b'{"a":' * 100_000),
+    lambda path: path.write_bytes(b"\0" * _MIB),
+    lambda path: path.write_bytes(b"a,\n" * _MIB),
+    lambda path: path.write_bytes(random.Random(1).randbytes(_MIB)),
+)
+"""Files that no accident makes of a sound one."""
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line, with the place it came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "humans_sim" in f.filename] or frames
+    place = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"
+    return f"{type(error).__name__} at {place}: {str(error)[:150]}"
