@@ -160,7 +160,7 @@ def kept(job: Job, ledger: Ledger, fingerprint: str) -> Outcome | None:
 
 def _recorded(stored: dict[str, Any]) -> Outcome | None:
     """The outcome of a record; None where it is damaged."""
-    if not fits(stored, _RECORD):
+    if not fits(stored, _RECORD) or stored["summary"]["frames"] < 1:
         return None
     return Outcome(**{**stored, "files": tuple(stored["files"])})
 

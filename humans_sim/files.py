@@ -142,6 +142,14 @@ def check_regular(
     open_regular(path, error, limit).close()
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _check_kind(path: Path, status: os.stat_result, error: ErrorOf) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise error("cannot read the file: this is a folder, not a file", path)
@@ -168,6 +176,8 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         FileWriteError: the folder or the file cannot be written.
     """
     try:
+        if "\0" in str(path):
+            raise FileWriteError("no name can hold a null byte", path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             raise FileWriteError("something else has this name", path)

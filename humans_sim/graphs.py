@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from humans_sim.files import is_file
 from humans_sim.models.yaml_file import read_yaml
 from humans_sim.resources import named_file, resource, resource_names
 
@@ -55,8 +56,8 @@ def read_graph(name: str) -> Graph:
     parameters = Path(fields["parameters"].text())
     if not parameters.is_absolute():
         own = path.parent / parameters
-        parameters = own if own.is_file() else resource("config", str(parameters))
-    if not parameters.is_file():
+        parameters = own if is_file(own) else resource("config", str(parameters))
+    if not is_file(parameters):
         raise fields["parameters"].error(f"there is no file {parameters}")
 
     def words(key: str) -> tuple[str, ...]:

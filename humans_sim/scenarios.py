@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from humans_sim.errors import ParameterError
+from humans_sim.files import is_file
 from humans_sim.models.catalogue import model_name_in
 from humans_sim.models.yaml_file import YamlValue, read_yaml
 from humans_sim.resources import named_file, resource_names
@@ -301,7 +302,7 @@ def read_scenario(name: str) -> Scenario:
             options[key] = value.text() if word else value.positive()
     methods = ("event_driven", "time_stepping")
     model = model_name_in(fields["model"]) if "model" in fields else None
-    if model is not None and (path.parent / model).is_file():
+    if model is not None and is_file(path.parent / model):
         model = str(path.parent / model)
     return Scenario(
         name=path.stem,

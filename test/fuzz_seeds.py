@@ -67,7 +67,7 @@ BOX = "\n".join(
     + ["f 1 2 3", "f 2 3 4", "f 5 6 7", "f 6 7 8", "f 1 2 5", "f 3 4 7", ""]
 )
 OPTOTRAK = "hip x,hip y,hip z,toe x,toe y,toe z\n" + (
-    "".join(f"{k},2.5,900.25,{k},,30\n" for k in range(4))
+    "".join(f"{k},2.5,900.25,,,\n" for k in range(4))
 )
 EXPRESSIONS = ("0.0941*h - zhip/2", "-(1 + 2)*3.5e-3/h", "+h", "0.5", "1_0 * 2")
 FRAME = "translation: [0, 0.5, 1]\nrpy: [0, 90, 10]\n"

@@ -72,7 +72,7 @@ def _lines(data: bytes, chance: random.Random, _: list[bytes]) -> bytes:
     elif what == 2:
         j = chance.randrange(len(lines))
         lines[j], lines[k] = lines[k], lines[j]
-    elif what == 3 and array.dtype.kind != "U":
+    elif what == 3:
         lines[k] = b"  " * chance.randrange(4) + lines[k].lstrip()
     else:
         lines[k] = lines[k][: chance.randrange(len(lines[k]) + 1)]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from humans_sim.errors import ParameterError, UnknownModelError
+from humans_sim.files import is_file
 from humans_sim.models.builder import build
 from humans_sim.models.expressions import shortened
 from humans_sim.models.model import Model
@@ -58,7 +59,7 @@ def load_model(
             text, height=height, mass=mass, lengths=lengths, tags=tags, rotors=rotors
         )
     path = Path(name)
-    if path.suffix.lower() in (".urdf", ".xml", ".xacro") or path.is_file():
+    if path.suffix.lower() in (".urdf", ".xml", ".xacro") or is_file(path):
         for word, value in (
             ("height", height),
             ("mass", mass),

@@ -6,6 +6,7 @@ tags, contact points, soles, frames, limits, the HuMAnS layout and drive rotors.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def load_urdf(path: Path, rotors: bool = True, xacro: bool = True) -> Model:
     text = _read_text(path, xacro)
     pin_model, name = _parse(text, path)
     side = path.with_suffix(".yaml")
-    root = read_yaml(side) if side.is_file() else parse_yaml("{}")
+    root = read_yaml(side) if os.path.lexists(side) else parse_yaml("{}")
     sections = root.fields((), _SECTIONS)
     _add_frames(pin_model, sections)
     _set_limits(pin_model, sections)
@@ -130,6 +131,8 @@ def _add_frames(model: pin.Model, sections: dict[str, YamlValue]) -> None:
     for entry in sections.get("frames", ()):
         fields = entry.fields(("name", "link", "xyz"), ("rpy",))
         parent = model.frames[_frame(model, fields["link"])]
+        if model.existFrame(fields["name"].text()):
+            raise fields["name"].error("the URDF has a link or joint of this name")
         rpy = fields["rpy"].vector(3) if "rpy" in fields else np.zeros(3)
         local = pin.SE3(pin.rpy.rpyToMatrix(rpy), fields["xyz"].vector(3))
         placement = parent.placement * local

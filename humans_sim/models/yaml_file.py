@@ -22,6 +22,8 @@ DEEPEST = 32
 """Lists and mappings inside each other."""
 MOST = 100_000
 """Values of a file, aliases counted as what they stand for."""
+LARGEST_NUMBER = 1e12
+"""No quantity of a file is larger, whatever its unit."""
 _DIGITS = 18
 """Of a whole number: what 64 bits hold."""
 
@@ -128,9 +130,12 @@ class YamlValue:
         try:
             if not isinstance(raw, str) or not raw.strip():
                 raise ExpressionError("a number is wanted")
-            return evaluate(raw, names or {})
+            value = evaluate(raw, names or {})
         except ExpressionError as error:
             raise self.error(str(error)) from None
+        if abs(value) > LARGEST_NUMBER:
+            raise self.error(f"{value:g} is too large a number")
+        return value
 
     def positive(self, names: Mapping[str, float] | None = None) -> float:
         """The value as a number above zero."""
