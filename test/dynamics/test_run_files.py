@@ -60,6 +60,40 @@ def test_damaged_files(run: hs.Run, tmp_path: Path) -> None:
         hs.load_run(tmp_path / "missing.npz")
 
 
+def test_values_that_cannot_be(run: hs.Run, tmp_path: Path) -> None:
+    """NaN, times that fall, text, modes that are none: refused by name."""
+    path = run.save(tmp_path / "run.npz")
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    header = json.loads(str(arrays["header"]))
+
+    def changed(name: str, place: object, value: float) -> dict[str, np.ndarray]:
+        array = arrays[name].copy()
+        array[place] = value
+        return {name: array}
+
+    def said(**parts: object) -> dict[str, np.ndarray]:
+        return {"header": np.array(json.dumps({**header, **parts}))}
+
+    for change, message in (
+        (changed("q", (3, 0), np.nan), "q has a value"),
+        (changed("forces", (3, 0, 1), np.inf), "forces has a value"),
+        (changed("t", 3, 0.0), "backwards"),
+        (changed("contacts", (3, 0), 7), "neither open"),
+        (changed("tangents", 0, 9), "tangents"),
+        ({"v": arrays["v"].astype("U8")}, "no numbers"),
+        ({"t": arrays["t"].astype(int)}, "another kind"),
+        ({name: arrays[name][:0] for name in arrays if arrays[name].ndim}, "samples|1"),
+        (said(position_names=[]), "q has shape"),
+        (said(names=[1]), "no list of words"),
+        (said(events=[{"time": 1}]), "missing"),
+        (said(info=[]), "no mapping"),
+    ):
+        np.savez(tmp_path / "odd.npz", **{**arrays, **change})
+        with pytest.raises(hs.RunFileError, match=message):
+            hs.load_run(tmp_path / "odd.npz")
+
+
 def test_failed_write_leaves_the_old_file(
     run: hs.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

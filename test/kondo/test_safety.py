@@ -32,6 +32,7 @@ def guard(**limits: float) -> Guard:
         ({"l_knee": math.nan}, "l_knee must be an angle, not nan"),
         ({"l_knee": math.inf}, "l_knee must be an angle, not inf"),
         ({"l_knee": "bent"}, "l_knee must be an angle, not 'bent'"),
+        ({"l_knee": 10**400}, "l_knee must be an angle"),
         ({"l_knee": None}, "l_knee must be an angle, not None"),
         ({"tail": 0.1}, "no channel turns a joint called 'tail': there are l_sho"),
         ({"l_knee": 2.1}, r"l_knee must be -1.134 to 2.007 rad, not 2.100"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -213,6 +214,15 @@ LAYOUT = "humans: {joints: [%s], base_rotation: %s, base_height: 1, segments: [l
         ('<mass value="0.5"/>', '<mass value="-0.5"/>', "negative"),
         ('<mass value="0.5"/>', '<mass value="heavy"/>', "finite numbers"),
         ('xyz="0 0 -0.2"', 'xyz="0 0 nan"', "finite numbers"),
+        ('upper="1"', 'upper="-2"', "above the upper"),
+        ('upper="1"', 'upper="inf"', "finite numbers"),
+        ('upper="1"', 'upper="1e308"', "too large"),
+        ('effort="1"', 'effort="-1"', "negative"),
+        ('ixy="0"', 'ixy="nan"', "finite numbers"),
+        ('ixx="0.1"', 'ixx="-0.4"', "no solid"),
+        ('ixx="0.1"', 'ixx="0.9"', "no solid"),
+        ("<robot name", "<!DOCTYPE r><robot name", "document type"),
+        ("</robot>", "<a>" * 100 + "</a>" * 100 + "</robot>", "deeply"),
         ('type="revolute"', 'type="floating"', "cannot be used"),
         ('type="revolute"', 'type="hinge"', "cannot read it"),
     ],
@@ -260,6 +270,45 @@ def test_missing_urdf(tmp_path: Path) -> None:
     """A path with nothing at it."""
     with pytest.raises(hs.ModelFileError, match="cannot read the file"):
         hs.load_model(tmp_path / "nothing.urdf")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "{" * 100_000,
+        "- " * 100_000,
+        "a: &a [*a]",
+        "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+        + "".join(
+            f"{c}: &{c} [{', '.join([f'*{b}'] * 10)}]\n"
+            for b, c in zip("abcdef", "bcdefg")
+        ),
+        "a\n---\nb",
+        "? [a]\n: b",
+        "a: !!python/object:os.system x",
+        f"a: {'9' * 5000}",
+        "a: .nan",
+        "a: 2001-99-99",
+    ],
+)
+def test_hostile_yaml(text: str) -> None:
+    """Depth, aliases, tags, digits: an error that names the file."""
+    with pytest.raises(hs.ModelFileError, match="<text>"):
+        parse_yaml(text).plain()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-" * 900 + "1", "9" * 900, "9" * 5000, "1e999", "h" * 2000, "(" * 300, "1\n2"],
+)
+def test_hostile_expressions(text: str) -> None:
+    """Depth, digits and length: an error of one line."""
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(text, {})
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ExpressionError):
+        evaluate(10**400, {})
 
 
 @given(st.text(max_size=40))
