@@ -281,8 +281,7 @@ def test_missing_urdf(tmp_path: Path) -> None:
         "a: &a [*a]",
         "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
         + "".join(
-            f"{c}: &{c} [{', '.join([f'*{b}'] * 10)}]\n"
-            for b, c in zip("abcdef", "bcdefg")
+            f"{c}: &{c} [{', '.join([f'*{b}'] * 10)}]\n" for b, c in pairwise("abcdefg")
         ),
         "a\n---\nb",
         "? [a]\n: b",
