@@ -19,7 +19,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import humans_sim as hs
-from humans_sim.cli import app
+from humans_sim.cli_commands import app
 from humans_sim.contact import Ground
 from humans_sim.dynamics import Run, Simulation, load_run
 from humans_sim.dynamics.problems import bouncing_ball

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from walks import kinematic_run, planned_walk
 
 import humans_sim as hs
-from humans_sim.cli import app
+from humans_sim.cli_commands import app
 from humans_sim.dynamics.events import Event
 from humans_sim.dynamics.run import Run
 from humans_sim.observation.gait import WalkSummary
