@@ -1,24 +1,31 @@
-"""How fast the walking graph runs: composed, and as three processes in lock-step.
+"""How fast the walking graph runs: composed, as three processes, and without ROS 2.
 
     python benchmarks/walking_graph.py [STEPS]
 
-Needs rclpy. Simulated time over wall time of a walk of the KHR-1, as fast as it goes:
-the graph ``walk`` in one process without its page, then the nodes dynamics, walk and
-observer as processes of their own. Start-up and compilation are left out.
+Simulated time over wall time of a walk of the KHR-1, as fast as it goes: the graph
+``walk`` in one process without its page, then the nodes dynamics, walk and observer as
+processes of their own, then the library with the same settings. Start-up and
+compilation are left out. Without rclpy, the library alone.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import statistics
 import subprocess
 import sys
+import time
+from importlib.util import find_spec
 
-from humans_sim.control.walking import Velocity
+import yaml
+
+import humans_sim as hs
+from humans_sim.actuation import Servo
+from humans_sim.control.walking import Velocity, Walker
+from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.graphs import read_graph
-from humans_sim.nodes.conversions import nanoseconds_of
-from humans_sim.nodes.process import NodeProcess, StopEvent
-from humans_sim.nodes.walk_trial import WalkCaller, walk_trial
 
 GRAPH = read_graph("walk")
 VELOCITY = Velocity(0.05, 0.0, 0.0)
@@ -27,8 +34,32 @@ FAST = ["-p", "dynamics:real_time_factor:=0.0"]
 TIMEOUT = 600.0
 
 
+def library(steps: int) -> float:
+    """Real-time factor of the library, by the parameters of the graph."""
+    given = yaml.safe_load(GRAPH.parameters.read_text())["dynamics"]["ros__parameters"]
+    model = hs.load_model("khr1")
+    walker = Walker(model, period=given["sampling_period"])
+    simulation = hs.Simulation(
+        model,
+        Servo(model, **given["servo"]),
+        ServoWalk(walker, [Order(0.0, VELOCITY)]),
+        hs.Ground(friction=given["friction"]),
+        given["method"],
+        time_step=given["time_step"],
+        **whole_body_contacts(model, given["body_radius"]),
+    )
+    start, period = walker.start(), given["sampling_period"]
+    simulation.run(start, t_end=2 * period, sampling_period=period)
+    end = steps * walker.settings.step_duration
+    begun = time.monotonic()
+    simulation.run(start, t_end=end, sampling_period=period)
+    return end / (time.monotonic() - begun)
+
+
 def composed(steps: int) -> float:
     """Real-time factor of the graph in this process."""
+    from humans_sim.nodes.walk_trial import walk_trial
+
     walk = walk_trial(
         GRAPH,
         FAST,
@@ -45,6 +76,10 @@ def composed(steps: int) -> float:
 
 def processes(steps: int) -> float:
     """Real-time factor of three processes."""
+    from humans_sim.nodes.conversions import nanoseconds_of
+    from humans_sim.nodes.process import NodeProcess, StopEvent
+    from humans_sim.nodes.walk_trial import WalkCaller
+
     arguments = ["--ros-args", "--params-file", str(GRAPH.parameters), *FAST]
     started = [
         subprocess.Popen(
@@ -75,14 +110,20 @@ def processes(steps: int) -> float:
 
 
 def main() -> None:
-    """Measure both, three times each."""
+    """Measure each three times."""
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    emulated = any(name.startswith("BOX64") for name in os.environ)
+    machine = f"{platform.machine()}, {'emulated' if emulated else 'native'}"
     print(f"KHR-1, {steps} steps at {VELOCITY.vx} m/s; simulated time over wall time")
-    for name, measure in (("composed", composed), ("three processes", processes)):
+    print(f"{machine}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    measures = {"library": library}
+    if find_spec("rclpy") is not None:
+        measures |= {"composed": composed, "three processes": processes}
+    for name, measure in measures.items():
         found = [measure(steps) for _ in range(3)]
         told = ", ".join(f"{factor:.2f}" for factor in found)
-        print(f"{name:16s} {statistics.median(found):5.2f}  ({told})")
+        print(f"{name:16s} {statistics.median(found):5.2f}  ({told})", flush=True)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,11 @@ class ModelNode(ProcessNode):
         model = str(self.declare_parameter("model", self.usual_model).value)
         subject = str(self.declare_parameter("subject", "").value)
         self.subject = load_subject(subject) if subject else None
-        self.model = load_model(model) if not self.subject else self.subject.model()
+        self.model = (
+            load_model(model, xacro=False)  # a parameter may come from anyone
+            if self.subject is None
+            else self.subject.model()
+        )
 
 
 def node_class(kind: str) -> Callable[..., ModelNode]:
