@@ -42,7 +42,7 @@ CODES = (0, 1, 2, 130)
 
 def make_work(seeds: str, seed: int) -> Work:
     """What does a case; called in the worker's process."""
-    from fuzz_command_lines import Lines, commands
+    from fuzz_command_lines import QUICK, Lines, commands
     from typer.testing import CliRunner
 
     from humans_sim.cli import app
@@ -50,7 +50,10 @@ def make_work(seeds: str, seed: int) -> Work:
 
     lines, runner = Lines(commands(app), Path(seeds)), CliRunner()
     with clean_folder() as folder, contextlib.chdir(folder):
-        runner.invoke(app, ["run", "bounce", "--end", "0.01"])  # kernels compile
+        for name in QUICK:  # kernels compile, once
+            runner.invoke(app, ["run", name, "--end", "0.01"])
+        for path in (Path(seeds) / "run").iterdir():
+            runner.invoke(app, ["report", str(path), "-o", "page.html"])
 
     def work(case: int) -> tuple[str, str]:
         chance = random.Random(f"{seed} command {case}")

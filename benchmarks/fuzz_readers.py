@@ -107,7 +107,9 @@ def fuzz(readers: list[str], cases: int, seed: int, data: str = "") -> dict[str,
         def run(reader: str) -> Tally:
             count = round(cases / share / TARGETS[reader].cost)
             arguments = (reader, folder, data, seed)
-            return run_cases(make_work, arguments, range(max(count, 1)), LIMIT)
+            tally = run_cases(make_work, arguments, range(max(count, 1)), LIMIT)
+            print(f"{reader} is done", file=sys.stderr, flush=True)
+            return tally
 
         with ThreadPoolExecutor(2) as pool:
             return dict(zip(readers, pool.map(run, readers), strict=True))

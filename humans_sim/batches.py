@@ -31,6 +31,7 @@ from humans_sim.batch_trial import (
 )
 from humans_sim.batch_workers import on_cluster, on_processes
 from humans_sim.errors import HumansError, ParameterError
+from humans_sim.files import is_file, is_folder
 from humans_sim.observation.markers.read import READERS
 
 SUBJECT = "subject.yaml"
@@ -187,14 +188,14 @@ def _found(
 ) -> list[tuple[Path, Path, Path]]:
     """Recordings, the place of their results, and the folder they were found from."""
     given = list(given)
-    folders = [path for path in given if path.is_dir()]
+    folders = [path for path in given if is_folder(path)]
     not_meant = {settings.correspondence, settings.pipeline}
     found: dict[Path, tuple[Path, Path, Path]] = {}
     for path in given:
-        if path.is_file():
+        if is_file(path):
             path = path.resolve()
             found.setdefault(path, (path, Path(path.name), path.parent))
-        elif path.is_dir():
+        elif is_folder(path):
             top = path.resolve()
             if top == output:
                 raise ParameterError(

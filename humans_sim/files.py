@@ -150,6 +150,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; a name that no folder can have is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def _check_kind(path: Path, status: os.stat_result, error: ErrorOf) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise error("cannot read the file: this is a folder, not a file", path)

@@ -62,12 +62,13 @@ def run_cases(
         limit: time that a case may take [s].
     """
     tally, context = Tally(), multiprocessing.get_context("spawn")
+    home = tempfile.mkdtemp(prefix="fuzz", dir=_memory())
     at = cases.start
     while at < cases.stop:
         ours, theirs = context.Pipe()
         process = context.Process(
             target=_serve,
-            args=(theirs, make, arguments, range(at, cases.stop)),
+            args=(theirs, home, make, arguments, range(at, cases.stop)),
             daemon=True,
         )
         process.start()
@@ -89,11 +90,13 @@ def run_cases(
         process.kill()
         process.join()
         ours.close()
+    shutil.rmtree(home, ignore_errors=True)  # also what a killed process left
     return tally
 
 
 def _serve(
     pipe: Connection,
+    home: str,
     make: Callable[..., Work],
     arguments: tuple[object, ...],
     cases: range,
@@ -101,6 +104,7 @@ def _serve(
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # libraries print what they think of a file
         os.dup2(silence, stream)
+    tempfile.tempdir = home
     work = make(*arguments)
     start = _resident()
     most = _virtual() + MEMORY
@@ -110,6 +114,11 @@ def _serve(
     for case in cases:
         outcome, detail = work(case)
         pipe.send((outcome, detail, _resident() - start))
+
+
+def _memory() -> str | None:
+    """A place for files in memory, where there is one."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def _resident() -> float:
@@ -123,9 +132,8 @@ def _virtual() -> int:
 
 @contextlib.contextmanager
 def clean_folder() -> Iterator[Path]:
-    """A folder for one case, in memory where there is such a place."""
-    home = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="fuzz", dir=home))
+    """A folder for one case."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz"))
     try:
         yield folder
     finally:
