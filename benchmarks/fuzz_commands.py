@@ -45,7 +45,7 @@ def make_work(seeds: str, seed: int) -> Work:
     from fuzz_command_lines import QUICK, Lines, commands
     from typer.testing import CliRunner
 
-    from humans_sim.cli import app
+    from humans_sim.cli_commands import app
     from humans_sim.errors import HumansError
 
     lines, runner = Lines(commands(app), Path(seeds)), CliRunner()
@@ -84,7 +84,7 @@ def as_process(seeds: str, seed: int, case: int) -> tuple[str, str]:
     """One command line as a process of its own."""
     from fuzz_command_lines import Lines, commands
 
-    from humans_sim.cli import app
+    from humans_sim.cli_commands import app
 
     lines = Lines(commands(app), Path(seeds))
     chance = random.Random(f"{seed} process {case}")

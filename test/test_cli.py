@@ -142,7 +142,7 @@ def test_what_is_not_written_is_said(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
     assert done.returncode == 1, done.stderr
-    assert "humans-sim: run.npz: File too large" in done.stderr
+    assert "humans-sim: run.npz: cannot write the file: File too large" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
 

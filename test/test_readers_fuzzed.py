@@ -14,7 +14,7 @@ from fuzz_workers import SPECIAL, clean_folder
 from mutations import damaged
 from typer.testing import CliRunner
 
-from humans_sim.cli import app
+from humans_sim.cli_commands import app
 from humans_sim.errors import HumansError
 
 CHEAP = 150
