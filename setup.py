@@ -66,7 +66,6 @@ setup(
         "trimesh",
         "typer",
         "viser",
-        "xacro",
     ],
     extras_require={
         "bench": [
@@ -74,7 +73,7 @@ setup(
             "opensim; sys_platform != 'linux' or platform_machine == 'x86_64'",
         ],
         "cluster": ["distributed"],
-        "test": ["hypothesis", "pytest"],
+        "test": ["hypothesis", "pytest", "xacro"],
     },
     entry_points={
         "console_scripts": [

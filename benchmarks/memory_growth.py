@@ -6,12 +6,14 @@
 ``nodes``: dynamics, walk and viewer of the graph ``walk`` as processes (needs rclpy).
 Prints the resident memory of each at the start, at the end, and its growth a minute by
 a straight line through the samples after the first fifth of the time, in which caches
-and buffers fill.
+and buffers fill. Of the page it also looks at what its script holds after a garbage
+collection: a browser's resident memory follows its own plans.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import signal
@@ -19,11 +21,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
+from websockets.sync.client import connect
 
 from humans_sim.doctor import find_chromium
 from humans_sim.graphs import read_graph
@@ -45,6 +50,43 @@ def memory(process: int) -> float:
     return total + sum(memory(int(child)) for child in children)
 
 
+class Page:
+    """The page of a Chromium, asked by the browser's own protocol.
+
+    Args:
+        profile: the browser's folder; it writes the protocol's port there.
+    """
+
+    def __init__(self, profile: Path) -> None:
+        """Wait for the browser."""
+        port = profile / "DevToolsActivePort"
+        while not port.is_file() or not port.read_text().strip():
+            time.sleep(0.1)
+        address = f"http://127.0.0.1:{port.read_text().split()[0]}/json"
+        while True:
+            pages = [p for p in json.load(urlopen(address)) if p["type"] == "page"]
+            if pages:
+                break
+            time.sleep(0.1)
+        self._line = connect(pages[0]["webSocketDebuggerUrl"], max_size=None)
+
+    def _call(self, method: str) -> dict[str, float]:
+        self._line.send(json.dumps({"id": 1, "method": method}))
+        while True:
+            answer = json.loads(self._line.recv())
+            if answer.get("id") == 1:
+                return answer["result"]
+
+    def heap(self) -> float:
+        """What the page's script holds [MB]."""
+        self._call("HeapProfiler.collectGarbage")
+        return self._call("Runtime.getHeapUsage")["usedSize"] / 2**20
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._line.close()
+
+
 @contextmanager
 def started(
     command: Sequence[str], output: int | None = subprocess.DEVNULL
@@ -60,7 +102,11 @@ def started(
         process.wait()
 
 
-def start_page(stack: ExitStack) -> dict[str, int]:
+Gauges = dict[str, Callable[[], float]]
+"""What is measured, by name; each tells its memory [MB]."""
+
+
+def start_page(stack: ExitStack) -> Gauges:
     """The library's walk and a browser that shows it."""
     command = [sys.executable, "-u", "-m", "humans_sim.cli", "view", "khr1", "--walk"]
     view = stack.enter_context(started([*command, "--port", "0"], subprocess.PIPE))
@@ -70,7 +116,7 @@ def start_page(stack: ExitStack) -> dict[str, int]:
         line = view.stdout.readline()
         if not line:
             raise SystemExit("the page did not open")
-    found = {"view --walk": view.pid}
+    found: Gauges = {"view --walk": partial(memory, view.pid)}
     browser = find_chromium()
     if browser is None:
         print("no Chromium here: the page is not looked at")
@@ -78,16 +124,20 @@ def start_page(stack: ExitStack) -> dict[str, int]:
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     profile = f"--user-data-dir={folder}"
     chromium = stack.enter_context(started([browser, *CHROMIUM, profile, url[0]]))
-    return found | {"Chromium": chromium.pid}
+    page = Page(Path(folder))
+    stack.callback(page.close)
+    return found | {"Chromium": partial(memory, chromium.pid), "script": page.heap}
 
 
-def start_nodes(stack: ExitStack) -> dict[str, int]:
+def start_nodes(stack: ExitStack) -> Gauges:
     """Nodes of the walking graph."""
     parameters = ["--ros-args", "--params-file", str(read_graph("walk").parameters)]
     parameters += ["-p", "walk:cmd_vel:=[0.03, 0.0, 0.02]", "-p", "viewer:port:=0"]
     program = [sys.executable, "-m", "humans_sim.nodes"]
     return {
-        name: stack.enter_context(started([*program, name, *parameters])).pid
+        name: partial(
+            memory, stack.enter_context(started([*program, name, *parameters])).pid
+        )
         for name in NODES
     }
 
@@ -101,22 +151,22 @@ def main() -> None:
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 101))
     with ExitStack() as stack:
-        processes: dict[str, int] = {}
+        gauges: Gauges = {}
         if "page" in given.what:
-            processes |= start_page(stack)
+            gauges |= start_page(stack)
         if "nodes" in given.what:
-            processes |= start_nodes(stack)
+            gauges |= start_nodes(stack)
         times: list[float] = []
         rows: list[list[float]] = []
         begun = time.monotonic()
         while (now := time.monotonic() - begun) < 60.0 * given.minutes:
             times.append(now / 60.0)
-            rows.append([memory(process) for process in processes.values()])
+            rows.append([gauge() for gauge in gauges.values()])
             time.sleep(PERIOD)
     seen = np.array(times) > given.minutes / 5
     minutes, table = np.array(times)[seen], np.array(rows)[seen]
-    print(f"{'process':12s} {'start':>8s} {'end':>8s} {'MB a minute':>12s}")
-    for name, column in zip(processes, table.T, strict=True):
+    print(f"{'[MB]':12s} {'start':>8s} {'end':>8s} {'MB a minute':>12s}")
+    for name, column in zip(gauges, table.T, strict=True):
         slope = np.polyfit(minutes, column, 1)[0]
         print(f"{name:12s} {column[0]:8.1f} {column[-1]:8.1f} {slope:12.3f}")
 

@@ -25,7 +25,6 @@ _LIBRARIES = (
     ("serial", "pyserial"),
     ("trimesh", "trimesh"),
     ("yaml", "pyyaml"),
-    ("xacro", "xacro"),
     ("viser", "viser"),
     ("rich", "rich"),
     ("typer", "typer"),

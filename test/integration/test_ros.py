@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import PATIENCE
 
 import humans_sim as hs
 from humans_sim.doctor import ros_hint
@@ -210,6 +213,29 @@ def test_state_publisher(
     wait_for(turned, "the next good message")
     assert moving["head"].transform.rotation.z == pytest.approx(-np.sin(0.25))
     assert process.poll() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_is_stopped_while_it_loads(
+    start: Callable[..., Any], number: signal.Signals
+) -> None:
+    """It ends at once and in silence."""
+    process = start("-m", "humans_sim.nodes", "dynamics")
+    status = Path(f"/proc/{process.pid}/status")
+
+    def handles_signals() -> bool:
+        caught = re.search(r"SigCgt:\s+(\w+)", status.read_text())
+        assert caught is not None
+        return bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+    end = time.monotonic() + PATIENCE
+    while not handles_signals():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, output
+    assert output == ""
 
 
 def test_bad_parameter_is_one_line(start: Callable[..., Any]) -> None:
