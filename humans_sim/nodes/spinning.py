@@ -20,19 +20,6 @@ _PATIENCE = 0.7
 """Wall time for callbacks to come back after a stop, all threads together [s]."""
 
 
-def make_executor() -> Any:
-    """An executor of one thread: rclpy's that is led by events, else its classic one.
-
-    The classic one builds its wait set anew for every callback; the other came with
-    rclpy 7.1.4.
-    """
-    try:
-        from rclpy.experimental.events_executor import EventsExecutor
-    except ImportError:
-        return SingleThreadedExecutor()
-    return EventsExecutor()
-
-
 def groups(nodes: Sequence[ProcessNode]) -> list[list[ProcessNode]]:
     """Nodes that share a thread: all but those whose callbacks may block.
 
@@ -58,7 +45,9 @@ class Spinning:
         self._failures: list[tuple[str, BaseException]] = []
         self._spun: list[tuple[Any, threading.Thread]] = []
         for group in groups(nodes):
-            executor = make_executor()
+            # Not the executor that is led by events (rclpy.experimental): a service
+            # that awaits, as ``step`` of dynamics does, keeps it busy for ever.
+            executor = SingleThreadedExecutor()
             for node in group:
                 executor.add_node(node)
             names = ", ".join(node.get_name() for node in group)
