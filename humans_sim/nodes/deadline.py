@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _CLOCK_MONOTONIC = 1
@@ -46,21 +46,23 @@ def deadline(seconds: float, code: int) -> Iterator[None]:
         seconds: how long the block may take [s].
         code: exit code of the process where it takes longer.
     """
+    cancel = end_after(seconds, code)
+    try:
+        yield
+    finally:
+        cancel()
+
+
+def end_after(seconds: float, code: int) -> Callable[[], None]:
+    """End the process with an exit code after some time; returns what prevents that."""
     timer = _start(seconds, code)
     if timer is not None:
-        try:
-            yield
-        finally:
-            ctypes.CDLL(None).timer_delete(timer)
-        return
+        return lambda: ctypes.CDLL(None).timer_delete(timer)
     # Another C library: at least a hang that lets threads run is ended.
     thread = threading.Timer(seconds, os._exit, (code,))
     thread.daemon = True
     thread.start()
-    try:
-        yield
-    finally:
-        thread.cancel()
+    return thread.cancel
 
 
 def _start(seconds: float, code: int) -> ctypes.c_void_p | None:

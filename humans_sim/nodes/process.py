@@ -7,6 +7,7 @@ while other participants vanish, so this last part has a deadline.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -21,13 +22,15 @@ from rclpy.signals import SignalHandlerOptions
 
 from humans_sim.errors import HumansError
 from humans_sim.kernel_compilation import Compilation, report_compilation
-from humans_sim.nodes.deadline import deadline
+from humans_sim.nodes.deadline import deadline, end_after
 from humans_sim.nodes.process_node import ProcessNode
 from humans_sim.nodes.shared_memory import remove_dead_segments
 from humans_sim.nodes.spinning import Spinning
 
 _CLOSING = 20.0
 """Wall time for robots and files; a bad serial line or a slow disk needs some [s]."""
+_BREAKING = 1.5
+"""Wall time in which a process that is still making its nodes ends [s]."""
 _LEAVING = 1.0
 """Wall time in which the middleware must let the process go [s]."""
 
@@ -40,12 +43,16 @@ class StopEvent(threading.Event):
     """Set by SIGINT and SIGTERM, which it handles from its construction on.
 
     While nodes are made, which may compile for a minute, a signal also breaks that off.
+
+    Attributes:
+        broken_off: whether it did.
     """
 
     def __init__(self) -> None:
         """Handle the signals."""
         super().__init__()
         self._breaks = False
+        self.broken_off = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
@@ -53,6 +60,8 @@ class StopEvent(threading.Event):
         self.set()
         if self._breaks:
             self._breaks = False
+            # What is raised in a callback from C, as compilers make them, gets lost.
+            end_after(_BREAKING, 0)
             raise _BrokenOff
 
     @contextmanager
@@ -64,7 +73,7 @@ class StopEvent(threading.Event):
                 raise _BrokenOff
             yield
         except _BrokenOff:
-            pass
+            self.broken_off = True
         finally:
             self._breaks = False
 
@@ -172,6 +181,8 @@ class NodeProcess:
                 os._exit(code)
             for node in self._nodes:
                 node.destroy_node()
+            if self._stop.broken_off:
+                gc.collect()  # the node that was being made, with its shared memory
             rclpy.try_shutdown()
 
 
