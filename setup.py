@@ -53,6 +53,7 @@ setup(
         "ezc3d",
         "matplotlib",
         "mcap-ros2-support",
+        "msgspec",
         "numba",
         "numpy",
         "osqp",
@@ -66,6 +67,7 @@ setup(
         "trimesh",
         "typer",
         "viser",
+        "websockets",
     ],
     extras_require={
         "bench": [

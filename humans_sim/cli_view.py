@@ -71,7 +71,7 @@ def _show_model(
 
     scene = Scene(model, host, port)
     try:
-        console.print(f"{model.title}: open [bold]{scene.url}[/] (Ctrl-C ends)")
+        _tell(model.title, scene.url, host)
         sway = Sway.of_model(model) if move else None
         if sway is None:
             scene.add_sliders()
@@ -90,10 +90,20 @@ def _show_walk(model: Model, host: str, port: int, seconds: float | None) -> Non
     from humans_sim.view.live import show_walk
 
     def opened(url: str) -> None:
-        console.print(f"{model.title} walks: open [bold]{url}[/] (Ctrl-C ends)")
+        _tell(f"{model.title} walks", url, host)
 
     with display():
         show_walk(model, host, port, seconds, opened)
+
+
+def _tell(what: str, url: str, host: str = "127.0.0.1") -> None:
+    from humans_sim.view.page_server import warning_of
+
+    warning = warning_of(host)
+    if warning:
+        console.print(f"[yellow]{warning}[/]")
+    # An address that is broken into two lines cannot be clicked.
+    console.print(f"{what}: open [bold]{url}[/] (Ctrl-C ends)", soft_wrap=True)
 
 
 def play(run: Run) -> None:
@@ -102,7 +112,7 @@ def play(run: Run) -> None:
 
     with until_interrupted():
         show, scene = _shown(run)
-        console.print(f"open [bold]{scene.url}[/] (Ctrl-C ends)")
+        _tell("the run", scene.url)
         pause = 1.0
         try:
             while True:

@@ -7,8 +7,10 @@ import resource
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from typed import run_command, type_command
@@ -205,7 +207,7 @@ def test_flags_have_no_type() -> None:
 
 
 def test_view_serves_on_this_machine_only() -> None:
-    """The page answers on 127.0.0.1 and the command ends by itself."""
+    """The printed address answers, with its token; the command ends by itself."""
     command = [sys.executable, "-m", "humans_sim.cli", "view", "khr1"]
     command += ["--port", "18700", "--seconds", "6"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -216,7 +218,9 @@ def test_view_serves_on_this_machine_only() -> None:
     address = next(word for word in url.split() if word.startswith("http://127.0.0.1"))
     with urllib.request.urlopen(address, timeout=10) as page:
         assert b"<html" in page.read().lower()
-    port = int(address.rsplit(":", 1)[1])
+    port = urlsplit(address).port
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10)
     table = Path("/proc/net/tcp")
     if table.exists():
         local = [line.split()[1] for line in table.read_text().splitlines()[1:]]

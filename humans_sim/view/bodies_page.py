@@ -13,6 +13,7 @@ import viser
 from humans_sim.dynamics.record import recorded_ground, recorded_model
 from humans_sim.dynamics.run import Run, RunFileError
 from humans_sim.view.page import FRAME_PERIOD, PAUSE, TITLE, silence
+from humans_sim.view.page_server import PageServer
 from humans_sim.view.scene import STAGE, Scene, free_port
 
 _COLOURS = (
@@ -35,7 +36,7 @@ class BodiesView:
     """A run with free bodies in the browser viewer, a sample at a time.
 
     Attributes:
-        url: of the page.
+        url: of the page, with its token.
     """
 
     def __init__(self, run: Run, port: int = 8080) -> None:
@@ -56,12 +57,13 @@ class BodiesView:
         self._robot: Scene | None = None
         if robot is not None:
             self._robot = Scene(robot, port=port, ground=ground, axes=False)
+            self._page: Scene | PageServer = self._robot
             self.server = self._robot.server
         else:
-            free = free_port(_HOST, port)
-            self.server = viser.ViserServer(host=_HOST, port=free, verbose=False)
+            self._page = PageServer(_HOST, free_port(_HOST, port))
+            self.server = self._page.viser
             _floor(self.server, run)
-        self.url = f"http://{_HOST}:{self.server.get_port()}"
+        self.url = self._page.url
         scene = self.server.scene
         self._bodies = [
             scene.add_mesh_trimesh(f"{STAGE}/bodies/{k}", shape)
@@ -90,7 +92,7 @@ class BodiesView:
 
     def stop(self) -> None:
         """Close the page."""
-        self.server.stop()
+        self._page.stop()
 
 
 def bodies_page(run: Run) -> str:

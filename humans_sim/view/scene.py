@@ -12,6 +12,7 @@ from humans_sim.contact import Ground, HalfSpace
 from humans_sim.errors import HumansError
 from humans_sim.models import Model
 from humans_sim.view.geometry import body_height, solids
+from humans_sim.view.page_server import PageServer
 from humans_sim.view.surroundings import BOX_COLOUR, drawn_boxes
 
 DEFAULT_PORT = 8080
@@ -34,7 +35,7 @@ class Scene:
 
     Attributes:
         server: the viser server, for additions to the page.
-        url: address of the page.
+        url: address of the page, with its token.
         size: height of the body [m].
     """
 
@@ -61,10 +62,8 @@ class Scene:
         self._model = model
         self._data = model.data()
         port = free_port(host, port)
-        self.server = viser.ViserServer(
-            host=host, port=port, label=f"humans_sim: {model.name}", verbose=False
-        )
-        self.url = f"http://{host}:{self.server.get_port()}"
+        self._page = PageServer(host, port, f"humans_sim: {model.name}")
+        self.server, self.url = self._page.viser, self._page.url
         self.size = body_height(model)
         self._time: viser.LabelHandle | None = None
         self._arrows: viser.ArrowsHandle | None = None
@@ -259,18 +258,22 @@ class Scene:
 
     def stop(self) -> None:
         """Close the page."""
-        self.server.stop()
+        self._page.stop()
 
 
 def _wxyz(quaternion: pin.Quaternion) -> np.ndarray:
     return np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
 
 
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
 def free_port(host: str, first: int) -> int:
     """A port nobody listens on, from ``first`` upwards; 0 takes any."""
     reason = ""
     for port in [0] if first == 0 else range(first, first + _PORTS_TRIED):
-        with socket.socket() as probe:
+        with socket.socket(_family(host)) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))

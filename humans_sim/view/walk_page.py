@@ -91,7 +91,7 @@ class WalkPage:
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Address of the page, with its token."""
         return self.scene.url
 
     def add_panel(
