@@ -256,6 +256,11 @@ class Scene:
                 slider.value = float(np.clip(0.0, slider.min, slider.max))
             update()
 
+    @property
+    def refused(self) -> int:
+        """How many messages of browsers were refused."""
+        return self._page.incoming.refused
+
     def stop(self) -> None:
         """Close the page."""
         self._page.stop()

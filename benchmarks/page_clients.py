@@ -1,0 +1,144 @@
+"""Does a walk go on while browsers come and go?
+
+    python benchmarks/page_clients.py [--clients 500] [--together 100] [--seconds 60]
+
+A KHR-1 walks in this process and is shown on a page, at full speed. A second process
+opens connections to the page, ``--together`` at a time, each of which watches for a
+moment, sends where its camera is, and leaves; every tenth reads nothing. Prints the
+pace of the simulation without and with them, how many were let in and how many were
+told that there are too many, and the longest time that the page took for a picture.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import viser
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+import humans_sim as hs
+from humans_sim.control.walking import WalkSettings
+from humans_sim.view.live import LivePage, cruise
+from humans_sim.view.live_walk import LiveWalk
+
+QUIET = 10.0
+"""How long the pace without browsers is taken [s]."""
+CAMERA = msgspec.msgpack.encode(
+    {
+        "type": "ViewerCameraMessage",
+        "wxyz": [1.0, 0.0, 0.0, 0.0],
+        "position": [1.0, 1.0, 1.0],
+        "fov": 1.0,
+        "image_height": 480,
+        "image_width": 640,
+        "near": 0.01,
+        "far": 100.0,
+        "look_at": [0.0, 0.0, 0.0],
+        "up_direction": [0.0, 0.0, 1.0],
+    }
+)
+
+
+async def watch(url: str, deaf: bool) -> str:
+    """Watch a page for a moment, as a browser does; deaf ones read nothing."""
+    parts = urlsplit(url)
+    cookie = f"humans_sim_{parts.port}={parse_qs(parts.query)['token'][0]}"
+    try:
+        async with connect(
+            f"ws://{parts.netloc}",
+            additional_headers={"Cookie": cookie},
+            subprotocols=[f"viser-v{viser.__version__}"],
+            max_size=None,
+            compression=None,
+            open_timeout=60,
+            close_timeout=1,
+        ) as line:
+            await line.send(CAMERA)
+            end = time.monotonic() + random.uniform(0.2, 4.0)
+            while time.monotonic() < end:
+                if deaf:
+                    await asyncio.sleep(0.1)
+                else:
+                    await asyncio.wait_for(line.recv(), 20.0)
+    except InvalidStatus as error:
+        return str(error.response.status_code)
+    except (ConnectionClosed, OSError, TimeoutError) as error:
+        return type(error).__name__
+    return "watched"
+
+
+async def come_and_go(url: str, clients: int, together: int) -> Counter[str]:
+    """Connect again and again, so many at a time."""
+    free = asyncio.Semaphore(together)
+
+    async def one(k: int) -> str:
+        async with free:
+            return await watch(url, deaf=k % 10 == 0)
+
+    return Counter(await asyncio.gather(*(one(k) for k in range(clients))))
+
+
+def show(live: LivePage, seconds: float, others: subprocess.Popen[str] | None) -> None:
+    """Show the walk for some time, or until the others are gone, and print the pace."""
+    begun, start, longest, pictures = time.monotonic(), live.walk.seen.time, 0.0, 0
+    while time.monotonic() - begun < seconds:
+        before = time.monotonic()
+        live.page.show(live.walk.seen)
+        longest, pictures = max(longest, time.monotonic() - before), pictures + 1
+        time.sleep(1 / 30)
+        if others is not None and others.poll() is not None:
+            break
+    took = time.monotonic() - begun
+    print(
+        f"{'with' if others else 'without'} browsers: pace "
+        f"{(live.walk.seen.time - start) / took:.2f}, {pictures / took:.1f} pictures a "
+        f"second, the longest took {1e3 * longest:.0f} ms; {took:.0f} s"
+    )
+
+
+def main() -> None:
+    """Walk, let them come, and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--clients", type=int, default=500)
+    parser.add_argument("--together", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--watch", help="address of a page (used by the benchmark)")
+    given = parser.parse_args()
+    if given.watch:
+        found = asyncio.run(come_and_go(given.watch, given.clients, given.together))
+        print(json.dumps(found))
+        return
+    model = hs.load_model("khr1")
+    settings = WalkSettings.of_model(model)
+    live = LivePage(LiveWalk(model, settings, velocity=cruise(settings)), port=0)
+    live.walk.set_speed(0.0)
+    try:
+        while live.walk.seen.time < 0.5:
+            time.sleep(0.1)
+        show(live, QUIET, None)
+        command = [sys.executable, __file__, "--watch", live.page.url]
+        command += ["--clients", str(given.clients), "--together", str(given.together)]
+        others = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            show(live, given.seconds, others)
+        finally:
+            others.terminate()
+            print(f"answers: {others.communicate()[0].strip() or 'not all came'}")
+        if live.walk.seen.failed:
+            raise SystemExit(f"the walk ended: {live.walk.seen.message}")
+    finally:
+        live.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Pages of others in the same real browser, and the page itself beside them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import viser
+from tab import Tab, wait
+
+import humans_sim as hs
+from humans_sim.view.scene import Scene
+
+_ATTACK = """
+<html><body><script>
+window.log = [];
+const socket = new WebSocket(ADDRESS, [PROTOCOL]);
+socket.onopen = () => { window.log.push("open"); };
+socket.onmessage = () => { window.log.push("message"); };
+socket.onerror = () => { window.log.push("refused"); };
+fetch(PAGE).then((r) => r.text()).then((t) => window.log.push("read"),
+                                       () => window.log.push("unread"));
+const frame = document.createElement("iframe");
+frame.onload = () => window.log.push("framed");
+frame.src = PAGE;
+document.body.append(frame);
+</script></body></html>
+"""
+"""Tries all that a page elsewhere can try, with the browser's cookies."""
+_DRAG = """
+(name, key) => {
+  const label = [...document.querySelectorAll("label")].find(
+    (e) => e.innerText.trim() === name);
+  const row = label && label.closest("div:has([role=slider])");
+  const thumb = row && row.querySelector("[role=slider]");
+  if (!thumb) return false;
+  thumb.focus();
+  thumb.dispatchEvent(new KeyboardEvent("keydown", {key, code: key, bubbles: true}));
+  return true;
+}
+"""
+"""Moves a slider by a key."""
+
+
+@pytest.fixture
+def scene(khr1: hs.Model) -> Iterator[Scene]:
+    """A page with a slider for each joint."""
+    made = Scene(khr1, port=0)
+    made.add_sliders()
+    yield made
+    made.stop()
+
+
+class Elsewhere(HTTPServer):
+    """Another page of the same machine: to a browser the same site."""
+
+    def __init__(self, page: str) -> None:
+        """Serve a page on any port."""
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:  # noqa: N802
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(page.encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+@pytest.mark.browser
+def test_a_page_elsewhere_gets_nothing(scene: Scene, tmp_path: Path) -> None:
+    """The browser that has the page open refuses another page what it tries.
+
+    It connects to nothing, reads nothing and frames nothing; the page itself goes on,
+    and its sliders still move the robot.
+    """
+    port = urlsplit(scene.url).port
+    values = {
+        "ADDRESS": f"ws://127.0.0.1:{port}/",
+        "PAGE": f"http://127.0.0.1:{port}/",
+        "PROTOCOL": f"viser-v{viser.__version__}",
+    }
+    page = _ATTACK
+    for name, value in values.items():
+        page = page.replace(name, json.dumps(value))
+    hostile = Elsewhere(page)
+    tab = Tab(scene.url, tmp_path / "profile", (600, 500))
+    try:
+        wait(lambda: "Zero position" in tab.text(), "the page")
+        assert scene.server.get_clients()
+        joint = scene.server.gui._gui_input_handle_from_uuid.values()
+        slider = next(h for h in joint if isinstance(h, viser.GuiSliderHandle))
+        before = slider.value
+        press = f"({_DRAG})({json.dumps(slider.label)}, 'ArrowRight')"
+        wait(lambda: bool(tab.value(press)), "the slider")
+        wait(lambda: slider.value > before, "the slider to act")
+        assert scene.refused == 0
+
+        tab.call("Page.navigate", url=f"http://127.0.0.1:{hostile.server_port}/")
+        wait(lambda: len(tab.value("window.log || []")) >= 3, "the attack")
+        found = set(tab.value("window.log"))
+        assert "refused" in found and "unread" in found
+        assert not found & {"open", "message", "read"}
+        inside = "document.querySelector('iframe').contentDocument"
+        assert tab.value(f"{inside} === null") is True
+        wait(lambda: not scene.server.get_clients(), "the page to be left")
+    finally:
+        tab.close()
+        hostile.shutdown()
+        hostile.server_close()
+
+
+@pytest.mark.browser
+def test_no_page_without_its_token(scene: Scene, tmp_path: Path) -> None:
+    """The bare address says what to do, and shows nothing else."""
+    tab = Tab(scene.url.partition("?")[0], tmp_path / "profile", (600, 500))
+    try:
+        wait(lambda: "with its token" in tab.text(), "the refusal")
+        assert not scene.server.get_clients()
+    finally:
+        tab.close()
