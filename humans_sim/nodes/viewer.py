@@ -5,11 +5,13 @@ Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts`` and
 reconstruction ``reconstruction_markers``. Where somebody offers the service ``pause``,
 the page has controls: they call ``pause``, ``reset`` and ``push`` and set the
 simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel``.
+Where somebody offers ``stop``, as the bridge to a real robot does, the page can call
+that, and its walk must be armed. Without ``commands`` it shows and commands nothing.
 
 Parameters: ``model``, ``odometry_topic``, ``host`` (127.0.0.1: this machine only),
-``port``, ``rate`` of the page [Hz], ``simulator`` (name of the node that simulates),
-``walking`` (file of the walk), ``slope`` of the floor [deg], ``stamped`` (``cmd_vel``
-is a TwistStamped).
+``port``, ``rate`` of the page [Hz], ``commands`` (whether the page may command),
+``simulator`` (name of the node that simulates), ``walking`` (file of the walk),
+``slope`` of the floor [deg], ``stamped`` (``cmd_vel`` is a TwistStamped).
 
 The page's buttons live in other threads. What they ask for is put into a queue, and
 done by the thread of the node at the next picture.
@@ -34,7 +36,7 @@ from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.clock import Clock, ClockType
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
 from humans_sim.contact import Ground
@@ -54,8 +56,10 @@ from humans_sim.nodes.viewer_messages import (
     touches_of,
 )
 from humans_sim.view.marker_layer import MarkerLayer
-from humans_sim.view.panel import Actions
+from humans_sim.view.page_server import warning_of
+from humans_sim.view.panel import Actions, Panel
 from humans_sim.view.planned_steps import PlannedStep
+from humans_sim.view.robot_panel import RobotActions
 from humans_sim.view.scene import DEFAULT_PORT
 from humans_sim.view.touches import Touches
 from humans_sim.view.walk_page import Seen, WalkPage
@@ -69,7 +73,7 @@ _STATES_KEPT = 50
 """Configurations that wait for the markers of their time."""
 _MARKER_TIME = 1.0
 """How long markers are shown without new ones [s]."""
-_PAUSE, _RESET, _PUSH = "pause", "reset", "push"
+_PAUSE, _RESET, _PUSH, _STOP = "pause", "reset", "push", "stop"
 _PAUSED = "paused"
 
 
@@ -88,6 +92,7 @@ class Viewer(StateListener):
         if not rate > 0.0:
             raise ParameterError(f"rate must be above 0 Hz, not {rate}")
         slope = given.number("slope", 0.0, "the floor climbs along x [deg]", -80, 80)
+        self._commands = given.flag("commands", True, "whether the page may command")
         simulator = given.text("simulator", "dynamics", "node that simulates")
         self._walking = given.path("walking", "how it walks; empty: the model's own")
         self._stamped = given.flag("stamped", False, "cmd_vel is a TwistStamped")
@@ -108,11 +113,15 @@ class Viewer(StateListener):
         self._make_topics()
         ground = Ground(solids=Ground.slope(math.radians(slope)).solids)
         self._page = WalkPage(self.model, host, port, ground)
+        if not self._commands:
+            self._page.add_watch_panel()
         self._marker_layer = MarkerLayer(self._page.scene)
         # The page is drawn on the wall clock, whatever clock the robot lives on.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / rate, self._draw, clock=wall)
         self.get_logger().info(f"{self.model.name} is shown at {self._page.url}")
+        if warning := warning_of(host):
+            self.get_logger().warning(warning)
 
     def _make_topics(self) -> None:
         listen = self.create_subscription
@@ -121,11 +130,14 @@ class Viewer(StateListener):
         listen(MarkerArray, "footsteps", self._on_plan, 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        if not self._commands:
+            return
         kind = TwistStamped if self._stamped else Twist
         self._velocities = self.create_publisher(kind, "cmd_vel", 10)
         self._requests.add(_PAUSE, SetBool)
         self._requests.add(_RESET, Reset)
         self._requests.add(_PUSH, Push)
+        self._requests.add(_STOP, Trigger)
         self._requests.add(self._speed_service, SetParameters)
 
     # -- what comes in ---------------------------------------------------------------
@@ -157,8 +169,11 @@ class Viewer(StateListener):
         if last is None:
             told = message.commanded_velocity
             self._velocity = Velocity(told.linear.x, told.linear.y, told.angular.z)
-        elif nanoseconds_of(message.header.stamp) < nanoseconds_of(last.header.stamp):
-            # The simulation was reset: the walk goes on as it was asked to.
+        elif isinstance(self._page.panel, Panel) and nanoseconds_of(
+            message.header.stamp
+        ) < nanoseconds_of(last.header.stamp):
+            # The simulation was reset: the walk goes on as it was asked to. A real
+            # robot never sets off by itself.
             self._send_velocity(self._velocity)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -172,12 +187,13 @@ class Viewer(StateListener):
         while not self._orders.empty():
             self._orders.get()()
         self._requests.look()
-        if self._page.panel is None and self._requests.ready(_PAUSE):
-            self._page.add_panel(self._actions(), self._settings(), walking=False)
+        if self._page.panel is None:
+            self._add_controls()
         panel = self._page.panel
         if panel is not None and self._walk is not None and not panel.walking:
             panel.show_walk()
-            panel.set_velocity(self._velocity)
+            if isinstance(panel, Panel):
+                panel.set_velocity(self._velocity)
         if self._markers is not None and self._draw_markers(self._markers):
             self._changed = False
         if self._changed:
@@ -187,6 +203,16 @@ class Viewer(StateListener):
             )
         if self._state is not None:
             self._page.show(self._with_status(self._state))
+
+    def _add_controls(self) -> None:
+        """Add the controls of what is there: where a robot is, it must be armed."""
+        if self._requests.ready(_STOP):
+            actions = RobotActions(
+                walk=self._later(self._walk_with), stop=self._later(self._stop_robot)
+            )
+            self._page.add_robot_panel(actions, self._settings())
+        elif self._requests.ready(_PAUSE):
+            self._page.add_panel(self._actions(), self._settings(), walking=False)
 
     def _draw_markers(self, message: MarkerArray) -> bool:
         """Draw markers with the body of their time: a later one would be elsewhere.
@@ -271,12 +297,12 @@ class Viewer(StateListener):
 
     # -- what the page asks for ------------------------------------------------------
 
+    def _later(self, order: Callable[..., None]) -> Callable[..., None]:
+        """A function for the threads of the page: it leaves an order, no more."""
+        return lambda *values: self._orders.put(lambda: order(*values))
+
     def _actions(self) -> Actions:
-        """Functions for the threads of the page: they leave an order, no more."""
-
-        def later(order: Callable[..., None]) -> Callable[..., None]:
-            return lambda *values: self._orders.put(lambda: order(*values))
-
+        later = self._later
         return Actions(
             pause=later(self._pause),
             reset=later(lambda: self._requests.call(_RESET, Reset.Request())),
@@ -290,6 +316,12 @@ class Viewer(StateListener):
             self._paused = wanted
 
         self._requests.call(_PAUSE, SetBool.Request(data=wanted), done)
+
+    def _stop_robot(self) -> None:
+        self._walk_with(Velocity())
+        self._requests.call(
+            _STOP, Trigger.Request(), lambda: self._tell("the robot was stopped")
+        )
 
     def _push(self, impulse: np.ndarray) -> None:
         request = Push.Request()

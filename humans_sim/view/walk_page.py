@@ -12,12 +12,15 @@ from humans_sim.contact import Ground
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.models import Model
 from humans_sim.view.follower import Follower
-from humans_sim.view.panel import Actions, Limits, Panel, Status
+from humans_sim.view.limits import Limits
+from humans_sim.view.panel import Actions, Panel
 from humans_sim.view.planned_steps import PlannedStep
 from humans_sim.view.progress import Progress
+from humans_sim.view.robot_panel import RobotActions, RobotPanel
 from humans_sim.view.scene import DEFAULT_PORT, Scene
 from humans_sim.view.touches import Touches
 from humans_sim.view.walk_layer import WalkLayer
+from humans_sim.view.watch_panel import Status, WatchPanel
 
 _PUSH_SHOWN = 0.6
 """How long the arrow of a push is seen [s]."""
@@ -59,7 +62,7 @@ class WalkPage:
 
     Attributes:
         scene: the scene, for additions.
-        panel: the controls; None until there is something to control.
+        panel: the controls; None until there is something to control or to tell.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class WalkPage:
         self._layer = WalkLayer(self.scene, model)
         self._follower = Follower(self.scene.size)
         self._progress = Progress()
-        self.panel: Panel | None = None
+        self.panel: Panel | RobotPanel | WatchPanel | None = None
         self._push: tuple[np.ndarray, float] | None = None
         self._told = 0.0
         self._shown: tuple[float, bytes] | None = None
@@ -100,7 +103,7 @@ class WalkPage:
         settings: WalkSettings | None = None,
         walking: bool = True,
     ) -> Panel:
-        """Add the controls.
+        """Add the controls of a simulation.
 
         Args:
             actions: what they call, in threads of the page.
@@ -112,15 +115,36 @@ class WalkPage:
             actions.push(impulse)
             self._push = (impulse, time.monotonic())
 
-        def follow(wanted: bool) -> None:
-            self._follower.on = wanted
-
         limits = Limits.of_model(self._model, self.scene.size, settings)
         mine = replace(
-            actions, push=push, follow=follow, see_through=self.scene.see_through
+            actions, push=push, follow=self._follow, see_through=self.scene.see_through
         )
-        self.panel = Panel(self.scene.server, mine, limits, walking)
-        return self.panel
+        panel = Panel(self.scene.server, mine, limits, walking)
+        self.panel = panel
+        return panel
+
+    def add_robot_panel(
+        self, actions: RobotActions, settings: WalkSettings | None = None
+    ) -> RobotPanel:
+        """Add the controls of a real robot; those of a walk must be armed.
+
+        Args:
+            actions: what they call, in threads of the page.
+            settings: how the robot walks, for the ranges of the sliders.
+        """
+        limits = Limits.of_model(self._model, self.scene.size, settings)
+        mine = replace(actions, follow=self._follow, see_through=self.scene.see_through)
+        panel = RobotPanel(self.scene.server, mine, limits)
+        self.panel = panel
+        return panel
+
+    def add_watch_panel(self) -> None:
+        """Add what tells how things are, and nothing that commands."""
+        gui = self.scene.server.gui
+        self.panel = WatchPanel(gui, self._follow, self.scene.see_through)
+
+    def _follow(self, wanted: bool) -> None:
+        self._follower.on = wanted
 
     def show(self, seen: Seen) -> None:
         """Show how things are; 30 times a second is enough."""

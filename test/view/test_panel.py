@@ -12,16 +12,10 @@ import viser
 import humans_sim as hs
 from humans_sim.control.walking import Velocity, WalkSettings
 from humans_sim.view.geometry import body_height
-from humans_sim.view.panel import (
-    DIRECTIONS,
-    UNLIMITED,
-    Actions,
-    Limits,
-    Panel,
-    Status,
-    status_html,
-)
+from humans_sim.view.limits import Limits
+from humans_sim.view.panel import DIRECTIONS, UNLIMITED, Actions, Panel
 from humans_sim.view.scene import free_port
+from humans_sim.view.watch_panel import Status, status_html
 
 
 class Calls:
