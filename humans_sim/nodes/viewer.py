@@ -59,7 +59,7 @@ from humans_sim.view.marker_layer import MarkerLayer
 from humans_sim.view.page_server import warning_of
 from humans_sim.view.panel import Actions, Panel
 from humans_sim.view.planned_steps import PlannedStep
-from humans_sim.view.robot_panel import RobotActions
+from humans_sim.view.robot_panel import RobotActions, RobotPanel
 from humans_sim.view.scene import DEFAULT_PORT
 from humans_sim.view.touches import Touches
 from humans_sim.view.walk_page import Seen, WalkPage
@@ -73,6 +73,8 @@ _STATES_KEPT = 50
 """Configurations that wait for the markers of their time."""
 _MARKER_TIME = 1.0
 """How long markers are shown without new ones [s]."""
+_REPEAT_PERIOD = 0.2
+"""Between two of the same velocities for a real robot [s]."""
 _PAUSE, _RESET, _PUSH, _STOP = "pause", "reset", "push", "stop"
 _PAUSED = "paused"
 
@@ -105,7 +107,7 @@ class Viewer(StateListener):
         self._markers: MarkerArray | None = None
         self._markers_at = -math.inf
         self._states: dict[int, np.ndarray] = {}
-        self._velocity = Velocity()
+        self._velocity, self._sent_at = Velocity(), -math.inf
         self._paused, self._failure = False, ""
         self._note, self._note_end = "", -math.inf
         self._speed_service = f"{simulator}/set_parameters"
@@ -190,6 +192,8 @@ class Viewer(StateListener):
         if self._page.panel is None:
             self._add_controls()
         panel = self._page.panel
+        if isinstance(panel, RobotPanel):
+            self._repeat(panel.led)
         if panel is not None and self._walk is not None and not panel.walking:
             panel.show_walk()
             if isinstance(panel, Panel):
@@ -342,7 +346,13 @@ class Viewer(StateListener):
         self._velocity = velocity
         self._send_velocity(velocity)
 
+    def _repeat(self, velocity: Velocity | None) -> None:
+        """Say again how a robot is led: one that no longer hears it can stop."""
+        if velocity is not None and time.monotonic() > self._sent_at + _REPEAT_PERIOD:
+            self._send_velocity(velocity)
+
     def _send_velocity(self, velocity: Velocity) -> None:
+        self._sent_at = time.monotonic()
         twist = Twist()
         twist.linear.x, twist.linear.y = float(velocity.vx), float(velocity.vy)
         twist.angular.z = float(velocity.wz)

@@ -43,7 +43,11 @@ class RobotActions:
 
 
 class RobotPanel:
-    """A stop, and sliders that are armed first."""
+    """A stop, and sliders that are armed first.
+
+    Attributes:
+        led: what the armed browser asked for last; None: nobody leads.
+    """
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class RobotPanel:
         self._lock = threading.RLock()
         self._status = StatusText(gui, walking=False)
         self._note = ""
+        self.led: Velocity | None = None
         stop = gui.add_button(STOP, icon=viser.Icon.HAND_STOP, color=_RED)
         stop.on_click(lambda _: self._stop())
         self._arm = gui.add_button(ARM, icon=viser.Icon.LOCK_OPEN, visible=False)
@@ -118,10 +123,12 @@ class RobotPanel:
     def _lead(self, velocity: Velocity, client: int | None) -> None:
         with self._lock:
             if self._arming.use(client):
+                self.led = velocity
                 self._actions.walk(velocity)
 
     def _end(self, reason: str) -> None:
         """Nobody leads: the robot stands, and the sliders are dead."""
+        self.led = None
         self._actions.walk(Velocity())
         self._note = reason
         self._arm.label = ARM

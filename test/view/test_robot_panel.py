@@ -84,14 +84,14 @@ def test_one_browser_leads_once_it_is_armed(robot: Robot) -> None:
         wait(lambda: robot.page.incoming.refused == 1, "the refusal")
         robot.arm(one)
         robot.press(one, FORWARD, 0.05)
-        assert robot.take() == [Velocity(0.05, 0.0, 0.0)]
+        assert robot.take() == [Velocity(0.05, 0.0, 0.0)] == [robot.panel.led]
         robot.press(other, FORWARD, 0.1)
         wait(lambda: robot.control(FORWARD).value == 0.1, "the other's slider")
         robot.press(other, STOP)
         assert robot.take()[0] == "!"
         wait(lambda: robot.control(FORWARD).disabled, "the end")
         wait(lambda: robot.control(FORWARD).value == 0.0, "the slider")
-        assert robot.told in ([], [Velocity()])
+        assert robot.told in ([], [Velocity()]) and robot.panel.led is None
 
 
 def test_the_stop_needs_nothing(robot: Robot) -> None:
