@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
+from raw_client import CAMERA, connected, packed
 from tab import Tab, wait
 from test_panel import Calls, control
 
@@ -263,6 +264,21 @@ def test_page_shows_a_push(page: WalkPage, khr1: hs.Model) -> None:
     along = arrow.points[0, 1] - arrow.points[0, 0]
     # to the left of a robot that looks along y: against x
     assert along / np.linalg.norm(along) == pytest.approx([-1, 0, 0], abs=1e-6)
+    assert calls.made == [("push", pytest.approx([0.0, 0.03]))]
+
+
+@pytest.mark.parametrize("impulse", [1e9, -1.0, float("nan"), "0.05"])
+def test_no_browser_pushes_harder_than_the_slider(page: WalkPage, impulse: Any) -> None:
+    """What the slider cannot have is ignored, and the button pushes as it stood."""
+    calls, server = Calls(), page.scene.server
+    page.add_panel(calls.actions())
+    with connected(page.url) as line:
+        line.send(packed(**CAMERA))
+        for label, value in (("Impulse [N s]", impulse), ("Push", True)):
+            name = control(server, label)._impl.uuid
+            line.send(packed("GuiUpdateMessage", uuid=name, updates={"value": value}))
+        wait(lambda: bool(calls.made), "the push")
+    assert page.scene.refused == 1
     assert calls.made == [("push", pytest.approx([0.0, 0.03]))]
 
 
