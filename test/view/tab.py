@@ -37,20 +37,27 @@ _CLICK = """
 class Tab:
     """A browser with one page."""
 
-    def __init__(self, url: str, folder: Path, size: tuple[int, int] = (1000, 700)):
+    def __init__(
+        self,
+        url: str,
+        folder: Path,
+        size: tuple[int, int] = (1000, 700),
+        more_flags: tuple[str, ...] = (),
+    ):
         """Open a page; skips the test where there is no Chromium.
 
         Args:
             url: of the page.
             folder: for the browser's profile.
             size: of the window [pixels].
+            more_flags: for the browser.
         """
         chromium = find_chromium()
         if chromium is None:
             pytest.skip("no Chromium found (Debian: apt-get install chromium)")
         flags = [flag for flag in FLAGS if "window-size" not in flag]
         self._browser = subprocess.Popen(
-            [chromium, *flags, "--remote-debugging-port=0"]
+            [chromium, *flags, *more_flags, "--remote-debugging-port=0"]
             + [f"--window-size={size[0]},{size[1]}", f"--user-data-dir={folder}", url],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

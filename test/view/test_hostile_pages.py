@@ -128,3 +128,16 @@ def test_no_page_without_its_token(scene: Scene, tmp_path: Path) -> None:
         assert not scene.server.get_clients()
     finally:
         tab.close()
+
+
+@pytest.mark.browser
+def test_a_name_that_leads_here(scene: Scene, tmp_path: Path) -> None:
+    """A foreign name with this machine's address is refused, even with the token."""
+    url = scene.url.replace("127.0.0.1", "evil.example")
+    lead = "--host-resolver-rules=MAP evil.example 127.0.0.1"
+    tab = Tab(url, tmp_path / "profile", (600, 500), (lead,))
+    try:
+        wait(lambda: "another name" in tab.text(), "the refusal")
+        assert not scene.server.get_clients()
+    finally:
+        tab.close()
