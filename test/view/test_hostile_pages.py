@@ -75,7 +75,7 @@ class Elsewhere(HTTPServer):
 
 @pytest.mark.browser
 def test_a_page_elsewhere_gets_nothing(page: PageServer, tmp_path: Path) -> None:
-    """The page's own slider acts; another page, with its cookie, connects to nothing."""
+    """The page's own slider acts; another page with its cookie connects to nothing."""
     port = urlsplit(page.url).port
     values = {
         "ADDRESS": f"ws://127.0.0.1:{port}/",
