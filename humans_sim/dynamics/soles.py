@@ -122,7 +122,15 @@ class Soles:
             arm = points.position[which] - pose.translation
             turn = pose.rotation.T
             total = turn @ force.sum(axis=0)
-            moment = turn @ np.cross(arm, force).sum(axis=0)
+            # The sum of the cross products, out of the parts of arm^T force.
+            mixed = arm.T @ force
+            moment = turn @ np.array(
+                [
+                    mixed[1, 2] - mixed[2, 1],
+                    mixed[2, 0] - mixed[0, 2],
+                    mixed[0, 1] - mixed[1, 0],
+                ]
+            )
             found.append(
                 SoleLoad(
                     sole.name,

@@ -133,7 +133,7 @@ def vector_of(message: Any) -> np.ndarray:
 
 def set_vector(message: Any, vector: np.ndarray) -> None:
     """Fill a Vector3 or Point message."""
-    message.x, message.y, message.z = (float(x) for x in vector)
+    message.x, message.y, message.z = vector.tolist()
 
 
 def set_wrench(message: Wrench, force: np.ndarray, moment: np.ndarray) -> None:
@@ -184,4 +184,4 @@ def imu(stamp: Any, frame: str, quaternion: np.ndarray, spin: np.ndarray) -> Imu
 
 def set_rotation(message: Any, quaternion: np.ndarray) -> None:
     """Fill a Quaternion message with (x, y, z, w)."""
-    message.x, message.y, message.z, message.w = (float(x) for x in quaternion)
+    message.x, message.y, message.z, message.w = quaternion.tolist()

@@ -21,9 +21,7 @@ from typing import Any
 import numpy as np
 from humans_msgs.msg import SimulationEvent
 from humans_msgs.srv import Push, Reset, Step
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
@@ -38,6 +36,7 @@ from humans_sim.nodes.conversions import (
     time_of,
     velocity_of,
 )
+from humans_sim.nodes.deferred_service import Reply, create_deferred_service
 from humans_sim.nodes.dynamics_pushes import WaitingPushes
 from humans_sim.nodes.dynamics_settings import DynamicsSettings
 from humans_sim.nodes.dynamics_topics import DEPTH, DynamicsTopics, State
@@ -75,7 +74,7 @@ class Dynamics(ModelNode):
         )
         self._period, self._lockstep = self._settings.period, self._settings.lockstep
         self._paused = self._settings.paused
-        self._stepped: Future | None = None
+        self._step_reply: Reply | None = None
         self._pushes = WaitingPushes(self.model, self._settings.world)
         self._recorder: RunRecorder | None = None
         if self._settings.record is not None:
@@ -101,9 +100,7 @@ class Dynamics(ModelNode):
         self.create_service(Reset, "reset", self._on_reset)
         self.create_service(SetBool, "pause", self._on_pause)
         self.create_service(Push, "push", self._on_push)
-        # Its answer waits for the steps, and must not hold up the others.
-        alone = MutuallyExclusiveCallbackGroup()
-        self.create_service(Step, "step", self._on_step, callback_group=alone)
+        create_deferred_service(self, Step, "step", self._on_step)
 
     # -- the run ---------------------------------------------------------------------
 
@@ -206,9 +203,14 @@ class Dynamics(ModelNode):
     def _end_steps(self, problem: str) -> None:
         """Answer a step request that waits."""
         self._steps = 0
-        if self._stepped is not None:
-            self._stepped.set_result(problem)
-            self._stepped = None
+        if self._step_reply is not None:
+            reply, self._step_reply = self._step_reply, None
+            self._answer_steps(reply, problem)
+
+    def _answer_steps(self, reply: Reply, problem: str) -> None:
+        reply.message.success, reply.message.message = not problem, problem
+        reply.message.stamp = time_of(self._now)
+        reply.send()
 
     # -- what is published -----------------------------------------------------------
 
@@ -345,22 +347,21 @@ class Dynamics(ModelNode):
         self._go()
         return response
 
-    async def _on_step(self, request: Any, response: Any) -> Any:
+    def _on_step(self, request: Any, reply: Reply) -> None:
         if self._failure:
             problem = _FAILED
         elif not self._paused:
             problem = "the simulation is not paused"
         elif request.steps < 1:
             problem = "steps must be at least 1"
+        elif self._step_reply is not None:
+            problem = f"{self._steps} steps of another request are still to be made"
         else:
-            self._steps, self._stepped = request.steps, Future()
-            stepped = self._stepped
+            self._steps, self._step_reply = request.steps, reply
             self._wait_anew()
             self._go()
-            problem = await stepped
-        response.success, response.message = not problem, problem
-        response.stamp = time_of(self._now)
-        return response
+            return
+        self._answer_steps(reply, problem)
 
     def _on_push(self, request: Any, response: Any) -> Any:
         try:

@@ -76,18 +76,21 @@ class DynamicsTopics:
     def publish(self, now: int, state: State, soles: Soles, effort: np.ndarray) -> None:
         """Publish the state of a time [ns]; joint_states come last."""
         stamp, sample, world = time_of(now), state.sample, self._world
-        contacts = contact_states(soles, state.points, state.loads)
-        contacts.header.stamp, contacts.header.frame_id = stamp, world
         self._clock.publish(Clock(clock=stamp))
-        self._contacts.publish(contacts)
+        # Making a message takes longer than asking whether anybody listens.
+        if self._contacts.get_subscription_count():
+            contacts = contact_states(soles, state.points, state.loads)
+            contacts.header.stamp, contacts.header.frame_id = stamp, world
+            self._contacts.publish(contacts)
         for topic, load in zip(self._wrenches, state.loads, strict=True):
             wrench = WrenchStamped()
             wrench.header.stamp, wrench.header.frame_id = stamp, load.name
             set_wrench(wrench.wrench, load.force, load.moment)
             topic.publish(wrench)
         q, v = sample.q, sample.v
-        self._odometry.publish(odometry(stamp, world, BASE_LINK, q, v))
-        if self._tf is not None:
+        if self._odometry.get_subscription_count():
+            self._odometry.publish(odometry(stamp, world, BASE_LINK, q, v))
+        if self._tf is not None and self._tf.get_subscription_count():
             base = transform(stamp, world, BASE_LINK, pin.XYZQUATToSE3(q[:7]))
             self._tf.publish(TFMessage(transforms=[base]))
         self._imu.publish(imu(stamp, BASE_LINK, q[3:7], v[3:6]))

@@ -35,11 +35,16 @@ def named_values(
         raise ConfigurationError(f"{len(names)} names and {len(values)} {what}s")
     if len(set(names)) != len(names):
         raise ConfigurationError("a name is given twice")
-    found = last.copy()
-    for name, value in zip(names, values, strict=True):
-        if name not in known:
+    given = np.array(values, dtype=float)
+    if not np.isfinite(given).all():
+        wrong = int(np.flatnonzero(~np.isfinite(given))[0])
+        raise ConfigurationError(f"the {what} of '{names[wrong]}' is {given[wrong]}")
+    if list(names) == list(known):  # as nodes of the same model send them
+        return given
+    places = {name: place for place, name in enumerate(known)}
+    result = last.copy()
+    for name, value in zip(names, given, strict=True):
+        if name not in places:
             raise ConfigurationError(f"{owner} has no '{name}'")
-        if not np.isfinite(value):
-            raise ConfigurationError(f"the {what} of '{name}' is {value}")
-        found[known.index(name)] = value
-    return found
+        result[places[name]] = value
+    return result

@@ -151,9 +151,10 @@ class Observer(ModelNode):
 
     def _tell(self, stamp: int, joints: np.ndarray, base: BaseEstimate) -> None:
         when, pose = time_of(stamp), base.pose
-        self._odometry.publish(
-            odometry(when, self._frame, BASE_LINK, pose, base.velocity)
-        )
+        if self._odometry.get_subscription_count():
+            self._odometry.publish(
+                odometry(when, self._frame, BASE_LINK, pose, base.velocity)
+            )
         placed = pin.XYZQUATToSE3(pose)
         moved = []
         if self._places_base:

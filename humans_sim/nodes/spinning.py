@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import (
+    Executor,
+    ExternalShutdownException,
+    SingleThreadedExecutor,
+)
 
 from humans_sim.errors import HumansError
 from humans_sim.nodes.process_node import ProcessNode
@@ -18,6 +22,18 @@ _LOOK = 0.1
 """Wall time between two looks at the stop event [s]."""
 _PATIENCE = 0.7
 """Wall time for callbacks to come back after a stop, all threads together [s]."""
+
+
+def _executor() -> Executor:
+    """The executor that is led by events, where this rclpy has it.
+
+    The classic one looks at everything of all its nodes for each message.
+    """
+    try:
+        from rclpy.experimental.events_executor import EventsExecutor
+    except ImportError:
+        return SingleThreadedExecutor()
+    return EventsExecutor()
 
 
 def groups(nodes: Sequence[ProcessNode]) -> list[list[ProcessNode]]:
@@ -45,9 +61,7 @@ class Spinning:
         self._failures: list[tuple[str, BaseException]] = []
         self._spun: list[tuple[Any, threading.Thread]] = []
         for group in groups(nodes):
-            # Not the executor that is led by events (rclpy.experimental): a service
-            # that awaits, as ``step`` of dynamics does, keeps it busy for ever.
-            executor = SingleThreadedExecutor()
+            executor = _executor()
             for node in group:
                 executor.add_node(node)
             names = ", ".join(node.get_name() for node in group)

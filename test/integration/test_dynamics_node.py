@@ -328,7 +328,7 @@ def test_timeout_holds_the_last_command(robot: Robot) -> None:
 
 
 def test_interrupt_while_waiting(robot: Robot, running: Callable[[], Any]) -> None:
-    """SIGINT ends a node that waits for a command and owes an answer, with code 0."""
+    """A node that owes an answer refuses a second request, and ends with code 0."""
     from humans_msgs.srv import Step
 
     client = robot.node.create_client(Step, f"{SPACE}/step")
@@ -336,6 +336,7 @@ def test_interrupt_while_waiting(robot: Robot, running: Callable[[], Any]) -> No
     future = client.call_async(Step.Request(steps=5))
     robot.count("held_commands")
     assert not future.done()
+    assert "another request" in robot.step(1).message
     ends_well(running(), signal.SIGINT)
 
 
