@@ -30,12 +30,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from humans_sim.graphs import Graph, graph_names, read_graph
+from humans_sim.nodes.shared_memory import dead_segments
 
 DELAYS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 """How long processes run before they are stopped, up to half as long more [s]."""
 HUNG = 20.0
 """A process that has not ended after so long is killed and counted as hung [s]."""
-SHARED_MEMORY = Path("/dev/shm")
 PROGRAM = """
 import sys
 from humans_sim.nodes.__main__ import main
@@ -76,49 +76,62 @@ def start(graph: Graph, name: str, output: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def segments() -> set[str]:
-    """Files of the middleware in shared memory."""
-    return {path.name for path in SHARED_MEMORY.glob("*fast*")}
-
-
 def stop_graph(graph: Graph, delay: float, number: int, to_group: bool) -> Stops:
     """Start a graph, stop it after a while, and look how its processes end."""
     stops = Stops()
     with tempfile.TemporaryDirectory() as folder:
         outputs = [Path(folder, name) for name in graph.nodes]
-        started = [
-            start(graph, name, output)
-            for name, output in zip(graph.nodes, outputs, strict=True)
-        ]
-        time.sleep(delay)
-        begun = [b"begun" in output.read_bytes() for output in outputs]
-        early = [process.poll() for process in started]
-        send = os.killpg if to_group else os.kill
-        for process in started:
-            if process.poll() is None:
-                send(process.pid, number)
-        since = time.monotonic()
-        ends = wait_for(started, since)
-        for name, output, here, process, before, end in zip(
-            graph.nodes, outputs, begun, started, early, ends, strict=True
-        ):
-            text = output.read_text(errors="replace")
-            if before is not None:
-                stops.codes[before] += 1
-                print(f"{graph.name}/{name} ended by itself, {before}:\n{text}")
-                continue
-            if not here:
-                stops.early += 1
-                continue
-            stops.times.append(end - since)
-            stops.codes[process.returncode if end < since + HUNG else None] += 1
-            stops.tracebacks += "Traceback" in text
-            if process.returncode or "Traceback" in text:
-                print(
-                    f"{graph.name}/{name}, signal {number} after {delay:.1f} s, "
-                    f"code {process.returncode} in {end - since:.1f} s:\n{text}"
-                )
+        started: list[subprocess.Popen[bytes]] = []
+        try:
+            for name, output in zip(graph.nodes, outputs, strict=True):
+                started.append(start(graph, name, output))
+            observe(graph, delay, number, to_group, started, outputs, stops)
+        finally:
+            for process in started:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
     return stops
+
+
+def observe(
+    graph: Graph,
+    delay: float,
+    number: int,
+    to_group: bool,
+    started: Sequence[subprocess.Popen[bytes]],
+    outputs: Sequence[Path],
+    stops: Stops,
+) -> None:
+    """Wait, send the signal, and note how the processes end."""
+    time.sleep(delay)
+    begun = [b"begun" in output.read_bytes() for output in outputs]
+    early = [process.poll() for process in started]
+    send = os.killpg if to_group else os.kill
+    for process in started:
+        if process.poll() is None:
+            send(process.pid, number)
+    since = time.monotonic()
+    ends = wait_for(started, since)
+    for name, output, here, process, before, end in zip(
+        graph.nodes, outputs, begun, started, early, ends, strict=True
+    ):
+        text = output.read_text(errors="replace")
+        if before is not None:
+            stops.codes[before] += 1
+            print(f"{graph.name}/{name} ended by itself, {before}:\n{text}")
+            continue
+        if not here:
+            stops.early += 1
+            continue
+        stops.times.append(end - since)
+        stops.codes[process.returncode if end < since + HUNG else None] += 1
+        stops.tracebacks += "Traceback" in text
+        if process.returncode or "Traceback" in text:
+            print(
+                f"{graph.name}/{name}, signal {number} after {delay:.1f} s, "
+                f"code {process.returncode} in {end - since:.1f} s:\n{text}"
+            )
 
 
 def wait_for(started: Sequence[subprocess.Popen[bytes]], since: float) -> list[float]:
@@ -162,7 +175,7 @@ def main() -> None:
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 101))
     graphs = [read_graph(name) for name in given.graph or graph_names()]
-    before = segments()
+    before = set(dead_segments(age=0.0))
     found: dict[float, Stops] = {
         delay: Stops() for delay in DELAYS if delay <= given.longest
     }
@@ -185,7 +198,7 @@ def main() -> None:
     print("ran for [s]   stops  hung tracebacks too early median[s] slowest[s]  codes")
     for delay, stops in found.items():
         print(row(f"{delay:g}", stops))
-    left = segments() - before
+    left = set(dead_segments(age=0.0)) - before
     print(f"left in shared memory: {len(left)} {' '.join(sorted(left)[:4])}")
     every = list(found.values())
     clean = all(set(s.codes) <= {0} and not s.tracebacks for s in every)

@@ -19,17 +19,30 @@ _YOUNG = 10.0
 """A file that is not older may be about to be locked by who made it [s]."""
 
 
-def remove_dead_segments(folder: Path = FOLDER) -> list[str]:
-    """Remove the segments that no living process uses; their names."""
-    removed = []
+def dead_segments(folder: Path = FOLDER, age: float = _YOUNG) -> list[str]:
+    """Names of the segments that no living process uses.
+
+    Args:
+        folder: where they are.
+        age: younger ones are left out [s].
+    """
+    dead = []
     for lock in sorted(folder.glob(f"{_PREFIX}*{_LOCK}")):
         # Those of other users, and those that somebody else removes now, stay.
         with suppress(OSError):
-            if time.time() - lock.stat().st_mtime > _YOUNG and _is_free(lock):
-                name = lock.name.removesuffix(_LOCK)
-                for path in (folder / name, folder / f"sem.{name}_mutex", lock):
-                    path.unlink(missing_ok=True)
-                removed.append(name)
+            if time.time() - lock.stat().st_mtime > age and _is_free(lock):
+                dead.append(lock.name.removesuffix(_LOCK))
+    return dead
+
+
+def remove_dead_segments(folder: Path = FOLDER) -> list[str]:
+    """Remove the segments that no living process uses; their names."""
+    removed = []
+    for name in dead_segments(folder):
+        with suppress(OSError):
+            for file in (name, f"sem.{name}_mutex", f"{name}{_LOCK}"):
+                (folder / file).unlink(missing_ok=True)
+            removed.append(name)
     return removed
 
 
