@@ -11,11 +11,38 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from humans_sim.errors import HumansError
-from humans_sim.kondo.link import LinkStatistics
+from humans_sim.kondo.link import LinkStatistics, NoAnswerError
+from humans_sim.kondo.motion_file import CHANNELS
 
 
 class BoardError(HumansError, RuntimeError):
     """A board does not do, or does not tell, what it should."""
+
+
+class NotFreedError(NoAnswerError):
+    """Servos were told to go limp, and not every board acknowledged it.
+
+    Attributes:
+        freed: names of the boards that did.
+        perhaps: of those that did not: their servos may be limp, or may hold.
+    """
+
+    def __init__(
+        self, freed: Sequence[str], perhaps: Sequence[str], seconds: float
+    ) -> None:
+        """Say which board is in which state.
+
+        Args:
+            freed: names of boards.
+            perhaps: names of the others.
+            seconds: how long it was tried [s].
+        """
+        self.freed, self.perhaps = tuple(freed), tuple(perhaps)
+        super().__init__(
+            f"freed: {', '.join(freed) or 'no board'}; perhaps freed: "
+            f"{', '.join(perhaps)}, which did not acknowledge it for {seconds:.1f} s: "
+            "is it on? Switch the robot off if it is stiff"
+        )
 
 
 class Boards(ABC):
@@ -27,10 +54,17 @@ class Boards(ABC):
     Attributes:
         statistics: of the line.
         names: of the boards.
+        resolution: set points are multiples of it [deg].
     """
 
     statistics: LinkStatistics
     names: tuple[str, ...]
+    resolution: float = 1.0
+
+    def channels(self, board: int) -> slice:
+        """Places of a board's channels among all of the robot, from 0."""
+        count = CHANNELS // len(self.names)
+        return slice(board * count, (board + 1) * count)
 
     @abstractmethod
     def find(self) -> None:
@@ -50,7 +84,8 @@ class Boards(ABC):
             duration: of the way [s].
 
         Returns:
-            whether it said that it heard.
+            whether it is certain that it took these values: where it did not answer,
+            or answered perhaps to an earlier set point, it may have or not.
         """
 
     @abstractmethod
@@ -66,11 +101,14 @@ class Boards(ABC):
         """
 
     @abstractmethod
-    def free(self) -> None:
+    def free(self, within: float) -> None:
         """Make every servo limp.
 
+        Args:
+            within: boards that do not acknowledge it are told for so long [s].
+
         Raises:
-            NoAnswerError: a board does not answer.
+            NotFreedError: a board did not acknowledge it; it tells which.
         """
 
     @abstractmethod

@@ -82,9 +82,11 @@ class _Recorded(SerialLink):
         super().__init__(port)
         self._said = said
 
-    def exchange(self, command: rcb1.Command, retries: int | None = None) -> rcb1.Reply:
+    def _once(
+        self, command: rcb1.Command, data: bytes, end: float, first: int
+    ) -> rcb1.Reply:
         self._said.append(Said(time.monotonic(), command))
-        return super().exchange(command, retries)
+        return super()._once(command, data, end, first)
 
 
 def try_line(

@@ -1,16 +1,18 @@
 """The serial line to the boards: one command, one answer, bounded retries.
 
 The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.
-So the input is thrown away, and the command said once more, a few times at most.
+So the input is thrown away, and the command said once more: a few times at most, or
+until a deadline, with waits that grow, so that a slow line is not flooded by repeats. A
+late reply to an earlier request is not taken for the answer (:mod:`.owed_replies`).
 """
 
 from __future__ import annotations
 
 import errno
-import math
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -21,6 +23,7 @@ import serial
 from humans_sim.errors import HumansError, ParameterError
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.frames import BAUD, ProtocolError
+from humans_sim.kondo.owed_replies import OwedReplies
 from humans_sim.kondo.patience import Patience
 
 try:
@@ -37,8 +40,12 @@ SHORT_TIMEOUT = 0.01
 QUICK = (rcb1.StoreHome, rcb1.WritePose)
 RETRIES = 4
 _LATENCIES = 1000
-_OWED = 0.5
-"""So long after a miss its answer may still come [s]."""
+_BORNE, _GROWTH, _LONGEST = 4, 3.0, 0.3
+"""Unanswered in a row before each wait is longer by this factor, up to so long [s]."""
+_SHORTEST = 1e-3
+"""Shortest wait for an answer before a deadline [s]."""
+_CHUNK = 4096
+"""Bytes that are looked at at once."""
 
 
 class LinkError(HumansError):
@@ -104,7 +111,8 @@ class SerialLink:
         self._timeout, self._retries, self._adapt = timeout, retries, adapt
         self._lock = threading.Lock()
         self._patience = Patience()
-        self._missed = -math.inf
+        self._owed = OwedReplies()
+        self._unanswered = 0
         self._serial = serial.Serial()
         self._serial.port, self._serial.baudrate = port, BAUD
         self._serial.timeout = self._serial.write_timeout = timeout
@@ -136,88 +144,244 @@ class SerialLink:
         with self._lock:
             self._serial.close()
 
-    def exchange(self, command: rcb1.Command, retries: int | None = None) -> rcb1.Reply:
-        """Say a command and hear its answer.
+    def exchange(
+        self,
+        command: rcb1.Command,
+        retries: int | None = None,
+        within: float | None = None,
+    ) -> rcb1.Reply:
+        """Say a command and hear its answer: none that could be an earlier one's.
 
         Args:
             command: what is said.
             retries: how often it is said once more; the link's unless given.
+            within: say it again and again for so long instead [s].
 
         Raises:
             NoAnswerError: no sound answer came.
             PortError: the port is gone.
         """
-        data = command.encode()
-        size = len(data) + command.REPLY.size()
-        longest = self._timeout / 3 if isinstance(command, QUICK) else self._timeout
         times = 1 + (self._retries if retries is None else retries)
-        reason = ""
+        attempt, reason = 0, ""
         with self._lock:
-            for attempt in range(times):
+            first = self._owed.next_number
+            end = None if within is None else time.monotonic() + within
+            while attempt < times if end is None else self._left(attempt, end):
                 self.statistics.repeated += attempt > 0
-                limit = longest
-                if self._adapt:
-                    limit = self._patience.limit(size, longest)
-                begun = time.monotonic()
+                attempt += 1
+                # With a deadline the command itself comes first and is never left out.
+                if end is None or attempt > 1:
+                    settled = self._settle(command, first, end)
+                    if end is None and not settled:
+                        reason = "an earlier answer is still owed"
+                        continue
                 try:
-                    reply = self._once(command, data, begun + limit)
+                    reply = self._try(command, first, end)
                 except ProtocolError as error:
                     reason = str(error)
-                    self._patience.miss()
-                    self._missed = time.monotonic()
                     continue
-                taken = time.monotonic() - begun
-                self._patience.learn(size, taken)
-                self.statistics.latencies.append(taken)
                 self.statistics.answered += 1
                 return reply
             self.statistics.failed += 1
         raise NoAnswerError(
             f"{self.port}: no answer to {type(command).__name__} "
-            f"({times} times asked; {reason}): is the board on, and its id right?"
+            f"({attempt} times asked; {reason}): is the board on, and its id right?"
         )
 
-    def settle(self) -> None:
-        """Wait for answers that are still owed, before a command that matters.
+    def deliver(
+        self, commands: Sequence[rcb1.Command], within: float
+    ) -> list[rcb1.Command]:
+        """Say commands to different boards until each acknowledged its own.
 
-        An acknowledgement does not tell of what: a late one of a command that was given
-        up would be taken for the next one's.
+        Nothing that comes is thrown away, and waits grow: answers that are late come
+        all the same. A board that is silent does not keep the others waiting for long.
+
+        Args:
+            commands: one for each board.
+            within: give up after so long [s].
+
+        Returns:
+            commands that were not acknowledged.
+
+        Raises:
+            PortError: the port is gone.
         """
+        left, heard = list(commands), b""
+        short, long = self._timeout, max(_LONGEST, self._timeout)
+        wait, asked = short, 0
         with self._lock:
-            if time.monotonic() < self._missed + _OWED:
-                time.sleep(self._timeout)
+            first = self._owed.next_number
+            end = time.monotonic() + within
+            while left and time.monotonic() < end:
+                for command in list(left):
+                    owing = self._owed.stale(command, first)
+                    if asked >= len(commands) and owing is None:
+                        owing = getattr(command, "board", None)
+                    if owing is not None:
+                        # A question tells a line that is slow from one that loses.
+                        probe = rcb1.GetSwitches(owing)
+                        heard = self._hear(heard, left, probe, first, wait, end)
+                        answered = self._owed.stale(probe, self._owed.next_number)
+                        wait = short if answered is None else min(_GROWTH * wait, long)
+                    asked += 1
+                    if command in left and (wait == short or asked % _BORNE == 0):
+                        heard = self._hear(heard, left, command, first, wait, end)
+        self.statistics.answered += len(commands) - len(left)
+        self.statistics.failed += len(left)
+        return left
 
-    def _once(self, command: rcb1.Command, data: bytes, end: float) -> rcb1.Reply:
+    def _hear(
+        self,
+        heard: bytes,
+        left: list[rcb1.Command],
+        said: rcb1.Command,
+        first: int,
+        wait: float,
+        end: float,
+    ) -> bytes:
+        """Say a command; take what is acknowledged off a list until it was answered.
+
+        Returns:
+            bytes that may be the beginning of an answer.
+        """
+        end = min(time.monotonic() + wait, end)
+        self.statistics.sent += 1
+        self._owed.sent(said, time.monotonic())
+        try:
+            self._serial.write(said.encode())
+        except serial.SerialTimeoutException:
+            return heard
+        except _GONE as error:
+            raise PortError(_plainly(self.port, error)) from error
+        line = self._serial
+        while True:
+            try:
+                line.timeout = max(end - time.monotonic(), 0.0)
+                more = line.read(max(min(line.in_waiting, _CHUNK), 1))
+            except _GONE as error:
+                raise PortError(_plainly(self.port, error)) from error
+            heard += more
+            answered = False
+            while heard:
+                command = _answered(heard, (said, *left))
+                if command is not None:
+                    heard = heard[command.REPLY.size() :]
+                    if self._owed.received(command) >= first:
+                        answered |= command == said
+                        if command in left:
+                            left.remove(command)
+                elif len(heard) < said.REPLY.size():
+                    break
+                else:
+                    heard = heard[1:]
+            if answered or not more or time.monotonic() >= end:
+                return heard
+
+    @staticmethod
+    def _left(attempt: int, end: float) -> bool:
+        return attempt == 0 or time.monotonic() < end
+
+    def _settle(self, command: rcb1.Command, first: int, end: float | None) -> bool:
+        """Whether no earlier reply can be taken for a command's; ask, if one could.
+
+        The answer to a question of another kind comes after all that was owed before.
+        """
+        board = self._owed.stale(command, first)
+        if board is None or isinstance(command, rcb1.GetSwitches):
+            return True  # or its own repeats will do
+        with suppress(ProtocolError):
+            self._try(rcb1.GetSwitches(board), 0, end)
+        return self._owed.stale(command, first) is None
+
+    def _try(self, command: rcb1.Command, first: int, end: float | None) -> rcb1.Reply:
+        """Say a command once and wait for as long as answers use to take.
+
+        Raises:
+            ProtocolError: no answer came.
+        """
+        data = command.encode()
+        size = len(data) + command.REPLY.size()
+        limit = longest = (
+            self._timeout / 3 if isinstance(command, QUICK) else self._timeout
+        )
+        if self._adapt:
+            limit = self._patience.limit(size, longest, max(longest, _LONGEST))
+        if self._unanswered > _BORNE:
+            grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
+            limit = max(longest, min(grown, _LONGEST))
+        begun = time.monotonic()
+        if end is not None:
+            limit = max(min(limit, end - begun), _SHORTEST)
+        try:
+            reply = self._once(command, data, begun + limit, first)
+        except ProtocolError:
+            self._patience.miss()
+            self._unanswered += 1
+            raise
+        taken = time.monotonic() - begun
+        self._patience.learn(size, taken)
+        self._unanswered = 0
+        self.statistics.latencies.append(taken)
+        return reply
+
+    def _once(
+        self, command: rcb1.Command, data: bytes, end: float, first: int
+    ) -> rcb1.Reply:
         """Say it once; the answer that comes in time, whatever comes before it.
 
-        An earlier command's late answer does not hide the one that is waited for.
+        Args:
+            command: what is said.
+            data: its bytes.
+            end: of the wait, by time.monotonic() [s].
+            first: number of the first request that this is an answer to.
 
         Raises:
             ProtocolError: none came.
         """
-        line, size = self._serial, command.REPLY.size()
-        answer, missing = b"", size
+        line, size, answer, heard = self._serial, command.REPLY.size(), b"", 0
         try:
+            begun = time.monotonic()
             line.reset_input_buffer()
+            self._owed.flushed(begun)
             self.statistics.sent += 1
+            self._owed.sent(command, begun)
             try:
                 line.write(data)
             except serial.SerialTimeoutException:
                 raise ProtocolError("the line took no bytes") from None
             while True:
                 line.timeout = max(end - time.monotonic(), 0.0)
-                more = line.read(missing)
+                there = min(line.in_waiting, _CHUNK)
+                more = line.read(max(size - len(answer), there, 1))
+                heard += len(more)
                 answer += more
-                try:
-                    return command.read_reply(answer[-size:])
-                except ProtocolError:
-                    if not more:
-                        raise
-                missing = max(size - len(answer), 1)
+                at = 0
+                while at + size <= len(answer):
+                    try:
+                        reply = command.read_reply(answer[at : at + size])
+                    except ProtocolError:
+                        at += 1
+                        continue
+                    at += size
+                    if self._owed.received(command) >= first:
+                        return reply
+                answer = answer[at:]
+                # Bytes that never end must not keep us.
+                if not more or time.monotonic() >= end:
+                    raise ProtocolError(f"{heard} bytes came, none of them the answer")
         except _GONE as error:
             if isinstance(error, ProtocolError):  # which is a ValueError, too
                 raise
             raise PortError(_plainly(self.port, error)) from error
+
+
+def _answered(data: bytes, commands: Sequence[rcb1.Command]) -> rcb1.Command | None:
+    """The command that bytes begin with an answer to."""
+    for command in commands:
+        with suppress(ProtocolError):
+            command.read_reply(data[: command.REPLY.size()])
+            return command
+    return None
 
 
 def _plainly(port: str, error: Exception) -> str:

@@ -46,15 +46,17 @@ class Patience:
         )
         self._mean += _GAIN * (beyond - self._mean)
 
-    def limit(self, size: int, longest: float) -> float:
+    def limit(self, size: int, longest: float, slow: float = 0.0) -> float:
         """Time to wait for an answer [s].
 
         Args:
             size: bytes to be sent and received.
-            longest: never more than this [s].
+            longest: never more than this [s] ...
+            slow: ... or than this, where answers were seen to take so long [s].
         """
         if self._mean is None:
             return longest
         beyond = max(self._mean + _DEVIATIONS * self._deviation, _LEAST)
         doublings = min(max(self._missed - _BORNE, 0), _MOST)
-        return min(size * BYTE + beyond * 2**doublings, longest)
+        usual = size * BYTE + beyond
+        return max(min(size * BYTE + beyond * 2**doublings, longest), min(usual, slow))

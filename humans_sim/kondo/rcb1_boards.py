@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.board import BoardError, Boards
+from humans_sim.kondo.board import BoardError, Boards, NotFreedError
 from humans_sim.kondo.frames import CHANNELS, DEGREES, FREE
 from humans_sim.kondo.link import NoAnswerError, SerialLink
 from humans_sim.kondo.rcb1_memory import Rcb1Memory
 from humans_sim.kondo.robot_settings import RobotSettings
+from humans_sim.kondo.taken_range import TakenRange
 from humans_sim.servo_speeds import SPEED_STEPS
 
-_READINGS = 6
+_FIND, _SURE = 2.0, 4.0
+"""How long it is tried to find a board, and to be sure of a pose [s]."""
+_READINGS = 12
 """How often a board is asked until it says the same twice."""
 _NEAR = 3
 """Two readings, one after the other, differ by no more [deg]."""
@@ -37,7 +41,7 @@ class Rcb1Boards(Boards):
             number in settings.channels.channels
             for number in range(1, CHANNELS * len(self._ids) + 1)
         )
-        self._told: list[int | None] = [None] * len(self._used)
+        self._taken = TakenRange(len(self._used))
         self.statistics = link.statistics
         self.names = tuple(f"board {number}" for number in self._ids)
         self.memory = Rcb1Memory(link, self._ids)
@@ -45,27 +49,29 @@ class Rcb1Boards(Boards):
     def find(self) -> None:
         """Ask every board for its switches."""
         for board in self._ids:
-            self._link.exchange(rcb1.GetSwitches(board))
+            self._link.exchange(rcb1.GetSwitches(board), within=_FIND)
 
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
         """Say one frame: whole degrees, the slowest sufficient speed."""
         part = _part(board)
         told = [None if v is None else round(v) for v in values[part]]
-        speed = _speed(self._told[part], told, duration)
+        speed = _speed(self._taken.farthest(part, told), duration)
         channels = tuple(self._unused if v is None else v for v in told)
         order = rcb1.SetPositions(self._ids[board], speed, channels)
         try:
             self._link.exchange(order, retries=0)
         except NoAnswerError:
+            self._taken.perhaps(part, told)
             return False
-        self._told[part] = told
+        self._taken.taken(part, told)
         return True
 
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Whole degrees of the channels that have a servo."""
         found: list[float | None] = []
+        end = time.monotonic() + _SURE
         for k, board in enumerate(self._ids):
-            values = self._twice(board) if sure else self._read(board)
+            values = self._twice(board, end) if sure else self._read(board)
             for at, value in enumerate(values, k * CHANNELS):
                 if self._used[at] and value > DEGREES:
                     raise BoardError(
@@ -75,16 +81,16 @@ class Rcb1Boards(Boards):
                 found.append(float(value) if self._used[at] else None)
         return tuple(found)
 
-    def _read(self, board: int) -> tuple[int, ...]:
-        reply = self._link.exchange(rcb1.GetPositions(board))
+    def _read(self, board: int, within: float | None = None) -> tuple[int, ...]:
+        reply = self._link.exchange(rcb1.GetPositions(board), within=within)
         assert isinstance(reply, rcb1.Channels)
         return reply.channels
 
-    def _twice(self, board: int) -> tuple[int, ...]:
+    def _twice(self, board: int, end: float) -> tuple[int, ...]:
         """A frame's sum does not see every fault: two must agree."""
-        before = self._read(board)
+        before = self._read(board, end - time.monotonic())
         for _ in range(_READINGS):
-            now = self._read(board)
+            now = self._read(board, end - time.monotonic())
             if _near(before, now):
                 return now
             before = now
@@ -92,14 +98,22 @@ class Rcb1Boards(Boards):
             f"board {board} tells other angles at every reading: is the line good?"
         )
 
-    def free(self) -> None:
+    def free(self, within: float) -> None:
         """Every servo is told the byte that makes it limp."""
+        begun, orders = time.monotonic(), list[rcb1.Command]()
         for k, board in enumerate(self._ids):
             used = self._used[_part(k)]
             limp = tuple(FREE if u else self._unused for u in used)
-            self._link.settle()
-            self._link.exchange(rcb1.SetPositions(board, 0, limp))
-        self._told = [None] * len(self._used)
+            orders.append(rcb1.SetPositions(board, 0, limp))
+        left = self._link.deliver(orders, within)
+        self._taken = TakenRange(len(self._used))
+        if left:
+            names = dict(zip(self.names, orders, strict=True))
+            raise NotFreedError(
+                [name for name, order in names.items() if order not in left],
+                [name for name, order in names.items() if order in left],
+                time.monotonic() - begun,
+            )
 
     def close(self) -> None:
         """Free the port."""
@@ -120,15 +134,9 @@ def _part(board: int) -> slice:
     return slice(board * CHANNELS, (board + 1) * CHANNELS)
 
 
-def _speed(
-    before: Sequence[int | None], after: Sequence[int | None], duration: float
-) -> int:
+def _speed(way: float, duration: float) -> int:
     """The slowest speed step that gets there in time; the fastest if none does."""
-    pairs = zip(before, after, strict=True)
-    largest = max(
-        (abs(a - b) for a, b in pairs if a is not None and b is not None), default=0
-    )
-    enough = [k for k, s in enumerate(SPEED_STEPS) if largest * s <= duration]
+    enough = [k for k, s in enumerate(SPEED_STEPS) if way * s <= duration]
     return max(enough, default=0)
 
 

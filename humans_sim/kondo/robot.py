@@ -5,28 +5,33 @@ sends set points in a steady beat, also while nothing changes: what a bad line l
 damaged is put right by the next frame. Whatever was asked for, limits are enforced last
 (:mod:`.safety`).
 
-A watchdog holds the robot when no command comes, then frees it. A line that is gone is
+A watchdog holds the robot when no command comes, then frees it; a driver that was
+paused holds, too. Steps count from what the boards acknowledged. A line that is gone is
 looked for; when it is back, the pose is read, and the servos hold it.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from humans_sim.errors import HumansError, ParameterError
-from humans_sim.kondo.board import BoardError, Boards
+from humans_sim.errors import HumansError
+from humans_sim.kondo.board import BoardError, Boards, NotFreedError
 from humans_sim.kondo.link import LinkError, NoAnswerError, PortError
+from humans_sim.kondo.motion_file import CHANNELS
 from humans_sim.kondo.questions import Questions
 from humans_sim.kondo.rcb1_boards import open_rcb1
 from humans_sim.kondo.robot_health import ENERGISED, Health, RobotState
 from humans_sim.kondo.robot_settings import RobotSettings
 from humans_sim.kondo.safety import Guard, JointCommandError
+from humans_sim.kondo.taken_range import TakenRange
+from humans_sim.kondo.watchdog import Watchdog
 
 T = TypeVar("T")
 _SILENCE = 1.0
@@ -41,6 +46,8 @@ _LIMP_BEAT = 0.05
 """Beat of the thread while nothing is sent [s]."""
 _PATIENCE = 5.0
 """Longest wait for the thread [s]."""
+_FREE, _AGAIN = 4.0, 0.3
+"""Servos are told to go limp for so long, and in the background afterwards [s]."""
 
 
 class RobotStateError(HumansError, RuntimeError):
@@ -89,26 +96,25 @@ class KondoRobot:
         Raises:
             ParameterError: a time is negative or no number.
         """
-        for name, value in (("command", command_timeout), ("free", free_timeout)):
-            if not 0.0 <= value < float("inf"):
-                raise ParameterError(f"{name}_timeout must be 0 s or more, not {value}")
         self.settings, self.port = settings, port
         self.joint_names = settings.joint_names
-        self._command_timeout, self._free_timeout = command_timeout, free_timeout
+        self._watchdog = Watchdog(command_timeout, free_timeout)
         self._open_boards = open_boards
         self._boards: Boards | None = None
         self._guard = Guard(settings)
+        self._taken = TakenRange(CHANNELS)
         self._health = Health()
         self._lock = threading.Lock()  # of all below but the thread's own
         self._wake = threading.Condition(self._lock)
         self._questions: Questions[Boards] = Questions()
         self._reading: Reading | None = None
         self._reading_wanted = False
-        self._commanded: float | None = None
         self._pending: float | None = None
         self._before = RobotState.LIMP
+        self._unfreed: tuple[str, ...] = ()
         self._last_step = self._since = 0.0
         self._heard: list[float] = []
+        self._acknowledged: list[float] = []  # when these set points were made
         self._misses: list[int] = []
         self._thread: threading.Thread | None = None
         self._end = threading.Event()
@@ -196,6 +202,7 @@ class KondoRobot:
             RobotStateError: the servos are not energised, or were stopped.
         """
         with self._wake:
+            self._hold_if_overdue()
             state = self._health.state
             if state not in (RobotState.HOLDING, RobotState.FOLLOWING):
                 self._health.refused += 1
@@ -210,7 +217,8 @@ class KondoRobot:
                 self._health.refused += 1
                 raise
             self._health.given += 1
-            self._commanded = self._pending = time.monotonic()
+            self._pending = time.monotonic()
+            self._watchdog.command()
             if state == RobotState.HOLDING:
                 self._be(RobotState.FOLLOWING)
             self._wake.notify_all()
@@ -240,6 +248,7 @@ class KondoRobot:
         """Stay where the set points are, whatever is commanded, until energised anew.
 
         Limp servos stay limp. A robot whose line is lost is stopped when it is back.
+        It does not wait for the line: :meth:`unacknowledged` tells who heard of it.
         """
         with self._lock:
             if self._health.state == RobotState.LOST and self._before in ENERGISED:
@@ -247,16 +256,49 @@ class KondoRobot:
         with suppress(RobotStateError):
             self._stay(RobotState.STOPPED, reason)
 
+    def unacknowledged(self, within: float = 2.0) -> tuple[str, ...]:
+        """Boards that have not acknowledged the state that the robot is in.
+
+        Args:
+            within: wait so long for them at most [s].
+
+        Returns:
+            names of the boards that did not; none where nothing is told to servos.
+        """
+        end = time.monotonic() + within
+        with self._wake:
+            while True:
+                boards = self._boards
+                deaf: tuple[str, ...] = ("every board",)
+                if boards is not None:
+                    deaf = self._unfreed
+                    if self._health.state in ENERGISED:
+                        pairs = zip(boards.names, self._acknowledged, strict=True)
+                        deaf = tuple(name for name, t in pairs if t <= self._since)
+                left = end - time.monotonic()
+                if not deaf or left <= 0.0:
+                    return deaf
+                self._wake.wait(min(left, _LIMP_BEAT))
+
     def free(self, reason: str = "") -> None:
-        """Make the servos limp.
+        """Make the servos limp; no set point is sent from now on.
+
+        A board that does not acknowledge it is told for seconds, and in the background
+        afterwards, until it does or the servos are energised.
 
         Raises:
-            LinkError: a board does not answer.
-            RobotStateError: the robot is closed or lost.
+            NotFreedError: a board did not acknowledge it; it tells which.
+            LinkError: the line is gone.
+            RobotStateError: the robot is closed, or lost: it is freed when it is back.
         """
         with self._lock:
-            if self._health.state in (RobotState.CLOSED, RobotState.LOST):
-                raise RobotStateError(f"the robot is {self._health.state.value}")
+            if self._health.state == RobotState.CLOSED:
+                raise RobotStateError("the robot is closed")
+            if self._health.state == RobotState.LOST:
+                self._before, self._unfreed = RobotState.LIMP, ("every board",)
+                raise RobotStateError(
+                    "the robot is lost: its servos are freed when its line is back"
+                )
         self.ask(lambda boards: self._let_go(boards, reason))
 
     def set_points(self) -> dict[str, float]:
@@ -323,7 +365,7 @@ class KondoRobot:
         while not self._end.is_set():
             begun = time.monotonic()
             try:
-                wait = self._beat(begun)
+                wait = self._beat()
             except PortError as error:
                 self._lose(str(error))
                 wait = 0.0
@@ -335,15 +377,19 @@ class KondoRobot:
                 if left > 0.0 and not self._questions.open and self._pending is None:
                     self._wake.wait(left)
 
-    def _beat(self, now: float) -> float:
+    def _beat(self) -> float:
         """Do what is due; how long the next beat may wait from now [s]."""
         if self._boards is None:
             return self._look()
+        self._notice_gap()
         if self._questions.answer(self._boards, PortError):
             self._all_heard(self._boards)
-        self._watch(now)
+        self._watch()
         if self.state in ENERGISED:
             self._send(self._boards)
+        elif self._unfreed:
+            with suppress(NotFreedError):
+                self._let_go(self._boards, "acknowledged late", _AGAIN)
         if self._reading_wanted:
             with suppress(NoAnswerError, BoardError):
                 self._read(self._boards)
@@ -354,17 +400,19 @@ class KondoRobot:
 
     def _send(self, boards: Boards) -> None:
         """One set point, said until every board heard it or another one is due."""
+        self._notice_gap()
         with self._lock:
             begun = time.monotonic()
-            values = self._guard.step(begun - self._last_step)
+            reach = self._taken.reach(self.settings.limits.step, boards.resolution)
+            values = self._guard.step(begun - self._last_step, reach)
             self._last_step, pending = begun, self._pending
         # The board that has waited longest comes first, or none would ever be heard
         # of that is second where commands come faster than the line takes them.
         order = sorted(range(len(boards.names)), key=self._heard.__getitem__)
-        deaf, newer = deque(order), False
-        while deaf and not newer:
-            heard = boards.move(deaf[0], values, self.settings.period)
+        deaf, newer, now = deque(order), False, begun
+        while deaf and not newer and not self._questions.open:
             board = deaf.popleft()
+            heard = self._tell(boards, board, values)
             now = time.monotonic()
             # A set point that was heard once is said again by the next beat.
             if not heard and pending is not None and now < begun + _TRY:
@@ -372,7 +420,7 @@ class KondoRobot:
             with self._lock:
                 self._misses[board] = 0 if heard else self._misses[board] + 1
                 if heard:
-                    self._heard[board] = now
+                    self._heard[board], self._acknowledged[board] = now, begun
                 newer = self._pending not in (None, pending)
         with self._lock:
             if pending is not None and not newer and min(self._heard) >= begun:
@@ -385,46 +433,81 @@ class KondoRobot:
                     f"{self.port}: {name} did not answer for {_SILENCE:g} s: is it on?"
                 )
 
+    def _tell(self, boards: Boards, board: int, values: Sequence[float | None]) -> bool:
+        """Set points for one board; whether it took them for certain."""
+        part, unit = boards.channels(board), boards.resolution
+        told = [None if v is None else round(v / unit) * unit for v in values[part]]
+        self._taken.perhaps(part, told)
+        heard = boards.move(board, values, self.settings.period)
+        if heard:
+            self._taken.taken(part, told)
+        return heard
+
     def _all_heard(self, boards: Boards) -> None:
         self._heard = [time.monotonic()] * len(boards.names)
+        self._acknowledged = [-math.inf] * len(boards.names)
         self._misses = [0] * len(boards.names)
 
-    def _watch(self, now: float) -> None:
+    def _notice_gap(self) -> None:
+        """Hold after a pause of this thread: what was commanded is out of date."""
+        with self._lock:
+            gap = self._watchdog.beat()
+            if gap and self._health.state == RobotState.FOLLOWING:
+                self._hold_now(f"the driver was kept from its line for {gap:.1f} s")
+
+    def _hold_if_overdue(self) -> None:
+        """Hold a robot that nobody commanded in time; the lock is held."""
+        following = self._health.state == RobotState.FOLLOWING
+        if following and self._watchdog.command_overdue():
+            timeout = self._watchdog.command_timeout
+            self._hold_now(f"no command came for {timeout:g} s")
+
+    def _hold_now(self, reason: str) -> None:
+        self._guard.hold()
+        self._health.held += 1
+        self._be(RobotState.HOLDING, reason)
+
+    def _watch(self) -> None:
         """Hold, then free, a robot that nobody commands."""
         with self._lock:
-            state, since = self._health.state, self._since
-            if (
-                state == RobotState.FOLLOWING
-                and self._command_timeout
-                and self._commanded is not None
-                and now > self._commanded + self._command_timeout
-            ):
-                self._guard.hold()
-                self._health.held += 1
-                self._be(
-                    RobotState.HOLDING,
-                    f"no command came for {self._command_timeout:g} s",
-                )
-                return
+            self._hold_if_overdue()
+            state = self._health.state
         resting = state in (RobotState.HOLDING, RobotState.STOPPED)
-        if resting and self._free_timeout and now > since + self._free_timeout:
+        if resting and self._watchdog.free_overdue():
             assert self._boards is not None
             with suppress(NoAnswerError):
-                why = f"{state.value} for {self._free_timeout:g} s"
+                why = f"{state.value} for {self._watchdog.free_timeout:g} s"
                 self._let_go(self._boards, why)
 
     def _take_pose(self, boards: Boards, reason: str = "") -> None:
         values = boards.read(sure=True)
         with self._lock:
+            self._unfreed = ()
             self._guard.begin(values)
+            # A servo may still be on its way to its last set point.
+            everything = slice(None)
+            if self._taken.farthest(everything, values) <= self.settings.limits.step:
+                self._taken.perhaps(everything, values)
+            else:
+                self._taken.taken(everything, values)
             self._last_step = time.monotonic()
             self._all_heard(boards)
             self._be(RobotState.HOLDING, reason)
 
-    def _let_go(self, boards: Boards, reason: str) -> None:
-        boards.free()
-        with self._lock:
-            self._be(RobotState.LIMP, reason)
+    def _let_go(self, boards: Boards, reason: str, within: float = _FREE) -> None:
+        unfreed: tuple[str, ...] = boards.names
+        try:
+            boards.free(within)
+            unfreed = ()
+        except NotFreedError as error:
+            unfreed, reason = error.perhaps, str(error)
+            raise
+        finally:
+            # Whatever came of it: a set point would make freed servos stiff again.
+            with self._lock:
+                self._unfreed = unfreed
+                self._be(RobotState.LIMP, reason)
+                self._taken = TakenRange(CHANNELS)
 
     def _read(self, boards: Boards) -> Reading:
         values = boards.read()
@@ -453,6 +536,7 @@ class KondoRobot:
         """Note a state; the lock is held."""
         self._health.state, self._health.reason = state, reason
         self._since = time.monotonic()
+        self._watchdog.rest()
         if state != RobotState.FOLLOWING:
             self._pending = None
 
@@ -493,7 +577,7 @@ class KondoRobot:
     def _fail(self, error: Exception) -> None:
         if self._boards is not None:
             with suppress(HumansError):
-                self._boards.free()
+                self._boards.free(_FREE)
         with self._lock:
             self._be(RobotState.LOST, f"the driver failed: {error!r}")
         self._questions.refuse(RobotStateError("the driver failed"))

@@ -24,6 +24,8 @@ _THERE = 1.0
 _TINY = 1e-9
 _WINDOW = 0.02
 """Speeds are kept on the average over so long [s]."""
+_LATE = 0.1
+"""A set point that is later than this does not make its step longer [s]."""
 
 
 class JointCommandError(HumansError, ValueError):
@@ -123,14 +125,18 @@ class Guard:
         self._target = np.clip(target, self._lower, self._upper)
         self.approaching |= slowly
 
-    def step(self, dt: float) -> tuple[float | None, ...]:
+    def step(
+        self, dt: float, reach: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> tuple[float | None, ...]:
         """Set points of all channels after a time [deg]; None where there is no servo.
 
         Args:
             dt: since the last ones [s].
+            reach: least and largest value of every channel of the robot that is no
+                step too long from what the boards took [deg]; None: they took all.
         """
         limits, way = self._limits, self._target - self._now
-        dt = max(dt, 0.0)
+        dt = min(max(dt, 0.0), _LATE)
         # A command that comes just after a set point is not late for that.
         self._spare = np.minimum(
             self._spare + limits.speed * dt, limits.speed * _WINDOW
@@ -143,6 +149,9 @@ class Guard:
         else:
             free = np.minimum(self._spare, limits.step)
             moved = np.clip(way, -free, free)
+        if reach is not None:
+            lower, upper = (ends[self._at] for ends in reach)
+            moved = np.clip(self._now + moved, lower, upper) - self._now
         late = np.abs(way - moved)
         self.limited += bool(np.any(late > _TINY)) and not self.approaching
         self._now = self._now + moved

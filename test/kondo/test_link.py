@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import select
+import threading
 import time
+import tty
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from humans_sim.errors import ParameterError
-from humans_sim.kondo import link as link_module
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.emulator import Emulator
 from humans_sim.kondo.line_faults import LineFaults
@@ -104,30 +104,56 @@ def test_ports_that_cannot_be_opened(robot: Emulator, tmp_path: Path) -> None:
         SerialLink(robot.port, retries=-1)
 
 
-def test_late_acknowledgements_are_waited_for(
-    robot: Emulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What matters is not taken for done by the answer to something else."""
-    home = tuple(robot.boards[0].memory.home)
-    waits: list[float] = []
-    with SerialLink(robot.port, timeout=PATIENT) as link:
-        # a frame whose answer nobody waits for, and a miss
-        frame = rcb1.SetPositions(0, 4, home)
-        os.write(link._serial.fd, frame.encode())
-        link._missed = time.monotonic()
+def test_a_late_acknowledgement_is_not_the_next_ones(robot: Emulator) -> None:
+    """A command that a board did not take is not done by the answer to another."""
+    board, home = robot.boards[0], tuple(robot.boards[0].memory.home)
+    hear, slow = board.hear, threading.Event()
 
-        def slept(seconds: float) -> None:
-            waits.append(seconds)
-            while link._serial.in_waiting < frame.REPLY.size():
-                select.select([link._serial.fd], [], [], PATIENT)
+    def hears_once_late(command: rcb1.Command, t: float) -> rcb1.Reply | None:
+        reply = hear(command, t)
+        board.hear = hears_nothing  # type: ignore[method-assign]
+        slow.wait(PATIENT)
+        return reply
 
-        clock = SimpleNamespace(monotonic=time.monotonic, sleep=slept)
-        monkeypatch.setattr(link_module, "time", clock)
-        link.settle()
-        assert waits == [PATIENT]
-        link.exchange(rcb1.SetPositions(0, 0, (0xDD,) * 12))
-        assert not any(robot.boards[0].driven)
-        # nothing is owed: nothing is waited for
-        link._missed = -1e9
-        link.settle()
-        assert waits == [PATIENT]
+    def hears_nothing(command: rcb1.Command, t: float) -> rcb1.Reply | None:
+        board.hear = hear  # type: ignore[method-assign]
+        return None
+
+    with SerialLink(robot.port, timeout=0.05) as link:
+        board.hear = hears_once_late  # type: ignore[method-assign]
+        with pytest.raises(NoAnswerError):
+            link.exchange(rcb1.SetPositions(0, 4, home), retries=0)
+        assert any(board.driven)
+        free = rcb1.SetPositions(0, 0, (0xDD,) * 12)
+        threading.Timer(0.02, slow.set).start()
+        link.exchange(free, within=PATIENT)
+        assert not any(board.driven)
+
+
+def test_bytes_without_end_do_not_keep_it() -> None:
+    """A line that never falls silent is given up like a silent one."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    os.set_blocking(master, False)
+    end = threading.Event()
+
+    def flood() -> None:
+        while not end.is_set():
+            with contextlib.suppress(BlockingIOError):
+                os.write(master, bytes(range(0x20, 0xE0)) * 4)
+            with contextlib.suppress(BlockingIOError):
+                os.read(master, 4096)
+
+    writer = threading.Thread(target=flood)
+    writer.start()
+    try:
+        with (
+            SerialLink(os.ttyname(slave), retries=1) as link,
+            pytest.raises(NoAnswerError, match="none of them the answer"),
+        ):
+            link.exchange(rcb1.GetSwitches(0))
+    finally:
+        end.set()
+        writer.join()
+        os.close(slave)
+        os.close(master)

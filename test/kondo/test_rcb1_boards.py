@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -80,8 +81,8 @@ def test_two_readings_must_agree(
     sound = robot._link.exchange
     flips = iter([0x80, 0, 0x80, 0, 0])
 
-    def flipped(command: rcb1.Command, retries: int | None = None) -> rcb1.Reply:
-        reply = sound(command, retries)
+    def flipped(command: rcb1.Command, **options: float | None) -> rcb1.Reply:
+        reply = sound(command, **options)
         if not isinstance(reply, rcb1.Channels) or reply.board == 0:
             return reply
         first, *others = reply.channels
@@ -98,7 +99,7 @@ def test_two_readings_must_agree(
     monkeypatch.setattr(robot._link, "exchange", flipped)
     assert robot.read()[13] == 20 ^ 0x80
     assert robot.read(sure=True)[13] == 20
-    flips = iter([0x80, 0] * 20)
+    flips = itertools.cycle([0x80, 0])
     with pytest.raises(BoardError, match="other angles at every reading"):
         robot.read(sure=True)
 

@@ -252,6 +252,8 @@ def test_questions_between_set_points(robot: KondoRobot, boards: Emulator) -> No
 class OneBoard(Boards):
     """Another kind of boards: a single one, which knows tenths of a degree."""
 
+    resolution = 0.1
+
     def __init__(self) -> None:
         """One that was told nothing."""
         self.statistics, self.names = LinkStatistics(), ("the board",)
@@ -275,7 +277,7 @@ class OneBoard(Boards):
         """Near home."""
         return tuple(None if v > 180 else v + 0.3 for v in SETTINGS.channels.home())
 
-    def free(self) -> None:
+    def free(self, within: float) -> None:
         """Limp."""
         self.limp = True
 
