@@ -75,18 +75,22 @@ class LineTrial:
     repeated: int
 
 
-class _Recorded(SerialLink):
+class RecordedLink(SerialLink):
     """A link that keeps what it said."""
 
     def __init__(self, port: str, said: list[Said]) -> None:
+        """Open a port.
+
+        Args:
+            port: its name.
+            said: is added to.
+        """
         super().__init__(port)
         self._said = said
 
-    def _once(
-        self, command: rcb1.Command, data: bytes, end: float, first: int
-    ) -> rcb1.Reply:
+    def _write(self, command: rcb1.Command) -> None:
         self._said.append(Said(time.monotonic(), command))
-        return super()._once(command, data, end, first)
+        super()._write(command)
 
 
 def try_line(
@@ -106,7 +110,7 @@ def try_line(
     settings, said = load_robot(robot), list[Said]()
 
     def opened(port: str, settings: RobotSettings) -> Rcb1Boards:
-        return Rcb1Boards(_Recorded(port, said), settings)
+        return Rcb1Boards(RecordedLink(port, said), settings)
 
     with (
         emulated_port(faults) as (port, taken),

@@ -245,10 +245,8 @@ class SerialLink:
             bytes that may be the beginning of an answer.
         """
         end = min(time.monotonic() + wait, end)
-        self.statistics.sent += 1
-        self._owed.sent(said, time.monotonic())
         try:
-            self._serial.write(said.encode())
+            self._write(said)
         except serial.SerialTimeoutException:
             return heard
         except _GONE as error:
@@ -277,6 +275,12 @@ class SerialLink:
             if answered or not more or time.monotonic() >= end:
                 return heard
 
+    def _write(self, command: rcb1.Command) -> None:
+        """Every command goes out here."""
+        self.statistics.sent += 1
+        self._owed.sent(command, time.monotonic())
+        self._serial.write(command.encode())
+
     @staticmethod
     def _left(attempt: int, end: float) -> bool:
         return attempt == 0 or time.monotonic() < end
@@ -299,8 +303,7 @@ class SerialLink:
         Raises:
             ProtocolError: no answer came.
         """
-        data = command.encode()
-        size = len(data) + command.REPLY.size()
+        size = command.size() + command.REPLY.size()
         limit = longest = (
             self._timeout / 3 if isinstance(command, QUICK) else self._timeout
         )
@@ -313,7 +316,7 @@ class SerialLink:
         if end is not None:
             limit = max(min(limit, end - begun), _SHORTEST)
         try:
-            reply = self._once(command, data, begun + limit, first)
+            reply = self._once(command, begun + limit, first)
         except ProtocolError:
             self._patience.miss()
             self._unanswered += 1
@@ -324,14 +327,11 @@ class SerialLink:
         self.statistics.latencies.append(taken)
         return reply
 
-    def _once(
-        self, command: rcb1.Command, data: bytes, end: float, first: int
-    ) -> rcb1.Reply:
+    def _once(self, command: rcb1.Command, end: float, first: int) -> rcb1.Reply:
         """Say it once; the answer that comes in time, whatever comes before it.
 
         Args:
             command: what is said.
-            data: its bytes.
             end: of the wait, by time.monotonic() [s].
             first: number of the first request that this is an answer to.
 
@@ -343,10 +343,8 @@ class SerialLink:
             begun = time.monotonic()
             line.reset_input_buffer()
             self._owed.flushed(begun)
-            self.statistics.sent += 1
-            self._owed.sent(command, begun)
             try:
-                line.write(data)
+                self._write(command)
             except serial.SerialTimeoutException:
                 raise ProtocolError("the line took no bytes") from None
             while True:
