@@ -19,6 +19,8 @@ _LINE = 2
 
 _LARGEST = {"speed": 2000.0, "step": 180.0, "approach": 2000.0}
 """Limits above these limit nothing: a servo turns by 180 degrees [deg/s, deg]."""
+_FINEST = 1.0
+"""Resolution of the boards' set points [deg]."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,10 @@ def _limits(value: YamlValue | None) -> Limits:
     for name, entry in fields.items():
         if getattr(limits, name) > _LARGEST[name]:
             raise entry.error(f"more than {_LARGEST[name]:g} is no limit of a servo")
+    if limits.step < _FINEST:
+        raise fields["step"].error(
+            f"the boards take whole degrees: {_FINEST:g} or more"
+        )
     if limits.approach > limits.speed:
         raise value.error("the approach must not be faster than the speed")
     return limits

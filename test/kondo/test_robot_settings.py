@@ -52,6 +52,13 @@ def test_a_file_without_boards_and_limits(tmp_path: Path) -> None:
         ("speed: 340", "speed: 0", "speed"),
         ("approach: 40", "approach: 400", "must not be faster"),
         ("step: 12", "steep: 12", "steep"),
+        ("step: 12", "step: 0.5", "whole degrees"),
+        ("step: 12", "step: 181", "no limit of a servo"),
+        ("range: [0, 105]", "range: [-1, 105]", "0 <= lower"),
+        ("range: [0, 105]", "range: [0, 181]", "upper <= 180"),
+        ("range: [0, 105]", "range: [105, 0]", "0 <= lower"),
+        ("range: [0, 105]", "range: [0, .nan]", "range"),
+        ("home: 88", "home: 106", "home 106"),
     ],
 )
 def test_faults_are_named(tmp_path: Path, old: str, new: str, words: str) -> None:
