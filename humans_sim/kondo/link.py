@@ -164,7 +164,7 @@ class SerialLink:
         times = 1 + (self._retries if retries is None else retries)
         attempt, reason = 0, ""
         with self._lock:
-            first = self._owed.next_number
+            first = self._owed.first_number(command)
             end = None if within is None else time.monotonic() + within
             while attempt < times if end is None else self._left(attempt, end):
                 self.statistics.repeated += attempt > 0

@@ -41,6 +41,7 @@ class OwedReplies:
         """Nothing was sent yet."""
         self.next_number = 0
         self._requests: list[_Request] = []
+        self._orders: dict[int | None, tuple[rcb1.Command, int]] = {}
 
     def sent(self, command: rcb1.Command, now: float) -> None:
         """A request goes out.
@@ -51,7 +52,18 @@ class OwedReplies:
         """
         request = _Request(self.next_number, now, _board_of(command), command.REPLY)
         self._requests.append(request)
+        if command.REPLY is rcb1.Acknowledged:
+            self._orders[request.board] = (command, self.first_number(command))
         self.next_number += 1
+
+    def first_number(self, command: rcb1.Command) -> int:
+        """Number of the first request whose reply is as good as a command's own.
+
+        An order that is repeated, with no other to that board in between, is done
+        whichever of its repeats was acknowledged. An answer tells of its own time.
+        """
+        order, number = self._orders.get(_board_of(command), (None, 0))
+        return number if order == command else self.next_number
 
     def received(self, command: rcb1.Command) -> int:
         """A reply came that could be the one to a command.

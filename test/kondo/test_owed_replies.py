@@ -26,6 +26,19 @@ def test_a_reply_answers_the_oldest_request() -> None:
     assert owed.received(ORDER) == -1
 
 
+def test_a_repeated_order_is_one() -> None:
+    """Whichever repeat is acknowledged; another order in between ends it."""
+    owed = OwedReplies()
+    free = rcb1.SetPositions(0, 0, (0xDD,) * 12)
+    assert owed.first_number(ORDER) == 0
+    for command in (ORDER, OTHER, QUESTION, ORDER):
+        owed.sent(command, 0.0)
+    assert owed.first_number(ORDER) == 0
+    assert owed.first_number(free) == owed.first_number(QUESTION) == 4
+    owed.sent(free, 0.0)
+    assert owed.first_number(ORDER) == 5
+
+
 def test_what_is_old_was_thrown_away() -> None:
     """A second after it was sent, its reply had come, or never does."""
     owed = OwedReplies()
