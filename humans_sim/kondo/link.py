@@ -208,6 +208,9 @@ class SerialLink:
         """
         left, heard = list(commands), b""
         short, long = self._timeout, max(_LONGEST, self._timeout)
+        if self._adapt:  # a line that is known to be slow is not asked twice at once
+            size = max(c.size() + c.REPLY.size() for c in commands)
+            short = max(short, self._patience.limit(size, short, long))
         wait, asked = short, 0
         with self._lock:
             first = self._owed.next_number
