@@ -7,12 +7,16 @@ A robot's thread (:mod:`.robot`) knows :class:`Boards` alone. Boards of another 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+
+import numpy as np
 
 from humans_sim.errors import HumansError
 from humans_sim.kondo.link import LinkStatistics, NoAnswerError
 from humans_sim.kondo.motion_file import CHANNELS
+from humans_sim.kondo.taken_range import TakenRange
 
 
 class BoardError(HumansError, RuntimeError):
@@ -55,16 +59,48 @@ class Boards(ABC):
         statistics: of the line.
         names: of the boards.
         resolution: set points are multiples of it [deg].
+        taken: set points that each board may have in force; kept by :meth:`move`,
+            forgotten by :meth:`free`.
+        heard_at: when each board answered last, by time.monotonic() [s].
     """
 
-    statistics: LinkStatistics
-    names: tuple[str, ...]
     resolution: float = 1.0
+
+    def __init__(self, names: Sequence[str], statistics: LinkStatistics) -> None:
+        """Nothing is known of them yet.
+
+        Args:
+            names: of the boards.
+            statistics: of the line.
+        """
+        self.names, self.statistics = tuple(names), statistics
+        self.heard_at = [-math.inf] * len(self.names)
+        self.forget()
+
+    def forget(self) -> None:
+        """No set point is in force: servos are limp, or nothing is known of them."""
+        count = CHANNELS // len(self.names)
+        self.taken = [TakenRange(count) for _ in self.names]
 
     def channels(self, board: int) -> slice:
         """Places of a board's channels among all of the robot, from 0."""
         count = CHANNELS // len(self.names)
         return slice(board * count, (board + 1) * count)
+
+    def rounded(self, values: Sequence[float | None]) -> list[float | None]:
+        """Values as they are sent [deg]."""
+        unit = self.resolution
+        return [None if v is None else round(v / unit) * unit for v in values]
+
+    def reach(self, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest next set point of every channel [deg].
+
+        Args:
+            step: longest from any that may be in force [deg].
+        """
+        ends = [taken.reach(step, self.resolution) for taken in self.taken]
+        lower, upper = (np.concatenate(side) for side in zip(*ends, strict=True))
+        return lower, upper
 
     @abstractmethod
     def find(self) -> None:
@@ -84,8 +120,9 @@ class Boards(ABC):
             duration: of the way [s].
 
         Returns:
-            whether it is certain that it took these values: where it did not answer,
-            or answered perhaps to an earlier set point, it may have or not.
+            whether it is certain that it took these values: where it did not answer in
+            time, or answered perhaps to an earlier set point, it may have or not, and
+            :attr:`taken` says what may be in force.
         """
 
     @abstractmethod

@@ -1,37 +1,34 @@
 """The serial line to the boards: one command, one answer, bounded retries.
 
 The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.
-So the input is thrown away, and the command said once more: a few times at most, or
-until a deadline, with waits that grow, so that a slow line is not flooded by repeats. A
-late reply to an earlier request is not taken for the answer (:mod:`.owed_replies`).
+So the command is said once more: a few times at most, or until a deadline, with waits
+that grow, so that a slow line is not flooded by repeats. A late reply counts for the
+request that it answers (:mod:`.reply_stream`), and is not taken for that of a later one
+(:mod:`.owed_replies`).
 """
 
 from __future__ import annotations
 
-import errno
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Self
 
-import serial
-
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.errors import ParameterError
 from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.frames import BAUD, ProtocolError
-from humans_sim.kondo.owed_replies import OwedReplies
+from humans_sim.kondo.frames import ProtocolError
+from humans_sim.kondo.owed_replies import OwedReplies, board_of
 from humans_sim.kondo.patience import Patience
+from humans_sim.kondo.reply_stream import Heard, ReplyStream
+from humans_sim.kondo.serial_port import LinkError, PortError, SerialPort
 
-try:
-    import termios
-
-    _GONE: tuple[type[Exception], ...] = (OSError, ValueError, TypeError, termios.error)
-except ImportError:  # not a Unix
-    _GONE = (OSError, ValueError, TypeError)
+__all__ = ["LinkError", "LinkStatistics", "NoAnswerError", "PortError", "SerialLink"]
 
 TIMEOUT = 0.03
 """Longest wait for an answer [s]."""
@@ -44,16 +41,6 @@ _BORNE, _GROWTH, _LONGEST = 4, 3.0, 0.3
 """Unanswered in a row before each wait is longer by this factor, up to so long [s]."""
 _SHORTEST = 1e-3
 """Shortest wait for an answer before a deadline [s]."""
-_CHUNK = 4096
-"""Bytes that are looked at at once."""
-
-
-class LinkError(HumansError):
-    """The line does not do what it should."""
-
-
-class PortError(LinkError, OSError):
-    """The port cannot be opened, or is gone."""
 
 
 class NoAnswerError(LinkError, TimeoutError):
@@ -112,19 +99,12 @@ class SerialLink:
         self._lock = threading.Lock()
         self._patience = Patience()
         self._owed = OwedReplies()
-        self._unanswered = 0
-        self._serial = serial.Serial()
-        self._serial.port, self._serial.baudrate = port, BAUD
-        self._serial.timeout = self._serial.write_timeout = timeout
-        self._serial.dtr = False  # or no answer is heard
-        self._serial.exclusive = True
-        try:
-            self._serial.open()
-        except _GONE as error:
-            raise PortError(_plainly(port, error)) from error
-        with suppress(NotImplementedError, *_GONE):
-            # Adapters gather answers for 16 ms otherwise; few ports know this.
-            self._serial.set_low_latency_mode(True)
+        self._replies = ReplyStream(self._owed)
+        self._latest: dict[tuple[int | None, type[rcb1.Reply]], Heard] = {}
+        self._acknowledged: dict[int | None, int] = {}
+        self._heard_at: dict[int, float] = {}
+        self._bytes = self._unanswered = 0
+        self._port = SerialPort(port, timeout)
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -142,7 +122,18 @@ class SerialLink:
     def close(self) -> None:
         """Free the port."""
         with self._lock:
-            self._serial.close()
+            self._port.close()
+
+    def acknowledged(self, board: int | None) -> int:
+        """Number of the last request that a board took, or it took a later one.
+
+        That is as far as its acknowledgements prove it; -1: none did.
+        """
+        return self._acknowledged.get(board, -1)
+
+    def heard_at(self, board: int) -> float:
+        """When a board answered last, by time.monotonic() [s]; -inf: never."""
+        return self._heard_at.get(board, -math.inf)
 
     def exchange(
         self,
@@ -164,15 +155,16 @@ class SerialLink:
         times = 1 + (self._retries if retries is None else retries)
         attempt, reason = 0, ""
         with self._lock:
+            self._drain()
             first = self._owed.first_number(command)
-            end = None if within is None else time.monotonic() + within
-            while attempt < times if end is None else self._left(attempt, end):
+            end = math.inf if within is None else time.monotonic() + within
+            while attempt < times if within is None else self._left(attempt, end):
                 self.statistics.repeated += attempt > 0
                 attempt += 1
                 # With a deadline the command itself comes first and is never left out.
-                if end is None or attempt > 1:
+                if within is None or attempt > 1:
                     settled = self._settle(command, first, end)
-                    if end is None and not settled:
+                    if within is None and not settled:
                         reason = "an earlier answer is still owed"
                         continue
                 try:
@@ -188,13 +180,62 @@ class SerialLink:
             f"({attempt} times asked; {reason}): is the board on, and its id right?"
         )
 
+    def settle(self, order: rcb1.Command, enough: int | None = None) -> int:
+        """Ask, where an earlier acknowledgement could be taken for an order's.
+
+        The answer to a question comes after all that was owed, and tells a line that is
+        slow from one that loses.
+
+        Args:
+            order: what is to be said next.
+            enough: number of an earlier request whose acknowledgement is as good.
+
+        Returns:
+            number of the next request.
+
+        Raises:
+            PortError: the port is gone.
+        """
+        with self._lock:
+            self._drain()
+            first = self._owed.next_number if enough is None else enough
+            self._settle(order, first, math.inf)
+            return self._owed.next_number
+
+    def tell(self, order: rcb1.Command, enough: int | None = None) -> bool:
+        """Say an order once; whether it was acknowledged in time.
+
+        Late acknowledgements are heard with it (:meth:`acknowledged`). It is said also
+        where earlier ones are open: the caller says nothing that must not follow on
+        what the board may have missed.
+
+        Args:
+            order: what is said.
+            enough: number of an earlier request whose acknowledgement is as good.
+
+        Raises:
+            PortError: the port is gone.
+        """
+        with self._lock:
+            first = self._owed.next_number if enough is None else enough
+            if self.acknowledged(board_of(order)) >= first:
+                return True  # it came late
+            try:
+                self._try(order, first, math.inf)
+            except ProtocolError:
+                self.statistics.failed += 1
+                return False
+            self.statistics.answered += 1
+            return True
+
     def deliver(
         self, commands: Sequence[rcb1.Command], within: float
     ) -> list[rcb1.Command]:
         """Say commands to different boards until each acknowledged its own.
 
-        Nothing that comes is thrown away, and waits grow: answers that are late come
-        all the same. A board that is silent does not keep the others waiting for long.
+        Each is said at once. What is not acknowledged is said again when a question
+        that was asked after it is answered, or nothing came for long: a line that is
+        slow gets nothing more to do. A silent board does not keep the others waiting.
 
         Args:
             commands: one for each board.
@@ -206,89 +247,77 @@ class SerialLink:
         Raises:
             PortError: the port is gone.
         """
-        left, heard = list(commands), b""
-        short, long = self._timeout, max(_LONGEST, self._timeout)
-        if self._adapt:  # a line that is known to be slow is not asked twice at once
+        short = longest = max(_LONGEST, self._timeout)
+        if self._adapt:
             size = max(c.size() + c.REPLY.size() for c in commands)
-            short = max(short, self._patience.limit(size, short, long))
-        wait, asked = short, 0
+            usual = self._patience.limit(size, self._timeout, longest)
+            short = max(usual, self._timeout)
         with self._lock:
-            first = self._owed.next_number
+            self._drain()
             end = time.monotonic() + within
-            while left and time.monotonic() < end:
-                for command in list(left):
-                    owing = self._owed.stale(command, first)
-                    if asked >= len(commands) and owing is None:
-                        owing = getattr(command, "board", None)
-                    if owing is not None:
-                        # A question tells a line that is slow from one that loses.
-                        probe = rcb1.GetSwitches(owing)
-                        heard = self._hear(heard, left, probe, first, wait, end)
-                        answered = self._owed.stale(probe, self._owed.next_number)
-                        wait = short if answered is None else min(_GROWTH * wait, long)
-                    asked += 1
-                    if command in left and (wait == short or asked % _BORNE == 0):
-                        heard = self._hear(heard, left, command, first, wait, end)
-        self.statistics.answered += len(commands) - len(left)
-        self.statistics.failed += len(left)
-        return left
+            said = {c: self._owed.next_number + k for k, c in enumerate(commands)}
+            probes: dict[rcb1.Command, int] = {}
 
-    def _hear(
-        self,
-        heard: bytes,
-        left: list[rcb1.Command],
-        said: rcb1.Command,
-        first: int,
-        wait: float,
-        end: float,
-    ) -> bytes:
-        """Say a command; take what is acknowledged off a list until it was answered.
+            def left() -> list[rcb1.Command]:
+                return [c for c in commands if not self._answered(c, said[c])]
 
-        Returns:
-            bytes that may be the beginning of an answer.
-        """
-        end = min(time.monotonic() + wait, end)
-        try:
-            self._write(said)
-        except serial.SerialTimeoutException:
-            return heard
-        except _GONE as error:
-            raise PortError(_plainly(self.port, error)) from error
-        line = self._serial
-        while True:
-            try:
-                line.timeout = max(end - time.monotonic(), 0.0)
-                more = line.read(max(min(line.in_waiting, _CHUNK), 1))
-            except _GONE as error:
-                raise PortError(_plainly(self.port, error)) from error
-            heard += more
-            answered = False
-            while heard:
-                command = _answered(heard, (said, *left))
-                if command is not None:
-                    heard = heard[command.REPLY.size() :]
-                    if self._owed.received(command) >= first:
-                        answered |= command == said
-                        if command in left:
-                            left.remove(command)
-                elif len(heard) < said.REPLY.size():
-                    break
+            def settled() -> list[rcb1.Command]:
+                return [c for c, n in probes.items() if self._answered(_probe(c), n)]
+
+            def progress(before: int) -> bool:
+                return bool(settled()) or len(left()) < before
+
+            for command in commands:
+                self._say_for(command, short, end, said[command])
+            wait = short
+            while left() and time.monotonic() < end:
+                for command in left():
+                    if command not in probes:
+                        probes[command] = self._owed.next_number
+                        self._say_for(_probe(command), short, end, probes[command])
+                limit = min(time.monotonic() + wait, end)
+                if self._listen(limit, partial(progress, len(left()))):
+                    wait, again = short, settled()
                 else:
-                    heard = heard[1:]
-            if answered or not more or time.monotonic() >= end:
-                return heard
+                    probes.clear()  # the question was lost, or its answer
+                    again = left() if wait >= longest else []
+                    wait = min(_GROWTH * wait, longest)
+                self._drain()
+                for command in again:
+                    probes.pop(command, None)
+                    if command in left():
+                        self.statistics.repeated += 1
+                        self._say_for(command, short, end, said[command])
+            open_ones = left()
+        self.statistics.answered += len(commands) - len(open_ones)
+        self.statistics.failed += len(open_ones)
+        return open_ones
+
+    def _say_for(
+        self, command: rcb1.Command, wait: float, end: float, first: int
+    ) -> None:
+        """Say a command and listen for a while."""
+        with suppress(ProtocolError):
+            self._write(command)
+            limit = min(time.monotonic() + wait, end)
+            self._listen(limit, lambda: self._answered(command, first))
 
     def _write(self, command: rcb1.Command) -> None:
-        """Every command goes out here."""
+        """Every command goes out here.
+
+        Raises:
+            ProtocolError: the line takes no bytes.
+            PortError: the port is gone.
+        """
         self.statistics.sent += 1
         self._owed.sent(command, time.monotonic())
-        self._serial.write(command.encode())
+        self._port.write(command.encode())
 
     @staticmethod
     def _left(attempt: int, end: float) -> bool:
         return attempt == 0 or time.monotonic() < end
 
-    def _settle(self, command: rcb1.Command, first: int, end: float | None) -> bool:
+    def _settle(self, command: rcb1.Command, first: int, end: float) -> bool:
         """Whether no earlier reply can be taken for a command's; ask, if one could.
 
         The answer to a question of another kind comes after all that was owed before.
@@ -300,8 +329,13 @@ class SerialLink:
             self._try(rcb1.GetSwitches(board), 0, end)
         return self._owed.stale(command, first) is None
 
-    def _try(self, command: rcb1.Command, first: int, end: float | None) -> rcb1.Reply:
+    def _try(self, command: rcb1.Command, first: int, end: float) -> rcb1.Reply:
         """Say a command once and wait for as long as answers use to take.
+
+        Args:
+            command: what is said.
+            first: number of the first request that this is an answer to.
+            end: of all waiting, by time.monotonic() [s].
 
         Raises:
             ProtocolError: no answer came.
@@ -316,89 +350,51 @@ class SerialLink:
             grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
             limit = max(longest, min(grown, _LONGEST))
         begun = time.monotonic()
-        if end is not None:
-            limit = max(min(limit, end - begun), _SHORTEST)
-        try:
-            reply = self._once(command, begun + limit, first)
-        except ProtocolError:
+        limit = max(min(limit, end - begun), _SHORTEST)
+        self._latest.pop((board_of(command), command.REPLY), None)
+        self._bytes = 0
+        self._write(command)
+        if not self._listen(begun + limit, lambda: self._answered(command, first)):
             self._patience.miss()
             self._unanswered += 1
-            raise
+            raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
         taken = time.monotonic() - begun
         self._patience.learn(size, taken)
         self._unanswered = 0
         self.statistics.latencies.append(taken)
-        return reply
+        return self._latest[board_of(command), command.REPLY].reply
 
-    def _once(self, command: rcb1.Command, end: float, first: int) -> rcb1.Reply:
-        """Say it once; the answer that comes in time, whatever comes before it.
+    def _answered(self, command: rcb1.Command, first: int) -> bool:
+        heard = self._latest.get((board_of(command), command.REPLY))
+        return heard is not None and heard.number >= first
 
-        Args:
-            command: what is said.
-            end: of the wait, by time.monotonic() [s].
-            first: number of the first request that this is an answer to.
+    def _listen(self, end: float, enough: Callable[[], object]) -> bool:
+        """Hear replies until it is enough; whether it is, at a time [s]."""
+        while not enough():
+            self._hear(self._port.read(self._replies.look_again(end)))
+            # Bytes that never end must not keep us.
+            if time.monotonic() >= end:
+                return bool(enough())
+        return True
 
-        Raises:
-            ProtocolError: none came.
-        """
-        line, size, answer, heard = self._serial, command.REPLY.size(), b"", 0
-        try:
-            begun = time.monotonic()
-            line.reset_input_buffer()
-            self._owed.flushed(begun)
-            try:
-                self._write(command)
-            except serial.SerialTimeoutException:
-                raise ProtocolError("the line took no bytes") from None
-            while True:
-                line.timeout = max(end - time.monotonic(), 0.0)
-                there = min(line.in_waiting, _CHUNK)
-                more = line.read(max(size - len(answer), there, 1))
-                heard += len(more)
-                answer += more
-                at = 0
-                while at + size <= len(answer):
-                    try:
-                        reply = command.read_reply(answer[at : at + size])
-                    except ProtocolError:
-                        at += 1
-                        continue
-                    at += size
-                    if self._owed.received(command) >= first:
-                        return reply
-                answer = answer[at:]
-                # Bytes that never end must not keep us.
-                if not more or time.monotonic() >= end:
-                    raise ProtocolError(f"{heard} bytes came, none of them the answer")
-        except _GONE as error:
-            if isinstance(error, ProtocolError):  # which is a ValueError, too
-                raise
-            raise PortError(_plainly(self.port, error)) from error
+    def _drain(self) -> None:
+        """Hear what has come meanwhile."""
+        begun = time.monotonic()
+        self._hear(self._port.drain())
+        self._owed.expire(begun)
+
+    def _hear(self, data: bytes) -> None:
+        self._bytes += len(data)
+        now = time.monotonic()
+        for heard in self._replies.feed(data, now):
+            self._latest[board_of(heard.command), heard.command.REPLY] = heard
+            self._heard_at[heard.reply.board] = now
+            if isinstance(heard.reply, rcb1.Acknowledged):
+                self._acknowledged[heard.reply.board] = heard.number
 
 
-def _answered(data: bytes, commands: Sequence[rcb1.Command]) -> rcb1.Command | None:
-    """The command that bytes begin with an answer to."""
-    for command in commands:
-        with suppress(ProtocolError):
-            command.read_reply(data[: command.REPLY.size()])
-            return command
-    return None
-
-
-def _plainly(port: str, error: Exception) -> str:
-    """What went wrong with a port, and what to do."""
-    number = getattr(error, "errno", None)
-    if number is None and "FileNotFoundError" in str(error):
-        number = errno.ENOENT
-    if number == errno.ENOENT:
-        return (
-            f"{port}: there is no such port: is the cable in? `humans-sim kondo ports`"
-        )
-    if number in (errno.EACCES, errno.EPERM):
-        return (
-            f"{port}: you may not use this port: add yourself to its group (dialout, "
-            "on Debian and Ubuntu), and log in again"
-        )
-    if number in (errno.EBUSY, errno.EAGAIN) or "exclusively lock" in str(error):
-        return f"{port}: another program has this port open: close it first"
-    return f"{port}: the port is gone or is none: {error}"
+def _probe(command: rcb1.Command) -> rcb1.GetSwitches:
+    """A question to the board of a command."""
+    board = board_of(command)
+    assert board is not None
+    return rcb1.GetSwitches(board)

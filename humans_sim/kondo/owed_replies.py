@@ -4,7 +4,8 @@ An acknowledgement of the RCB-1 names its board and nothing else. A late one, of
 request that was given up, looks like that of the next request. A board does what it is
 told in order and answers in order, so a reply proves that no reply to an earlier
 request of that board follows it. Which of several equal requests it answers is open:
-here it is always taken for the oldest one. So what counts as answered was answered.
+here it is always taken for the oldest one. So what counts as answered was answered, or
+a later one was.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from humans_sim.kondo import protocol as rcb1
 
-_SHORT = rcb1.Switches.size()
+SHORT = rcb1.Switches.size()
 """Bytes of a reply that has no room for another one."""
 _LATEST = 1.0
 """No reply comes later than this after its request [s]."""
@@ -22,11 +23,19 @@ _LATEST = 1.0
 class _Request(NamedTuple):
     number: int
     time: float
-    board: int | None
-    kind: type[rcb1.Reply]
+    command: rcb1.Command
+
+    @property
+    def board(self) -> int | None:
+        return board_of(self.command)
+
+    @property
+    def key(self) -> tuple[int | None, type[rcb1.Reply]]:
+        return self.board, self.command.REPLY
 
 
-def _board_of(command: rcb1.Command) -> int | None:
+def board_of(command: rcb1.Command) -> int | None:
+    """The board that a command is for; None: any."""
     return getattr(command, "board", None)
 
 
@@ -43,18 +52,19 @@ class OwedReplies:
         self._requests: list[_Request] = []
         self._orders: dict[int | None, tuple[rcb1.Command, int]] = {}
 
-    def sent(self, command: rcb1.Command, now: float) -> None:
-        """A request goes out.
+    def sent(self, command: rcb1.Command, now: float) -> int:
+        """A request goes out; its number.
 
         Args:
             command: the request.
             now: time [s].
         """
-        request = _Request(self.next_number, now, _board_of(command), command.REPLY)
-        self._requests.append(request)
+        number, board = self.next_number, board_of(command)
+        self._requests.append(_Request(number, now, command))
         if command.REPLY is rcb1.Acknowledged:
-            self._orders[request.board] = (command, self.first_number(command))
+            self._orders[board] = (command, self.first_number(command))
         self.next_number += 1
+        return number
 
     def first_number(self, command: rcb1.Command) -> int:
         """Number of the first request whose reply is as good as a command's own.
@@ -62,8 +72,13 @@ class OwedReplies:
         An order that is repeated, with no other to that board in between, is done
         whichever of its repeats was acknowledged. An answer tells of its own time.
         """
-        order, number = self._orders.get(_board_of(command), (None, 0))
+        order, number = self._orders.get(board_of(command), (None, 0))
         return number if order == command else self.next_number
+
+    def expected(self) -> list[rcb1.Command]:
+        """One request of each board and kind of reply, the longest replies first."""
+        kinds = {request.key: request.command for request in reversed(self._requests)}
+        return sorted(kinds.values(), key=lambda c: c.REPLY.size(), reverse=True)
 
     def received(self, command: rcb1.Command) -> int:
         """A reply came that could be the one to a command.
@@ -71,9 +86,9 @@ class OwedReplies:
         Returns:
             number of the oldest request that it may answer; -1 if there is none.
         """
-        board = _board_of(command)
+        board = board_of(command)
         for request in self._requests:
-            if (request.board, request.kind) == (board, command.REPLY):
+            if request.key == (board, command.REPLY):
                 self._requests = [
                     other
                     for other in self._requests
@@ -82,14 +97,15 @@ class OwedReplies:
                 return request.number
         return -1
 
-    def flushed(self, before: float) -> None:
-        """The input was thrown away: replies that had come by then do not come again.
+    def expire(self, heard: float) -> None:
+        """All that came until a time was heard: what is old by then comes no more.
 
         Args:
-            before: time at which that began [s].
+            heard: the time [s].
         """
-        oldest = before - _LATEST
-        self._requests = [r for r in self._requests if r.time > oldest]
+        oldest = heard - _LATEST
+        if self._requests and self._requests[0].time <= oldest:
+            self._requests = [r for r in self._requests if r.time > oldest]
 
     def stale(self, command: rcb1.Command, first: int) -> int | None:
         """Board that owes an earlier reply which would be taken for a command's.
@@ -100,9 +116,17 @@ class OwedReplies:
             command: that is, or will be, asked.
             first: number from which on requests are this command's own.
         """
-        own = (_board_of(command), command.REPLY)
+        board, kind = board_of(command), command.REPLY
         for request in self._requests:
-            long = request.kind.size() > _SHORT and request.kind is not command.REPLY
-            if request.number < first and (own == request[2:] or long):
+            if request.number >= first:
+                break
+            long = request.command.REPLY.size() > SHORT and request.key[1] is not kind
+            # The first bytes of a short answer may look like an acknowledgement.
+            alike = request.board == board and request.key[1] in (
+                (kind, rcb1.Acknowledged)
+                if kind.size() == SHORT and kind is not rcb1.Switches
+                else (kind,)
+            )
+            if alike or long:
                 return request.board
         return None

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.board import BoardError, Boards, NotFreedError
 from humans_sim.kondo.frames import CHANNELS, DEGREES, FREE
-from humans_sim.kondo.link import NoAnswerError, SerialLink
+from humans_sim.kondo.link import SerialLink
 from humans_sim.kondo.rcb1_memory import Rcb1Memory
 from humans_sim.kondo.robot_settings import RobotSettings
-from humans_sim.kondo.taken_range import TakenRange
 from humans_sim.servo_speeds import SPEED_STEPS
 
 _FIND, _SURE = 2.0, 4.0
@@ -36,14 +35,14 @@ class Rcb1Boards(Boards):
             link: open.
             settings: of the robot.
         """
+        super().__init__(
+            [f"board {number}" for number in settings.ids], link.statistics
+        )
         self._link, self._ids, self._unused = link, settings.ids, settings.unused
         self._used = tuple(
             number in settings.channels.channels
             for number in range(1, CHANNELS * len(self._ids) + 1)
         )
-        self._taken = TakenRange(len(self._used))
-        self.statistics = link.statistics
-        self.names = tuple(f"board {number}" for number in self._ids)
         self.memory = Rcb1Memory(link, self._ids)
 
     def find(self) -> None:
@@ -53,18 +52,20 @@ class Rcb1Boards(Boards):
 
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
         """Say one frame: whole degrees, the slowest sufficient speed."""
-        part = _part(board)
-        told = [None if v is None else round(v) for v in values[part]]
-        speed = _speed(self._taken.farthest(part, told), duration)
-        channels = tuple(self._unused if v is None else v for v in told)
+        told, taken = self.rounded(values[_part(board)]), self.taken[board]
+        speed = _speed(taken.farthest(told), duration)
+        channels = tuple(self._unused if v is None else int(v) for v in told)
         order = rcb1.SetPositions(self._ids[board], speed, channels)
+        enough = taken.same_since(told)
+        # What goes out may be taken, whatever comes of it.
+        taken.sent(self._link.settle(order, enough), told)
         try:
-            self._link.exchange(order, retries=0)
-        except NoAnswerError:
-            self._taken.perhaps(part, told)
-            return False
-        self._taken.taken(part, told)
-        return True
+            heard = self._link.tell(order, enough)
+        finally:
+            for k, number in enumerate(self._ids):
+                self.taken[k].acknowledged(self._link.acknowledged(number))
+                self.heard_at[k] = self._link.heard_at(number)
+        return heard and taken.certain(told)
 
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Whole degrees of the channels that have a servo."""
@@ -106,7 +107,8 @@ class Rcb1Boards(Boards):
             limp = tuple(FREE if u else self._unused for u in used)
             orders.append(rcb1.SetPositions(board, 0, limp))
         left = self._link.deliver(orders, within)
-        self._taken = TakenRange(len(self._used))
+        self.forget()
+        self.heard_at = [self._link.heard_at(number) for number in self._ids]
         if left:
             names = dict(zip(self.names, orders, strict=True))
             raise NotFreedError(

@@ -12,61 +12,42 @@ looked for; when it is back, the pose is read, and the servos hold it.
 
 from __future__ import annotations
 
-import math
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
 
 from humans_sim.errors import HumansError
 from humans_sim.kondo.board import BoardError, Boards, NotFreedError
-from humans_sim.kondo.link import LinkError, NoAnswerError, PortError
-from humans_sim.kondo.motion_file import CHANNELS
-from humans_sim.kondo.questions import Questions
+from humans_sim.kondo.boards_thread import BoardsThread
+from humans_sim.kondo.link import NoAnswerError, PortError
 from humans_sim.kondo.rcb1_boards import open_rcb1
-from humans_sim.kondo.robot_health import ENERGISED, Health, RobotState
+from humans_sim.kondo.robot_health import (
+    ENERGISED,
+    Health,
+    Reading,
+    RobotState,
+    RobotStateError,
+)
 from humans_sim.kondo.robot_settings import RobotSettings
 from humans_sim.kondo.safety import Guard, JointCommandError
+from humans_sim.kondo.set_point_delivery import SetPointDelivery
 from humans_sim.kondo.taken_range import TakenRange
 from humans_sim.kondo.watchdog import Watchdog
 
-T = TypeVar("T")
-_SILENCE = 1.0
-"""A board that did not answer for so long is lost [s]."""
-_MISSES = 5
-"""... and left so many frames in a row unanswered: a busy machine is no lost line."""
-_TRY = 0.1
-"""A set point is repeated for no longer [s]."""
-_LOOK = 0.5
-"""Time between two looks for a line that is gone [s]."""
+__all__ = ["KondoRobot", "Reading", "RobotStateError"]
+
 _LIMP_BEAT = 0.05
 """Beat of the thread while nothing is sent [s]."""
-_PATIENCE = 5.0
-"""Longest wait for the thread [s]."""
-_FREE, _AGAIN = 4.0, 0.3
-"""Servos are told to go limp for so long, and in the background afterwards [s]."""
+_FREE, _AGAIN, _LEAST = 1.8, 0.3, 0.2
+"""Servos are told to go limp for so long, in the background afterwards, and however
+late the thread begins [s]."""
+_THREAD = 1.0
+"""The thread is waited for so much longer [s]."""
+_EVERY = ("every board",)
 
 
-class RobotStateError(HumansError, RuntimeError):
-    """The robot cannot do that now."""
-
-
-class Reading(NamedTuple):
-    """Where the servos said they are.
-
-    Attributes:
-        angles: of the joints [rad].
-        time: of the answer, by time.monotonic() [s].
-    """
-
-    angles: dict[str, float]
-    time: float
-
-
-class KondoRobot:
+class KondoRobot(BoardsThread):
     """Joint angles in, set points on the line; use it in a ``with`` statement.
 
     Attributes:
@@ -96,73 +77,27 @@ class KondoRobot:
         Raises:
             ParameterError: a time is negative or no number.
         """
-        self.settings, self.port = settings, port
+        super().__init__(settings, port, open_boards)
         self.joint_names = settings.joint_names
         self._watchdog = Watchdog(command_timeout, free_timeout)
-        self._open_boards = open_boards
-        self._boards: Boards | None = None
         self._guard = Guard(settings)
-        self._taken = TakenRange(CHANNELS)
+        self._delivery: SetPointDelivery | None = None
+        self._before_loss: list[TakenRange] = []
         self._health = Health()
-        self._lock = threading.Lock()  # of all below but the thread's own
-        self._wake = threading.Condition(self._lock)
-        self._questions: Questions[Boards] = Questions()
         self._reading: Reading | None = None
         self._reading_wanted = False
         self._pending: float | None = None
         self._before = RobotState.LIMP
         self._unfreed: tuple[str, ...] = ()
         self._last_step = self._since = 0.0
-        self._heard: list[float] = []
-        self._acknowledged: list[float] = []  # when these set points were made
-        self._misses: list[int] = []
-        self._thread: threading.Thread | None = None
-        self._end = threading.Event()
 
-    def __enter__(self) -> KondoRobot:
-        """Open it."""
-        self.open()
-        return self
+    def _opened(self, boards: Boards) -> None:
+        self._delivery = SetPointDelivery(boards, self.settings.period)
+        self._before_loss, self._unfreed = [], ()
+        with self._lock:
+            self._health = Health(RobotState.LIMP, line=boards.statistics)
 
-    def __exit__(self, *_: object) -> None:
-        """Close it; the servos stay as they are."""
-        self.close()
-
-    def open(self) -> None:
-        """Open the port and make sure that every board answers; servos stay limp.
-
-        Raises:
-            PortError: the port cannot be opened.
-            NoAnswerError: a board does not answer.
-            RobotStateError: it is open already.
-        """
-        if self._thread is not None:
-            raise RobotStateError(f"{self.port} is open already")
-        boards = self._open_boards(self.port, self.settings)
-        try:
-            boards.find()
-        except BaseException:
-            boards.close()
-            raise
-        self._boards = boards
-        self._health = Health(RobotState.LIMP, line=boards.statistics)
-        self._end.clear()
-        self._all_heard(boards)
-        self._thread = threading.Thread(target=self._run, name="kondo", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread and free the port; the servos stay as they are."""
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        self._end.set()
-        self._wake_up()
-        thread.join()
-        if self._boards is not None:
-            self._boards.close()
-            self._boards = None
-        self._questions.refuse(RobotStateError("the robot was closed"))
+    def _closed(self) -> None:
         with self._lock:
             self._be(RobotState.CLOSED)
 
@@ -268,13 +203,11 @@ class KondoRobot:
         end = time.monotonic() + within
         with self._wake:
             while True:
-                boards = self._boards
-                deaf: tuple[str, ...] = ("every board",)
-                if boards is not None:
-                    deaf = self._unfreed
-                    if self._health.state in ENERGISED:
-                        pairs = zip(boards.names, self._acknowledged, strict=True)
-                        deaf = tuple(name for name, t in pairs if t <= self._since)
+                delivery, deaf = self._delivery, self._unfreed
+                if self._boards is None or delivery is None:
+                    deaf = _EVERY
+                elif self._health.state in ENERGISED:
+                    deaf = delivery.unacknowledged(self._since)
                 left = end - time.monotonic()
                 if not deaf or left <= 0.0:
                     return deaf
@@ -283,23 +216,38 @@ class KondoRobot:
     def free(self, reason: str = "") -> None:
         """Make the servos limp; no set point is sent from now on.
 
-        A board that does not acknowledge it is told for seconds, and in the background
-        afterwards, until it does or the servos are energised.
+        A board that does not acknowledge it is told for two seconds, and in the
+        background afterwards, until it does or the servos are energised.
 
         Raises:
             NotFreedError: a board did not acknowledge it; it tells which.
             LinkError: the line is gone.
             RobotStateError: the robot is closed, or lost: it is freed when it is back.
         """
+        begun = time.monotonic()
         with self._lock:
             if self._health.state == RobotState.CLOSED:
                 raise RobotStateError("the robot is closed")
-            if self._health.state == RobotState.LOST:
-                self._before, self._unfreed = RobotState.LIMP, ("every board",)
+            if self._health.state == RobotState.LOST or self._boards is None:
+                self._before, self._unfreed = RobotState.LIMP, _EVERY
                 raise RobotStateError(
-                    "the robot is lost: its servos are freed when its line is back"
+                    "the robot is lost: its servos are as they were; they are freed "
+                    "when its line is back while this program runs"
                 )
-        self.ask(lambda boards: self._let_go(boards, reason))
+            # No set point goes out from here on, however late the thread is.
+            self._unfreed = self._boards.names
+            self._be(RobotState.LIMP, reason)
+
+        def let_go(boards: Boards) -> None:
+            left = begun + _FREE - time.monotonic()
+            self._let_go(boards, reason, max(left, _LEAST))
+
+        try:
+            self.ask(let_go, _FREE + _THREAD)
+        except NotFreedError:
+            raise
+        except NoAnswerError:
+            raise NotFreedError((), _EVERY, time.monotonic() - begun) from None
 
     def set_points(self) -> dict[str, float]:
         """Where the servos are told to be; empty while they were told nothing [rad]."""
@@ -333,120 +281,52 @@ class KondoRobot:
         """
         return self.ask(self._read).angles
 
-    def ask(self, question: Callable[[Boards], T], timeout: float = _PATIENCE) -> T:
-        """Do something with the boards between two set points, and wait for it.
-
-        Args:
-            question: is called with the boards, in the robot's thread.
-            timeout: longest wait [s].
-
-        Raises:
-            NoAnswerError: it took longer.
-            RobotStateError: the robot is closed, or its line is lost.
-        """
-        if self._thread is None:
-            raise RobotStateError("the robot is closed")
-        try:
-            return self._questions.ask(question, self._wake_up, timeout)
-        except TimeoutError as error:
-            if isinstance(error, HumansError):
-                raise
-            raise NoAnswerError(
-                f"{self.port}: no answer within {timeout:g} s"
-            ) from None
-
-    def _wake_up(self) -> None:
-        with self._wake:
-            self._wake.notify_all()
-
     # What follows runs in the robot's thread.
 
-    def _run(self) -> None:
-        while not self._end.is_set():
-            begun = time.monotonic()
-            try:
-                wait = self._beat()
-            except PortError as error:
-                self._lose(str(error))
-                wait = 0.0
-            except Exception as error:  # a fault of ours must not leave servos driven
-                self._fail(error)
-                raise
-            with self._wake:
-                left = begun + wait - time.monotonic()
-                if left > 0.0 and not self._questions.open and self._pending is None:
-                    self._wake.wait(left)
+    def _hurries(self) -> bool:
+        return self._pending is not None
 
-    def _beat(self) -> float:
-        """Do what is due; how long the next beat may wait from now [s]."""
-        if self._boards is None:
-            return self._look()
+    def _beat(self, boards: Boards) -> float:
         self._notice_gap()
-        if self._questions.answer(self._boards, PortError):
-            self._all_heard(self._boards)
-        self._watch()
-        if self.state in ENERGISED:
-            self._send(self._boards)
+        if self._questions.answer(boards, PortError) and self._delivery:
+            self._delivery.answered()
+        self._watch(boards)
+        if self.state in ENERGISED and self._delivery is not None:
+            self._send(boards, self._delivery)
         elif self._unfreed:
             with suppress(NotFreedError):
-                self._let_go(self._boards, "acknowledged late", _AGAIN)
+                self._let_go(boards, "acknowledged late", _AGAIN)
         if self._reading_wanted:
             with suppress(NoAnswerError, BoardError):
-                self._read(self._boards)
+                self._read(boards)
         if self.state not in ENERGISED:
             return _LIMP_BEAT
         with self._lock:
             return 0.0 if self._pending is not None else self.settings.period
 
-    def _send(self, boards: Boards) -> None:
+    def _send(self, boards: Boards, delivery: SetPointDelivery) -> None:
         """One set point, said until every board heard it or another one is due."""
         self._notice_gap()
         with self._lock:
             begun = time.monotonic()
-            reach = self._taken.reach(self.settings.limits.step, boards.resolution)
+            reach = boards.reach(self.settings.limits.step)
             values = self._guard.step(begun - self._last_step, reach)
             self._last_step, pending = begun, self._pending
-        # The board that has waited longest comes first, or none would ever be heard
-        # of that is second where commands come faster than the line takes them.
-        order = sorted(range(len(boards.names)), key=self._heard.__getitem__)
-        deaf, newer, now = deque(order), False, begun
-        while deaf and not newer and not self._questions.open:
-            board = deaf.popleft()
-            heard = self._tell(boards, board, values)
-            now = time.monotonic()
-            # A set point that was heard once is said again by the next beat.
-            if not heard and pending is not None and now < begun + _TRY:
-                deaf.append(board)
+
+        def interrupted() -> bool:
+            newer = self._pending not in (None, pending)
+            return newer or self._questions.open or self._health.state not in ENERGISED
+
+        new = pending is not None
+        if delivery.deliver(values, new, interrupted) and pending is not None:
             with self._lock:
-                self._misses[board] = 0 if heard else self._misses[board] + 1
-                if heard:
-                    self._heard[board], self._acknowledged[board] = now, begun
-                newer = self._pending not in (None, pending)
-        with self._lock:
-            if pending is not None and not newer and min(self._heard) >= begun:
-                self._pending = None
-                self._health.delivered += 1
-                self._health.latencies.append(now - pending)
-        for k, name in enumerate(boards.names):
-            if now > self._heard[k] + _SILENCE and self._misses[k] >= _MISSES:
-                raise PortError(
-                    f"{self.port}: {name} did not answer for {_SILENCE:g} s: is it on?"
-                )
-
-    def _tell(self, boards: Boards, board: int, values: Sequence[float | None]) -> bool:
-        """Set points for one board; whether it took them for certain."""
-        part, unit = boards.channels(board), boards.resolution
-        told = [None if v is None else round(v / unit) * unit for v in values[part]]
-        self._taken.perhaps(part, told)
-        heard = boards.move(board, values, self.settings.period)
-        if heard:
-            self._taken.taken(part, told)
-        return heard
-
-    def _all_heard(self, boards: Boards) -> None:
-        self._heard = [time.monotonic()] * len(boards.names)
-        self._acknowledged = [-math.inf] * len(boards.names)
-        self._misses = [0] * len(boards.names)
+                if self._pending == pending:
+                    self._pending = None
+                    self._health.delivered += 1
+                    self._health.latencies.append(time.monotonic() - pending)
+        silent = delivery.silent()
+        if silent is not None:
+            raise PortError(f"{self.port}: {silent}")
 
     def _notice_gap(self) -> None:
         """Hold after a pause of this thread: what was commanded is out of date."""
@@ -467,34 +347,37 @@ class KondoRobot:
         self._health.held += 1
         self._be(RobotState.HOLDING, reason)
 
-    def _watch(self) -> None:
+    def _watch(self, boards: Boards) -> None:
         """Hold, then free, a robot that nobody commands."""
         with self._lock:
             self._hold_if_overdue()
             state = self._health.state
         resting = state in (RobotState.HOLDING, RobotState.STOPPED)
         if resting and self._watchdog.free_overdue():
-            assert self._boards is not None
             with suppress(NoAnswerError):
                 why = f"{state.value} for {self._watchdog.free_timeout:g} s"
-                self._let_go(self._boards, why)
+                self._let_go(boards, why, _FREE)
 
     def _take_pose(self, boards: Boards, reason: str = "") -> None:
         values = boards.read(sure=True)
         with self._lock:
             self._unfreed = ()
             self._guard.begin(values)
-            # A servo may still be on its way to its last set point.
-            everything = slice(None)
-            if self._taken.farthest(everything, values) <= self.settings.limits.step:
-                self._taken.perhaps(everything, values)
-            else:
-                self._taken.taken(everything, values)
+            before = self._before_loss or boards.taken
+            for board, old in enumerate(before):
+                at = values[boards.channels(board)]
+                # A servo may still be on its way to its last set point.
+                if old.farthest(at) <= self.settings.limits.step:
+                    boards.taken[board].inherit(old, at)
+                else:
+                    boards.taken[board].known(at)
+            self._before_loss = []
             self._last_step = time.monotonic()
-            self._all_heard(boards)
+            if self._delivery is not None:
+                self._delivery.answered()
             self._be(RobotState.HOLDING, reason)
 
-    def _let_go(self, boards: Boards, reason: str, within: float = _FREE) -> None:
+    def _let_go(self, boards: Boards, reason: str, within: float) -> None:
         unfreed: tuple[str, ...] = boards.names
         try:
             boards.free(within)
@@ -507,7 +390,6 @@ class KondoRobot:
             with self._lock:
                 self._unfreed = unfreed
                 self._be(RobotState.LIMP, reason)
-                self._taken = TakenRange(CHANNELS)
 
     def _read(self, boards: Boards) -> Reading:
         values = boards.read()
@@ -540,44 +422,26 @@ class KondoRobot:
         if state != RobotState.FOLLOWING:
             self._pending = None
 
-    def _lose(self, reason: str) -> None:
-        """The line is gone."""
-        boards, self._boards = self._boards, None
-        if boards is not None:
-            boards.close()
+    def _lost(self, boards: Boards, reason: str) -> None:
+        self._delivery, self._before_loss = None, boards.taken
         with self._lock:
-            if self._health.state != RobotState.LOST:
-                self._before = self._health.state
+            self._before = self._health.state
             self._be(RobotState.LOST, reason)
-        self._questions.refuse(RobotStateError(reason))
 
-    def _look(self) -> float:
-        """Try to find the line again; how long to wait before the next try [s]."""
-        self._questions.refuse(RobotStateError(f"{self.port} is lost"))
-        try:
-            boards = self._open_boards(self.port, self.settings)
-        except LinkError:
-            return _LOOK
-        try:
-            boards.find()
-            if self._before in ENERGISED:
-                self._take_pose(boards)
-        except (LinkError, BoardError):
-            boards.close()
-            return _LOOK
-        self._boards = boards
+    def _found(self, boards: Boards) -> None:
+        if self._before in ENERGISED:
+            self._take_pose(boards)
+        self._delivery = SetPointDelivery(boards, self.settings.period)
         with self._lock:
             stopped = self._before in (RobotState.STOPPED, RobotState.LIMP)
             back = self._before if stopped else RobotState.HOLDING
             self._be(back, "the line was lost, and is back")
             self._health.line = boards.statistics
             self._health.reconnections += 1
-        return 0.0
 
-    def _fail(self, error: Exception) -> None:
-        if self._boards is not None:
+    def _failed(self, boards: Boards | None, error: Exception) -> None:
+        if boards is not None:
             with suppress(HumansError):
-                self._boards.free(_FREE)
+                boards.free(_FREE)
         with self._lock:
             self._be(RobotState.LOST, f"the driver failed: {error!r}")
-        self._questions.refuse(RobotStateError("the driver failed"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
+from humans_sim.errors import HumansError
 from humans_sim.kondo.link import LinkStatistics
 
 _LATENCIES = 10_000
@@ -30,6 +32,22 @@ class RobotState(Enum):
 
 ENERGISED = (RobotState.HOLDING, RobotState.FOLLOWING, RobotState.STOPPED)
 """States in which the servos are told positions."""
+
+
+class RobotStateError(HumansError, RuntimeError):
+    """The robot cannot do that now."""
+
+
+class Reading(NamedTuple):
+    """Where the servos said they are.
+
+    Attributes:
+        angles: of the joints [rad].
+        time: of the answer, by time.monotonic() [s].
+    """
+
+    angles: dict[str, float]
+    time: float
 
 
 @dataclass

@@ -138,8 +138,9 @@ class Guard:
         limits, way = self._limits, self._target - self._now
         dt = min(max(dt, 0.0), _LATE)
         # A command that comes just after a set point is not late for that.
+        # Nor is one that had to wait for a slow line: its step is limited all the same.
         self._spare = np.minimum(
-            self._spare + limits.speed * dt, limits.speed * _WINDOW
+            self._spare + limits.speed * dt, limits.speed * max(_WINDOW, dt)
         )
         if self.approaching:
             # All channels arrive together; the longest way sets the pace.

@@ -1,18 +1,32 @@
-"""Set points that boards may have taken last, where they did not acknowledge all.
+"""Set points that a board may have in force, where it did not acknowledge all.
 
-A frame that was not answered was taken or not. Until a board acknowledges another one,
-every set point since the last acknowledged one is possible; what lies between the least
-and the largest of them bounds the next step.
+A frame that was not answered was taken or not. The set point in force is the last one
+that is known to have been taken, or any that was sent since; what lies between the
+least and the largest of them bounds the next step. An acknowledgement that is late, or
+could be an earlier frame's, still rules out what was sent before that frame: so a robot
+on a slow line goes on, by one step for each acknowledgement.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 _TINY = 1e-9
+_MOST = 32
+"""Set points that are kept apart; older ones become one range."""
+_BEFORE = -1
+"""Number of what was known before anything was sent."""
+
+
+class _Possible(NamedTuple):
+    number: int
+    low: np.ndarray
+    high: np.ndarray
 
 
 def _array(values: Sequence[float | None]) -> np.ndarray:
@@ -20,42 +34,78 @@ def _array(values: Sequence[float | None]) -> np.ndarray:
 
 
 class TakenRange:
-    """From the least to the largest set point that each channel may have taken.
+    """From the least to the largest set point that each channel may have in force.
 
     Args:
-        count: of channels; nothing is known of them at first.
+        count: channels of the board; nothing is known of them at first.
     """
 
     def __init__(self, count: int) -> None:
         """Nothing was taken yet."""
-        self._low, self._high = np.full((2, count), math.nan)
+        unknown = np.full(count, math.nan)
+        self._possible = deque([_Possible(_BEFORE, unknown, unknown)])
 
-    def taken(self, channels: slice, values: Sequence[float | None]) -> None:
-        """Channels took values for certain.
+    def known(self, values: Sequence[float | None]) -> None:
+        """These are in force for certain [deg]; None: not known."""
+        self._possible = deque([_Possible(_BEFORE, *([_array(values)] * 2))])
 
-        Args:
-            channels: which.
-            values: of these channels [deg]; None: not known.
-        """
-        self._low[channels] = self._high[channels] = _array(values)
-
-    def perhaps(self, channels: slice, values: Sequence[float | None]) -> None:
-        """Channels may have taken values, or may not.
+    def inherit(self, other: TakenRange, values: Sequence[float | None]) -> None:
+        """One of these is in force, or what may be in force in another range.
 
         Args:
-            channels: which.
-            values: of these channels [deg].
+            other: of the same board, before its line was opened anew.
+            values: where the channels are [deg].
         """
-        found = _array(values)
-        self._low[channels] = np.fmin(self._low[channels], found)
-        self._high[channels] = np.fmax(self._high[channels], found)
+        (low, high), now = other.ends(), _array(values)
+        joined = _Possible(_BEFORE, np.fmin(low, now), np.fmax(high, now))
+        self._possible = deque([joined])
 
-    def farthest(self, channels: slice, values: Sequence[float | None]) -> float:
+    def sent(self, number: int, values: Sequence[float | None]) -> None:
+        """A set point goes out: it is taken, or not.
+
+        Args:
+            number: of the request, larger than all before.
+            values: of the channels [deg].
+        """
+        told = _array(values)
+        self._possible.append(_Possible(number, told, told))
+        if len(self._possible) > _MOST:
+            first, second = self._possible.popleft(), self._possible.popleft()
+            low, high = np.fmin(first.low, second.low), np.fmax(first.high, second.high)
+            self._possible.appendleft(_Possible(first.number, low, high))
+
+    def acknowledged(self, number: int) -> None:
+        """The request of a number was taken, or one that was sent after it."""
+        while len(self._possible) > 1 and self._possible[1].number <= number:
+            self._possible.popleft()
+
+    def same_since(self, values: Sequence[float | None]) -> int | None:
+        """Number of the first of the last set points that all are these; None: none.
+
+        Whichever of them is acknowledged: these values are in force then.
+        """
+        told, number = _array(values), None
+        for entry in list(self._possible)[:0:-1]:
+            if not _equal(entry.low, told) or not _equal(entry.high, told):
+                break
+            number = entry.number
+        return number
+
+    def certain(self, values: Sequence[float | None]) -> bool:
+        """Whether nothing but these values can be in force."""
+        told = _array(values)
+        return all(_equal(end, told) for end in self.ends())
+
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest values that may be in force [deg]; NaN: not known."""
+        low = np.fmin.reduce([entry.low for entry in self._possible])
+        high = np.fmax.reduce([entry.high for entry in self._possible])
+        return low, high
+
+    def farthest(self, values: Sequence[float | None]) -> float:
         """The longest way that one of the channels may have to values [deg]."""
-        found = _array(values)
-        ways = np.fmax(
-            np.abs(found - self._low[channels]), np.abs(found - self._high[channels])
-        )
+        told, (low, high) = _array(values), self.ends()
+        ways = np.fmax(np.abs(told - low), np.abs(told - high))
         return float(np.nan_to_num(ways).max())
 
     def reach(self, step: float, resolution: float) -> tuple[np.ndarray, np.ndarray]:
@@ -66,8 +116,14 @@ class TakenRange:
             resolution: what is sent is rounded to multiples of it [deg].
         """
         count = max(math.floor(step / resolution + _TINY), 1)
-        lower, upper = self._high - count * resolution, self._low + count * resolution
+        low, high = self.ends()
+        lower, upper = high - count * resolution, low + count * resolution
         return (
             np.where(np.isnan(lower), -math.inf, lower),
             np.where(np.isnan(upper), math.inf, upper),
         )
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether values agree; those that are not told in the other do not matter."""
+    return bool(np.all((one == other) | np.isnan(other)))

@@ -31,7 +31,7 @@ def robot() -> Iterator[Emulator]:
 
 def test_an_exchange(robot: Emulator) -> None:
     """Both boards, and what the line says of itself."""
-    with SerialLink(robot.port, timeout=PATIENT) as link:
+    with SerialLink(robot.port, timeout=PATIENT, adapt=False) as link:
         for board in (0, 1):
             assert link.exchange(rcb1.GetSwitches(board)) == rcb1.Switches(board, 0)
         assert link.statistics.answered == link.statistics.sent == 2
@@ -42,9 +42,9 @@ def test_old_bytes_are_thrown_away(robot: Emulator) -> None:
     """An answer that came too late is not taken for the next one."""
     with SerialLink(robot.port, timeout=PATIENT) as link:
         old = rcb1.GetHome(0)
-        os.write(link._serial.fd, old.encode())
+        os.write(link._port.device.fd, old.encode())
         end = time.monotonic() + PATIENT
-        while link._serial.in_waiting < old.REPLY.size():
+        while link._port.device.in_waiting < old.REPLY.size():
             assert time.monotonic() < end
             time.sleep(0.01)
         assert link.exchange(rcb1.GetSwitches(1)) == rcb1.Switches(1, 0)

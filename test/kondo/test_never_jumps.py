@@ -46,7 +46,7 @@ class LossyBoards(Boards):
             plan: of a board and the number of the frame: whether it is taken, and
                 whether that is acknowledged.
         """
-        self.statistics, self.names = LinkStatistics(), ("one", "two")
+        super().__init__(("one", "two"), LinkStatistics())
         self.at = [list(HOME[:12]), list(HOME[12:])]
         self.steps = [0.0]
         self._plan, self._count = plan, [0, 0]
@@ -59,9 +59,11 @@ class LossyBoards(Boards):
         """By the plan."""
         taken, answered = self._plan(board, self._count[board])
         self._count[board] += 1
-        new = [
-            None if v is None else float(round(v)) for v in values[12 * board :][:12]
-        ]
+        new = self.rounded(values[self.channels(board)])
+        self.taken[board].sent(self._count[board], new)
+        if taken and answered:
+            self.taken[board].acknowledged(self._count[board])
+            self.heard_at[board] = time.monotonic()
         if taken:
             pairs = zip(self.at[board], new, strict=True)
             self.steps += [
@@ -76,6 +78,7 @@ class LossyBoards(Boards):
 
     def free(self, within: float) -> None:
         """Only one of them answers."""
+        self.forget()
         if self.silent.is_set():
             raise NotFreedError(["one"], ["two"], within)
 
@@ -143,7 +146,7 @@ def test_an_overdue_command_is_approached(monkeypatch: pytest.MonkeyPatch) -> No
         robot.command({"head_yaw": 0.0})
         wait(lambda: not robot.approaching())
         monkeypatch.setattr(robot, "_notice_gap", lambda: None)
-        monkeypatch.setattr(robot, "_watch", lambda: None)
+        monkeypatch.setattr(robot, "_watch", lambda boards: None)
         jump[0] += 21.0
         robot.command({"head_yaw": 1.0})
         assert robot.approaching()

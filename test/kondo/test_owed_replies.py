@@ -43,9 +43,9 @@ def test_what_is_old_was_thrown_away() -> None:
     """A second after it was sent, its reply had come, or never does."""
     owed = OwedReplies()
     owed.sent(ORDER, 0.0)
-    owed.flushed(0.9)
+    owed.expire(0.9)
     assert owed.stale(ORDER, 1) == 0
-    owed.flushed(1.1)
+    owed.expire(1.1)
     assert owed.stale(ORDER, 1) is None
 
 

@@ -256,7 +256,7 @@ class OneBoard(Boards):
 
     def __init__(self) -> None:
         """One that was told nothing."""
-        self.statistics, self.names = LinkStatistics(), ("the board",)
+        super().__init__(("the board",), LinkStatistics())
         self.told: list[tuple[float | None, ...]] = []
         self.limp = True
         self.answers = threading.Event()
@@ -270,6 +270,7 @@ class OneBoard(Boards):
         assert board == 0
         self.answers.wait(PATIENCE)
         self.told.append(tuple(None if v is None else round(v, 1) for v in values))
+        self.taken[0].known(self.rounded(values))
         self.limp = False
         return True
 
