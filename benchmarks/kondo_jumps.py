@@ -6,7 +6,8 @@ Boards and driver are processes of their own. The driver swings joints at random
 jumps from end to end; its line loses and damages bytes, answers late or is unplugged,
 and the process itself is stopped (SIGSTOP) for 0.1 to 10 s. What the boards took is
 compared with what was said: a frame that was damaged and kept its sum cannot be seen by
-anyone, and is counted apart. Then `free()` is tried over late answers. Exit code 1: a
+anyone, and is counted apart, with how far a servo went astray for it until the next
+sound frame came. Then `free()` is tried over late answers. Exit code 1: a
 step above the limit that no such frame explains, a pause that was caught up faster than
 the approach, or a `free()` that took longer than 2 s.
 """
@@ -35,6 +36,7 @@ from humans_sim.kondo.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.robot import KondoRobot
 from humans_sim.kondo.robot_health import ENERGISED, RobotState
 from humans_sim.kondo.robot_settings import RobotSettings, load_robot
+from humans_sim.servo_speeds import SPEED_STEPS
 
 SETTINGS = load_robot()
 LIMITS = SETTINGS.limits
@@ -145,12 +147,20 @@ def drive(pipe: Connection, port: str, seed: int) -> None:
 
 @dataclass
 class Outcome:
-    """Largest steps of a condition [deg]."""
+    """What became of a condition.
+
+    Attributes:
+        frames: that boards took.
+        undetected: of them, that were not sent: damaged, and the sum still right.
+        step: largest between two that were sent [deg].
+        astray: farthest that a servo went for one that was not sent [deg].
+        after_pause: farthest that a channel was sent soon after a pause [deg].
+    """
 
     frames: int = 0
     undetected: int = 0
     step: float = 0.0
-    excused: float = 0.0
+    astray: float = 0.0
     after_pause: float = 0.0
 
 
@@ -160,7 +170,7 @@ def judge(
     """Steps of what boards took; ends of pauses that were long."""
     found = Outcome(len(taken))
     last: dict[int, tuple[int, ...]] = {}
-    doubtful: set[int] = set()
+    doubtful: dict[int, tuple[float, float, float]] = {}
     travel: dict[tuple[float, int, int], list[int]] = {}
     at, recent = 0, dict[rcb1.Command, float]()
     for t, command in taken:
@@ -172,16 +182,19 @@ def judge(
         if not isinstance(command, rcb1.SetPositions):
             continue
         board, values = command.board, command.channels
+        if board in doubtful:
+            since, way, rate = doubtful.pop(board)
+            found.astray = max(found.astray, min(way, rate * (t - since)))
         if FREE in values and sound:
             last.pop(board, None)
             continue
         pairs = zip(last.get(board, values), values, strict=True)
-        step = max(abs(b - a) for a, b in pairs if max(a, b) <= DEGREES)
-        if sound and board not in doubtful:
-            found.step = max(found.step, step)
-        else:
-            found.excused = max(found.excused, step)
-        (doubtful.discard if sound else doubtful.add)(board)
+        steps = [abs(b - a) for a, b in pairs if max(a, b) <= DEGREES]
+        step = float(max(steps, default=0))
+        if not sound:  # it counts until the next one, at the speed that it names
+            doubtful[board] = (t, step, 1.0 / SPEED_STEPS[command.speed])
+            continue
+        found.step = max(found.step, step)
         last[board] = values
         for end in ends:
             if sound and end <= t <= end + AFTER:
@@ -231,7 +244,7 @@ def try_condition(condition: Condition, seconds: float, seed: int) -> Outcome:
     found = judge(taken, said, ends, paused)
     print(
         f"{condition.name:34s} {found.frames:7d} {found.undetected:6d} "
-        f"{found.step:6.0f} {found.excused:8.0f} "
+        f"{found.step:6.0f} {found.astray:7.1f} "
         + (f"{found.after_pause:7.0f}" if ends else "      -")
         + f" {held:5d} {problems:7d}",
         flush=True,
@@ -278,8 +291,8 @@ def main() -> None:
     seconds = 60.0 * options.minutes / len(tried)
     print(f"{seconds:.0f} s each; the limit of a step is {LIMITS.step:g} degrees")
     print(
-        f"{'condition':34s}  frames unseen   step  unseen's  paused  held refused\n"
-        f"{'':34s}                  [deg]     [deg]   [deg]"
+        f"{'condition':34s}  frames unseen   step  astray  paused  held refused\n"
+        f"{'':34s}                  [deg]   [deg]   [deg]"
     )
     wrong = []
     for condition in tried:

@@ -33,6 +33,7 @@ class SetPointDelivery:
     def answered(self) -> None:
         """Every board answered just now."""
         now = time.monotonic()
+        self._last = now
         self._begun = [now] * len(self._boards.names)
         self._acknowledged = [-math.inf] * len(self._boards.names)
         self._misses = [0] * len(self._boards.names)
@@ -55,6 +56,10 @@ class SetPointDelivery:
             whether every board did.
         """
         boards, begun = self._boards, time.monotonic()
+        # Where the line is slow, the next one comes later, and so may the servos: a
+        # frame whose damage its sum does not see then moves them more slowly, too.
+        duration = min(max(begun - self._last, self._period), _TRY)
+        self._last = begun
         # The board that has waited longest comes first, or none would ever be heard
         # of that is second where commands come faster than the line takes them.
         waiting = deque(sorted(range(len(boards.names)), key=self._heard_at))
@@ -62,7 +67,7 @@ class SetPointDelivery:
         while waiting and not interrupted():
             board = waiting.popleft()
             before = boards.heard_at[board]
-            certain = boards.move(board, values, self._period)
+            certain = boards.move(board, values, duration)
             alive = certain or boards.heard_at[board] > before
             self._misses[board] = 0 if alive else self._misses[board] + 1
             if certain:

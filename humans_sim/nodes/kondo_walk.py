@@ -53,8 +53,9 @@ class KondoWalk(ModelNode):
         path = given.path("walking", "how it walks; empty: slow steps of the model's")
         period = given.number("period", 0.02, "between commands [s]", 5e-3, 0.1)
         self._velocity = given.numbers("cmd_vel", "to walk with at the start", 3)
+        # A real robot does not walk on when whoever leads it is gone.
         self._timeout = given.number(
-            "cmd_vel_timeout", 0.0, "then cmd_vel does not count [s]; 0: never", 0.0
+            "cmd_vel_timeout", 1.0, "then cmd_vel does not count [s]; 0: never", 0.0
         )
         self._stamped = given.flag("stamped", False, "cmd_vel is a TwistStamped")
         self._tolerance = given.number(

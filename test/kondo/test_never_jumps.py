@@ -6,11 +6,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from patient_boards import open_patient
 
+from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo import watchdog
 from humans_sim.kondo.board import Boards, NotFreedError
 from humans_sim.kondo.emulator import Emulator, khr1_boards
@@ -188,6 +190,30 @@ def test_a_lost_robot_is_freed_when_it_is_back(tmp_path: Path) -> None:
         wait(lambda: not any(flag for b in boards.boards for flag in b.driven))
         assert robot.unacknowledged(PATIENCE) == ()
         assert robot.state == RobotState.LIMP
+
+
+@pytest.mark.parametrize("delay", [0.04, 0.12])
+def test_a_slow_line_goes_on(delay: float) -> None:
+    """Every answer is late: the robot follows all the same, by steps as ever."""
+    heads = [90]
+
+    def watch(t: float, command: rcb1.Command) -> None:
+        if isinstance(command, rcb1.SetPositions) and command.board == 0:
+            heads.append(command.channels[5])
+
+    faults = LineFaults(late=1.0, delay=delay)
+    with (
+        Emulator(faults=faults, watch=watch) as boards,
+        KondoRobot(SETTINGS, boards.port, command_timeout=0) as robot,
+    ):
+        robot.energise()
+        for goal in (0.3, -0.3):
+            robot.command({"head_yaw": goal})
+            far = round(90.0 + math.degrees(goal))
+            wait(lambda far=far: heads[-1] == far)
+        assert robot.health().reconnections == 0
+    steps = [abs(b - a) for a, b in pairwise(heads) if b <= 180]
+    assert 1 <= max(steps) <= STEP
 
 
 @pytest.mark.parametrize("seed", range(3))
