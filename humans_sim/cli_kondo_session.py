@@ -122,7 +122,12 @@ def _halt(robot: KondoRobot, then: Then) -> None:
         return
     robot.stop()
     if state in ENERGISED and then is Then.HOLD:
-        say("stopped: the servos hold. " + _HOW_TO_FREE)
+        silent = robot.unacknowledged()
+        if silent:
+            say(f"stopped, but {', '.join(silent)} did not acknowledge it: switch the "
+                "robot off if it moves")  # fmt: skip
+        else:
+            say("stopped: the servos hold. " + _HOW_TO_FREE)
         return
     try:
         robot.free()

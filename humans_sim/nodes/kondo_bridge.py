@@ -248,6 +248,12 @@ class KondoBridge(LifecycleModelNode):
         self._give_up("the robot was stopped")
         if robot.state is not RobotState.STOPPED:
             return f"the robot is {robot.state.value}: nothing moves it"
+        silent = robot.unacknowledged()
+        if silent:
+            raise RobotStateError(
+                f"stopped, but {', '.join(silent)} did not acknowledge it yet: switch "
+                "the robot off if it moves"
+            )
         return "stopped: deactivate and activate the node, or free the servos"
 
     def _on_play(self, request: Any, response: Any) -> Any:

@@ -233,8 +233,14 @@ def test_a_silent_board_is_named() -> None:
         Emulator(khr1_boards()) as boards,
         KondoRobot(SETTINGS, boards.port, open_boards=open_patient) as robot,
     ):
+        robot.energise()
+        assert robot.unacknowledged(PATIENCE) == ()
         boards.boards = boards.boards[:1]
+        robot.stop()
+        assert "board 1" in robot.unacknowledged(0.0)
         with pytest.raises(NotFreedError) as caught:
-            robot.ask(lambda line: line.free(0.5))
+            robot.free()
         assert caught.value.freed == ("board 0",)
         assert caught.value.perhaps == ("board 1",)
+        assert robot.state == RobotState.LIMP
+        assert not any(boards.boards[0].driven)
