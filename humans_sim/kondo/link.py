@@ -39,6 +39,8 @@ RETRIES = 4
 _LATENCIES = 1000
 _BORNE, _GROWTH, _LONGEST = 4, 3.0, 0.3
 """Unanswered in a row before each wait is longer by this factor, up to so long [s]."""
+_AHEAD, _RECENT = 3, 0.1
+"""Open requests that lengthen a wait, at most, and how old they are [s]."""
 _SHORTEST = 1e-3
 """Shortest wait for an answer before a deadline [s]."""
 
@@ -350,19 +352,25 @@ class SerialLink:
             grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
             limit = max(longest, min(grown, _LONGEST))
         begun = time.monotonic()
+        if isinstance(command, rcb1.GetSwitches):  # what is open is answered first
+            limit *= 1 + min(self._owed.count(begun - _RECENT), _AHEAD)
         limit = max(min(limit, end - begun), _SHORTEST)
         self._latest.pop((board_of(command), command.REPLY), None)
-        self._bytes = 0
+        self._bytes, number = 0, self._owed.next_number
         self._write(command)
         if not self._listen(begun + limit, lambda: self._answered(command, first)):
             self._patience.miss()
             self._unanswered += 1
             raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
-        taken = time.monotonic() - begun
-        self._patience.learn(size, taken)
-        self._unanswered = 0
-        self.statistics.latencies.append(taken)
-        return self._latest[board_of(command), command.REPLY].reply
+        heard = self._latest[board_of(command), command.REPLY]
+        if heard.number == number:
+            # One that was asked for earlier says nothing of how long answers take: the
+            # line is slow, or loses; a question that is answered in time shows it.
+            self._unanswered = 0
+            taken = time.monotonic() - begun
+            self._patience.learn(size, taken)
+            self.statistics.latencies.append(taken)
+        return heard.reply
 
     def _answered(self, command: rcb1.Command, first: int) -> bool:
         heard = self._latest.get((board_of(command), command.REPLY))

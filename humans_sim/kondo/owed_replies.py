@@ -75,6 +75,10 @@ class OwedReplies:
         order, number = self._orders.get(board_of(command), (None, 0))
         return number if order == command else self.next_number
 
+    def count(self, since: float) -> int:
+        """How many were sent after a time [s]."""
+        return sum(request.time > since for request in self._requests)
+
     def expected(self) -> list[rcb1.Command]:
         """One request of each board and kind of reply, the longest replies first."""
         kinds = {request.key: request.command for request in reversed(self._requests)}
