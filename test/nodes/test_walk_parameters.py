@@ -41,3 +41,9 @@ def test_three_steps(graph: str, speed: float) -> None:
     way = run.q[-1, 0] - run.q[0, 0]
     planned = last.plan.com[0] - walk.commands[0].plan.com[0]
     assert way == pytest.approx(planned, rel=0.2)
+
+
+def test_a_real_robot_stops_without_its_leader() -> None:
+    """The graph of the real robot ends a walk whose ``cmd_vel`` is not repeated."""
+    parameters = yaml.safe_load(read_graph("kondo_walk").parameters.read_text())
+    assert 0.0 < parameters["kondo_walk"]["ros__parameters"]["cmd_vel_timeout"] <= 2.0
