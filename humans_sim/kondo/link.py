@@ -25,7 +25,7 @@ from humans_sim.kondo import protocol as rcb1
 from humans_sim.kondo.frames import ProtocolError
 from humans_sim.kondo.owed_replies import OwedReplies, board_of
 from humans_sim.kondo.patience import Patience
-from humans_sim.kondo.reply_stream import Heard, ReplyStream
+from humans_sim.kondo.reply_stream import HOLD, Heard, ReplyStream
 from humans_sim.kondo.serial_port import LinkError, PortError, SerialPort
 
 __all__ = ["LinkError", "LinkStatistics", "NoAnswerError", "PortError", "SerialLink"]
@@ -325,10 +325,20 @@ class SerialLink:
         The answer to a question of another kind comes after all that was owed before.
         """
         board = self._owed.stale(command, first)
+        if board is None and self._unanswered >= _BORNE:
+            board = board_of(command)  # before waits grow: is the line slow?
         if board is None or isinstance(command, rcb1.GetSwitches):
             return True  # or its own repeats will do
+        # A question of a kind that is open would be taken for the earlier one.
+        questions: Sequence[rcb1.Command] = (
+            rcb1.GetSwitches(board),
+            rcb1.GetPositions(board),
+            rcb1.ReadPose(board, 0, 0),
+        )
+        free = (q for q in questions if self._owed.oldest(q) == math.inf)
+        question = next(free, questions[0])
         with suppress(ProtocolError):
-            self._try(rcb1.GetSwitches(board), 0, end)
+            self._try(question, 0, end)
         return self._owed.stale(command, first) is None
 
     def _try(self, command: rcb1.Command, first: int, end: float) -> rcb1.Reply:
@@ -352,8 +362,11 @@ class SerialLink:
             grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
             limit = max(longest, min(grown, _LONGEST))
         begun = time.monotonic()
-        if isinstance(command, rcb1.GetSwitches):  # what is open is answered first
-            limit *= 1 + min(self._owed.count(begun - _RECENT), _AHEAD)
+        if command.REPLY is not rcb1.Acknowledged:  # what is open is answered first
+            ahead = min(self._owed.count(begun - _RECENT), _AHEAD)
+            limit = min((1 + ahead) * limit, max(longest, _LONGEST))
+        if self._owed.owes_long():  # the reply may be kept for a part of it
+            limit += HOLD
         limit = max(min(limit, end - begun), _SHORTEST)
         self._latest.pop((board_of(command), command.REPLY), None)
         self._bytes, number = 0, self._owed.next_number
@@ -363,13 +376,16 @@ class SerialLink:
             self._unanswered += 1
             raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
         heard = self._latest[board_of(command), command.REPLY]
-        if heard.number == number:
-            # One that was asked for earlier says nothing of how long answers take: the
-            # line is slow, or loses; a question that is answered in time shows it.
+        now = time.monotonic()
+        # One that was asked for earlier says little of how long answers take: the line
+        # loses, or it is slow.
+        if now < heard.sent + longest:
             self._unanswered = 0
-            taken = time.monotonic() - begun
-            self._patience.learn(size, taken)
-            self.statistics.latencies.append(taken)
+            self._patience.hear()
+        if heard.number == number:
+            self._unanswered = 0
+            self._patience.learn(size, now - begun)
+            self.statistics.latencies.append(now - begun)
         return heard.reply
 
     def _answered(self, command: rcb1.Command, first: int) -> bool:

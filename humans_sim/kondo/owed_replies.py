@@ -10,6 +10,7 @@ a later one was.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from humans_sim.kondo import protocol as rcb1
@@ -78,6 +79,15 @@ class OwedReplies:
     def count(self, since: float) -> int:
         """How many were sent after a time [s]."""
         return sum(request.time > since for request in self._requests)
+
+    def oldest(self, command: rcb1.Command) -> float:
+        """When the oldest open request like a command was sent [s]; inf: none is."""
+        key = board_of(command), command.REPLY
+        return min((r.time for r in self._requests if r.key == key), default=math.inf)
+
+    def owes_long(self) -> bool:
+        """Whether a reply is open that a short one may be a part of."""
+        return any(r.command.REPLY.size() > SHORT for r in self._requests)
 
     def expected(self) -> list[rcb1.Command]:
         """One request of each board and kind of reply, the longest replies first."""

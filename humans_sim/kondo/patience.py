@@ -29,6 +29,10 @@ class Patience:
         """No sound answer came in time."""
         self._missed += 1
 
+    def hear(self) -> None:
+        """An answer came soon, to one of several requests."""
+        self._missed = 0
+
     def learn(self, size: int, taken: float) -> None:
         """An answer came.
 

@@ -22,11 +22,13 @@ class Heard(NamedTuple):
 
     Attributes:
         number: of the oldest request that it may answer.
+        sent: when that one was sent [s].
         command: one that asks for such a reply of that board.
         reply: it.
     """
 
     number: int
+    sent: float
     command: rcb1.Command
     reply: rcb1.Reply
 
@@ -90,7 +92,8 @@ class ReplyStream:
             except ProtocolError:
                 continue
             self._bytes = self._bytes[size:]
-            return Heard(self._owed.received(command), command, reply)
+            sent = self._owed.oldest(command)
+            return Heard(self._owed.received(command), sent, command, reply)
         return None
 
     def _may_begin(self, expected: list[rcb1.Command], now: float) -> bool:
