@@ -23,7 +23,7 @@ _THERE = 1.0
 """So near to its first pose a robot has arrived [deg]."""
 _TINY = 1e-9
 _WINDOW = 0.02
-"""Speeds are kept on the average over so long [s]."""
+"""Speeds are kept on the average over so long, or since the last set point [s]."""
 _LATE = 0.1
 """A set point that is later than this does not make its step longer [s]."""
 

@@ -78,8 +78,8 @@ def test_limits_hold_whatever_comes(
             assert old is not None
             assert new is not None
             assert channel.lower <= new <= channel.upper
-            # speeds are kept on the average over 20 ms
-            quick = limits.speed * min(dt + 0.02, 0.02)
+            # speeds are kept on the average over 20 ms, or since the last set point
+            quick = limits.speed * max(min(dt, 0.1), 0.02)
             most = limits.approach * dt if slow else quick
             assert abs(new - old) <= min(most, limits.step) + 1e-9
         before = values
