@@ -36,8 +36,8 @@ from fuzz_workers import (
     run_cases,
 )
 
-LIMIT = 10.0
-"""Time that a file may take [s]."""
+LIMIT = 5.0
+"""Processor time that a file may take [s]."""
 
 
 def make_work(reader: str, seeds: str, data: str, seed: int) -> Work:
@@ -117,12 +117,13 @@ def fuzz(readers: list[str], cases: int, seed: int, data: str = "") -> dict[str,
 
 def report(tallies: dict[str, Tally]) -> bool:
     """Print a line for each; whether all is well."""
-    head = "".join(f"{word:>10}" for word in ("cases", *OUTCOMES, "MB"))
+    head = "".join(f"{word:>10}" for word in ("cases", *OUTCOMES, "MB", "s"))
     print(f"{'':16}{head}")
     totals = Tally()
     for name, tally in tallies.items():
         totals.counts += tally.counts
         totals.memory = max(totals.memory, tally.memory)
+        totals.seconds = max(totals.seconds, tally.seconds)
         _line(name, tally)
     _line("all", totals)
     for name, tally in tallies.items():
@@ -134,7 +135,7 @@ def report(tallies: dict[str, Tally]) -> bool:
 def _line(name: str, tally: Tally) -> None:
     numbers = [sum(tally.counts.values()), *(tally.counts[word] for word in OUTCOMES)]
     cells = "".join(f"{number:>10}" for number in (*numbers, round(tally.memory)))
-    print(f"{name:16}{cells}", flush=True)
+    print(f"{name:16}{cells}{tally.seconds:>10.1f}", flush=True)
 
 
 def main() -> int:

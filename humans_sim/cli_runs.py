@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from humans_sim.dynamics.check import Check
     from humans_sim.dynamics.run import Run
 
-_WRITERS = {".npz": "save", ".mcap": "to_mcap", ".csv": "to_csv"}
+_WRITERS = {".npz": "", ".mcap": "to_mcap", ".csv": "to_csv"}
+"""What writes a run, by ending; run files are written while it is simulated."""
 _NOT_RIGHT = "the run is not physically right: see the table"
 
 
@@ -112,7 +113,8 @@ def run(
                              f"not '{animate.name}'")  # fmt: skip
     say(f"{chosen.title}: {chosen.end:g} s, {chosen.method}")
     start = time.perf_counter()
-    done, failure = _simulated(chosen)
+    streamed = save is not None and save.suffix.lower() == ".npz"
+    done, failure = _simulated(chosen, save if streamed else None)
     wall = time.perf_counter() - start
     _print_run(chosen, done, wall)
     checked = done.check()
@@ -127,14 +129,14 @@ def run(
         raise HumansError(_NOT_RIGHT)
 
 
-def _simulated(chosen: Any) -> tuple[Run, HumansError | None]:
-    """A run, to its end or to what stopped it."""
+def _simulated(chosen: Any, save: Path | None) -> tuple[Run, HumansError | None]:
+    """A run, to its end or to what stopped it; a run file is written on the way."""
     from humans_sim.cli_progress import progress
     from humans_sim.dynamics.simulation import SimulationError
 
     with progress("simulating") as watch:
         try:
-            return chosen.run(progress=watch), None
+            return chosen.run(progress=watch, save=save), None
         except SimulationError as error:
             return error.run, error
 
@@ -179,8 +181,9 @@ def _write(
     written: list[Path] = []
     result(written=written)
     if save is not None:
-        with described_os_errors(save):
-            getattr(done, _WRITERS[save.suffix.lower()])(save)
+        if writer := _WRITERS[save.suffix.lower()]:
+            with described_os_errors(save):
+                getattr(done, writer)(save)
         written.append(save)
         say(f"written: {save}")
     if plot is not None:
@@ -204,7 +207,7 @@ def check(
     from humans_sim.cli_tables import print_check
     from humans_sim.dynamics.run import load_run
 
-    stored = load_run(file)
+    stored = load_run(file, lazy=True)
     checked = stored.check()
     say(f"{file}: {stored.info.get('system')}, {len(stored.t)} samples")
     print_check(console, checked)
@@ -239,7 +242,7 @@ def report(
     from humans_sim.cli_tables import print_check, print_summary
     from humans_sim.dynamics.run import load_run
 
-    stored = load_run(file)
+    stored = load_run(file, lazy=True)
     page = file.with_suffix(".html") if output is None else output
     check_output_file(page, (".html",))
     from humans_sim.cli_progress import display

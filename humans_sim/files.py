@@ -59,7 +59,7 @@ def open_regular(
     except (OSError, ValueError) as fault:
         if isinstance(fault, HumansError):
             raise
-        raise error(f"cannot read the file: {_reason(fault)}", path) from fault
+        raise error(f"cannot read the file: {fault_reason(fault)}", path) from fault
     try:
         # Looked at again, as what was opened: the name may lead elsewhere by now.
         status = os.fstat(stream.fileno())
@@ -92,7 +92,7 @@ def read_bytes(
             while len(data) <= limit and (more := stream.read(_CHUNK)):
                 data += more
         except (OSError, MemoryError) as fault:
-            reason = f"cannot read the file: {_reason(fault)}"
+            reason = f"cannot read the file: {fault_reason(fault)}"
             raise error(reason, Path(path)) from fault
     if len(data) > limit:  # it grew, or its size is not known before
         raise error(f"cannot read the file: it has more than {limit} bytes", Path(path))
@@ -165,7 +165,8 @@ def _check_kind(path: Path, status: os.stat_result, error: ErrorOf) -> None:
         raise error("cannot read the file: this is not a regular file", path)
 
 
-def _reason(fault: BaseException) -> str:
+def fault_reason(fault: BaseException) -> str:
+    """Why something cannot be read or written, in the system's words."""
     if isinstance(fault, FileNotFoundError):
         return "there is no such file"
     if isinstance(fault, MemoryError):
@@ -195,7 +196,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as fault:
         if isinstance(fault, FileWriteError):
             raise
-        raise FileWriteError(_reason(fault), path) from fault
+        raise FileWriteError(fault_reason(fault), path) from fault
     try:
         with stream:
             yield stream
@@ -207,7 +208,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         cause = _write_fault(fault)
         if cause is None:
             raise
-        raise FileWriteError(_reason(cause), path) from fault
+        raise FileWriteError(fault_reason(cause), path) from fault
     finally:
         temporary.unlink(missing_ok=True)
         _unfinished.discard(temporary)

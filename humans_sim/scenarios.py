@@ -7,9 +7,11 @@ where it starts; and how long it runs.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from humans_sim.models.catalogue import model_name_in
 from humans_sim.models.yaml_file import YamlValue, read_yaml
 from humans_sim.resources import named_file, resource_names
 
+_MOST_PARTS = 100
+"""Bodies of a classic problem."""
 _TIME = ("end", "sampling_period")
 _START = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
 _OPTIONS = (
@@ -135,8 +139,7 @@ class Scenario:
         ]
         parameters: dict[str, Any] = {}
         if "parameters" in self._fields:
-            given = self._fields["parameters"].mapping()
-            parameters = {key: value.plain() for key, value in given.items()}
+            parameters = _problem_parameters(make, self._fields["parameters"])
         try:
             system = make(**parameters)
         except TypeError as error:
@@ -245,11 +248,16 @@ class Scenario:
             v[:6] = start["base_velocity"].vector(6)
         return q, v
 
-    def run(self, progress: bool | Callable[[int, int], None] | None = None) -> Any:
+    def run(
+        self,
+        progress: bool | Callable[[int, int], None] | None = None,
+        save: Path | str | None = None,
+    ) -> Any:
         """Simulate; returns the :class:`~humans_sim.dynamics.run.Run`.
 
         Args:
             progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
+            save: file (``.npz``) that the samples are written to as they come.
         """
         simulation, q, v = self.prepare()
         return simulation.run(
@@ -258,7 +266,30 @@ class Scenario:
             t_end=self.end,
             sampling_period=self.sampling_period,
             progress=progress,
+            save=save,
         )
+
+
+def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str, Any]:
+    """Parameters of a classic problem, each of its kind."""
+    kinds = {
+        name: parameter.annotation
+        for name, parameter in inspect.signature(make).parameters.items()
+    }
+    parameters: dict[str, Any] = {}
+    for name, value in given.fields((), tuple(kinds)).items():
+        if kinds[name] == "bool":
+            parameters[name] = value.choice(("true", "false")) == "true"
+            continue
+        number = value.number({"pi": math.pi})
+        if kinds[name] == "int":
+            if number != int(number) or not 1 <= number <= _MOST_PARTS:
+                raise value.error(f"a whole number of 1 to {_MOST_PARTS} is wanted")
+            number = int(number)
+        elif name in ("mass", "length", "radius") and number <= 0:
+            raise value.error(f"a number above zero is wanted, not {number:g}")
+        parameters[name] = number
+    return parameters
 
 
 def _has(model: Any, joint: str) -> bool:

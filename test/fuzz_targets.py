@@ -67,8 +67,8 @@ def _finite(*arrays: Any) -> None:
         assert np.isfinite(np.asarray(array, float)).all(), "not finite"
 
 
-def _run(path: Path) -> None:
-    run = hs.load_run(path)
+def _run(path: Path, lazy: bool = False) -> None:
+    run = hs.load_run(path, lazy)
     assert (np.diff(run.t) >= 0).all(), "times fall"
     failed = any(event.kind == "failure" for event in run.events)
     _finite(run.t, run.q, run.v, run.z, run.gaps, run.energy)
@@ -227,8 +227,9 @@ def _expression(path: Path) -> None:
 
 TARGETS: dict[str, Target] = {
     "run": Target("run", _run, 4),
+    "lazy_run": Target("run", lambda path: _run(path, lazy=True), 4),
     "reconstruction": Target("reconstruction", _reconstruction, 20),
-    "scenario": Target("scenarios", _scenario, 20),
+    "scenario": Target("scenarios", _scenario, 5),
     "graph": Target("graphs", _graph),
     "subject": Target("subject", _subject, 20),
     "marker_set": Target("marker_sets", _marker_set, 4),

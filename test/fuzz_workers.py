@@ -10,6 +10,7 @@ import resource
 import shutil
 import socket
 import tempfile
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ READ, REFUSED, UNTYPED, HANG, DIED, ACCEPTED = OUTCOMES = (
 FAULTS = (UNTYPED, HANG, DIED, ACCEPTED)
 MEMORY = 3 << 29
 """What a worker may take beyond what it has after its imports [bytes]."""
+PATIENCE = 3.0
+"""Time on the clock that a case gets for a second of processor time it may take."""
 
 Work = Callable[[int], tuple[str, str]]
 """Does a case by its number; its outcome, and what was wrong."""
@@ -37,11 +40,13 @@ class Tally:
         counts: by outcome.
         faults: number and description of each case that is a fault.
         memory: most that a worker took beyond its start [MB].
+        seconds: most processor time that a case took [s].
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     faults: list[tuple[int, str]] = field(default_factory=list)
     memory: float = 0.0
+    seconds: float = 0.0
 
     def add(self, case: int, outcome: str, detail: str) -> None:
         """Count a case."""
@@ -59,7 +64,8 @@ def run_cases(
         make: called in the process with the arguments; gives what does a case.
         arguments: for ``make``.
         cases: numbers of the cases.
-        limit: time that a case may take [s].
+        limit: processor time that a case may take [s]; one that waits instead is
+            stopped after three times as long on the clock.
     """
     tally, context = Tally(), multiprocessing.get_context("spawn")
     home = tempfile.mkdtemp(prefix="fuzz", dir=_memory())
@@ -76,12 +82,15 @@ def run_cases(
         try:
             ours.recv()  # imports are done
             while at < cases.stop:
-                if not ours.poll(limit):
-                    tally.add(at, HANG, f"more than {limit:g} s")
+                if not ours.poll(PATIENCE * limit):
+                    tally.add(at, HANG, f"more than {PATIENCE * limit:g} s")
                     break
-                outcome, detail, memory = ours.recv()
+                outcome, detail, memory, seconds = ours.recv()
+                if seconds > limit:
+                    outcome, detail = HANG, f"{seconds:.1f} s of processor time"
                 tally.add(at, outcome, detail)
                 tally.memory = max(tally.memory, memory)
+                tally.seconds = max(tally.seconds, seconds)
                 at += 1
         except (EOFError, ConnectionError):
             process.join(5.0)
@@ -112,8 +121,10 @@ def _serve(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pipe.send("ready")
     for case in cases:
+        before = time.process_time()
         outcome, detail = work(case)
-        pipe.send((outcome, detail, _resident() - start))
+        seconds = time.process_time() - before
+        pipe.send((outcome, detail, _resident() - start, seconds))
 
 
 def _memory() -> str | None:
@@ -122,7 +133,9 @@ def _memory() -> str | None:
 
 
 def _resident() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Most that this process had in memory; getrusage would count its parent's [MB]."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def _virtual() -> int:

@@ -163,7 +163,7 @@ def _archive(data: bytes, chance: random.Random) -> bytes:
         del members[chance.randrange(len(members))]
     stream = io.BytesIO()
     method = chance.choice(
-        (zipfile.ZIP_DEFLATED,) * 6 + (zipfile.ZIP_STORED, zipfile.ZIP_BZIP2)
+        (zipfile.ZIP_DEFLATED,) * 4 + (zipfile.ZIP_STORED,) * 3 + (zipfile.ZIP_BZIP2,)
     )
     with warnings.catch_warnings(), zipfile.ZipFile(stream, "w", method) as archive:
         warnings.simplefilter("ignore")  # names that are there twice

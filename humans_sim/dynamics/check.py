@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from humans_sim.dynamics.events import IMPACT
+from humans_sim.row_blocks import row_blocks
 
 if TYPE_CHECKING:
     from humans_sim.dynamics.run import Run
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
+_BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
 
 
 @dataclass(frozen=True)
@@ -63,48 +65,72 @@ def check_run(run: Run) -> Check:
     run's information.
     """
     findings = []
-    normal = run.forces[:, :, 0]
     gap_limit = float(run.info.get("gap_tolerance", GAP))
-    findings.append(_least(run, "least gap", run.gaps, -gap_limit, "m"))
-    findings.append(_least(run, "least normal force", normal, -FORCE, "N"))
-    product = np.abs(run.gaps * normal)
-    limit = max(PRODUCT, gap_limit * float(np.abs(normal).max(initial=1.0)))
-    if gap_limit == GAP:
-        limit = PRODUCT
-    findings.append(_most(run, "largest gap x force", product, limit, "N m"))
-    findings.append(
-        _most(run, "largest force outside its cone", _outside(run), CONE, "N")
-    )
+    worst = _Worst(len(run.table))
+    for rows in row_blocks(run.gaps, run.forces):  # a long run lies on the disk
+        gaps, forces = run.gaps[rows], run.forces[rows]
+        worst.add("gap", rows.start, -gaps)
+        worst.add("force", rows.start, -forces[:, :, 0])
+        worst.add("size", rows.start, np.abs(forces[:, :, 0]))
+        worst.add("product", rows.start, np.abs(gaps * forces[:, :, 0]))
+        worst.add("cone", rows.start, _outside(run.table.friction, forces))
+    limit = PRODUCT
+    if gap_limit != GAP:
+        limit = max(PRODUCT, gap_limit * max(1.0, worst["size"].value))
+    for key, name, sign, bound, unit in (
+        ("gap", "least gap", -1.0, gap_limit, "m"),
+        ("force", "least normal force", -1.0, FORCE, "N"),
+        ("product", "largest gap x force", 1.0, limit, "N m"),
+        ("cone", "largest force outside its cone", 1.0, CONE, "N"),
+    ):
+        value, row, contact = worst[key]
+        where = "no contacts"
+        if len(run.table):
+            where = f"{run.table.names[contact]} at {run.t[row]:.6g} s"
+        findings.append(
+            Finding(name, sign * value, sign * bound, unit, where, value <= bound)
+        )
     findings += _energy(run)
     findings += _impacts(run)
     return Check(tuple(findings))
 
 
-def _outside(run: Run) -> np.ndarray:
+class _Extreme(NamedTuple):
+    """The largest of many values, where it is."""
+
+    value: float
+    row: int
+    contact: int
+
+
+class _Worst:
+    """The largest values so far, by name; NaN is larger than any number."""
+
+    def __init__(self, contacts: int) -> None:
+        self._contacts = contacts
+        self._extremes: dict[str, _Extreme] = {}
+
+    def __getitem__(self, name: str) -> _Extreme:
+        return self._extremes.get(name, _Extreme(0.0, 0, 0))
+
+    def add(self, name: str, start: int, values: np.ndarray) -> None:
+        """Look at the values of all contacts, from a row on."""
+        if not self._contacts:
+            return
+        place = int(np.argmax(values))  # of the first NaN, where there is one
+        row, contact = divmod(place, self._contacts)
+        value = float(values[row, contact])
+        before = self._extremes.get(name)
+        if before is None or not (value <= before.value or np.isnan(before.value)):
+            self._extremes[name] = _Extreme(value, start + row, contact)
+
+
+def _outside(friction: np.ndarray, forces: np.ndarray) -> np.ndarray:
     """Tangential force beyond what friction bears, relative above 1 N."""
-    along = np.hypot(run.forces[:, :, 1], run.forces[:, :, 2])
-    friction = run.table.friction
-    bound = np.where(np.isfinite(friction), friction, 0.0) * run.forces[:, :, 0]
+    along = np.hypot(forces[:, :, 1], forces[:, :, 2])
+    bound = np.where(np.isfinite(friction), friction, 0.0) * forces[:, :, 0]
     over = np.where(np.isfinite(friction), along - bound, 0.0)
-    return over / np.maximum(1.0, np.abs(run.forces[:, :, 0]))
-
-
-def _where(run: Run, row: int, contact: int) -> str:
-    return f"{run.table.names[contact]} at {run.t[row]:.6g} s"
-
-
-def _least(run: Run, name: str, values: np.ndarray, limit: float, unit: str) -> Finding:
-    if values.size == 0:
-        return Finding(name, 0.0, limit, unit, "no contacts", True)
-    row, contact = np.unravel_index(np.argmin(values), values.shape)
-    worst = float(values[row, contact])
-    where = _where(run, int(row), int(contact))
-    return Finding(name, worst, limit, unit, where, worst >= limit)
-
-
-def _most(run: Run, name: str, values: np.ndarray, limit: float, unit: str) -> Finding:
-    found = _least(run, name, -values, -limit, unit)
-    return Finding(name, -found.value, limit, unit, found.where, found.ok)
+    return over / np.maximum(1.0, np.abs(forces[:, :, 0]))
 
 
 def _energy(run: Run) -> list[Finding]:
@@ -130,12 +156,10 @@ def _energy(run: Run) -> list[Finding]:
 def _impacts(run: Run) -> list[Finding]:
     worst, where, count = 0.0, "no impacts", 0
     for event in run.events:
-        if event.kind != IMPACT or "energy_before [J]" not in event.detail:
+        if event.kind != IMPACT or not event.detail.keys() >= set(_BALANCE):
             continue
         count += 1
-        before = float(event.detail["energy_before [J]"])
-        after = float(event.detail["energy_after [J]"])
-        work = float(event.detail["work_of_impulses [J]"])
+        before, after, work = (float(event.detail[name]) for name in _BALANCE)
         error = abs(after - before - work) / max(before, after, 1e-300)
         if error >= worst:
             worst, where = error, f"at {event.time:.6g} s"

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from humans_sim.dynamics.events import FAILURE, Event
+from humans_sim.dynamics.events import EVENTS_LEFT_OUT, FAILURE, Event
 from humans_sim.dynamics.stepper import Sample
 from humans_sim.dynamics.system import ContactTable, System
 from humans_sim.errors import FileError
-from humans_sim.npz_file import read_npz, write_npz
+from humans_sim.npz_file import LARGEST_HEADER, read_npz
+from humans_sim.npz_writer import write_npz
+from humans_sim.row_blocks import row_blocks
 
 if TYPE_CHECKING:
     from humans_sim.dynamics.check import Check
 
 FORMAT = 1
-_ARRAYS = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
-_COLUMNS = ("tangents", "friction", "restitution")
+ARRAYS = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
+TABLE_COLUMNS = ("tangents", "friction", "restitution")
+
+
+_TOLERANCES = ("gap_tolerance", "energy_tolerance")
 
 
 class RunFileError(FileError):
@@ -73,14 +79,19 @@ class Run:
         info: Mapping[str, Any],
     ) -> Run:
         """Put samples together."""
-        columns = list(zip(*samples, strict=True))
-        arrays = {
-            name: np.array(column)
-            for name, column in zip(_ARRAYS[:8], columns[:8], strict=True)
-        }
+        return cls.of_arrays(system, columns_of(samples), events, info)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        system: System,
+        arrays: Mapping[str, np.ndarray],
+        events: Sequence[Event],
+        info: Mapping[str, Any],
+    ) -> Run:
+        """Put the columns of samples together."""
         return cls(
             **arrays,
-            energy=np.array([columns[8], columns[9]]).T,
             events=tuple(events),
             table=system.contacts,
             position_names=system.position_names,
@@ -95,19 +106,15 @@ class Run:
 
     def save(self, path: Path | str) -> Path:
         """Write the run to one ``.npz`` file, whole or not at all."""
-        header = {
-            "format": FORMAT,
-            "events": [
-                {**asdict(event), "detail": dict(event.detail)} for event in self.events
-            ],
-            "names": list(self.table.names),
-            "kinds": list(self.table.kinds),
-            "position_names": list(self.position_names),
-            "velocity_names": list(self.velocity_names),
-            "info": dict(self.info),
-        }
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        columns = {name: getattr(self.table, name) for name in _COLUMNS}
+        header = header_of(
+            self.events,
+            self.table,
+            self.position_names,
+            self.velocity_names,
+            self.info,
+        )
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        columns = {name: getattr(self.table, name) for name in TABLE_COLUMNS}
         return write_npz(Path(path), header, {**arrays, **columns})
 
     def check(self) -> Check:
@@ -142,15 +149,71 @@ class Run:
         return write_mcap(self, Path(path))
 
 
-def load_run(path: Path | str) -> Run:
-    """Read a run that :meth:`Run.save` wrote.
+def columns_of(samples: Sequence[Sample]) -> dict[str, np.ndarray]:
+    """The arrays of a run, of samples in the order of time."""
+    columns = list(zip(*samples, strict=True))
+    arrays = {
+        name: np.array(column)
+        for name, column in zip(ARRAYS[:8], columns[:8], strict=True)
+    }
+    return {**arrays, "energy": np.array([columns[8], columns[9]]).T}
+
+
+def header_of(
+    events: Sequence[Event],
+    table: ContactTable,
+    position_names: Sequence[str],
+    velocity_names: Sequence[str],
+    info: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a run file holds beside arrays.
+
+    Where there are more events than a file can hold (some 130 000), the first ones are
+    kept; the last then is an ``events_left_out`` that says how many are not.
+    """
+    return {
+        "format": FORMAT,
+        "events": _event_records(events),
+        "names": list(table.names),
+        "kinds": list(table.kinds),
+        "position_names": list(position_names),
+        "velocity_names": list(velocity_names),
+        "info": dict(info),
+    }
+
+
+def _event_records(events: Sequence[Event]) -> list[dict[str, Any]]:
+    room = LARGEST_HEADER // 4 - (1 << 20)  # four bytes a character; the rest is small
+    records: list[dict[str, Any]] = []
+    for k, event in enumerate(events):
+        record = {**vars(event), "detail": dict(event.detail)}
+        room -= len(json.dumps(record)) + 2
+        if room < 0:
+            left_out = len(events) - k
+            text = f"{left_out} events are not stored"
+            last = Event(event.time, EVENTS_LEFT_OUT, "", {"text": text})
+            return [*records, vars(last)]
+        records.append(record)
+    return records
+
+
+def load_run(path: Path | str, lazy: bool = False) -> Run:
+    """Read a run that :meth:`Run.save` or a simulation wrote.
+
+    Args:
+        path: the file.
+        lazy: leave the arrays of a long run (above 64 MiB, which is stored without
+            compression) on the disk: all are checked once, and read again where they
+            are used, so that ``run.q[1000:2000]`` takes the memory of a thousand
+            samples. Nobody may write into the file meanwhile; writers of this package
+            never do, they exchange it for another.
 
     Raises:
         RunFileError: the file is missing, damaged or no run.
     """
     path = Path(path)
-    names = (*_ARRAYS, *_COLUMNS)
-    header, arrays = read_npz(path, RunFileError, "a run file", names)
+    names = (*ARRAYS, *TABLE_COLUMNS)
+    header, arrays = read_npz(path, RunFileError, "a run file", names, lazy=lazy)
     try:
         return _put_together(header, arrays)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -168,7 +231,7 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
         _words(header, key)
         for key in ("names", "kinds", "position_names", "velocity_names")
     )
-    columns = {name: arrays.pop(name) for name in _COLUMNS}
+    columns = {name: arrays.pop(name) for name in TABLE_COLUMNS}
     if not isinstance(header["events"], list):
         raise ValueError("its events are no list")
     events = tuple(_event(**event) for event in header["events"])
@@ -177,8 +240,7 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
     if not np.isin(columns["tangents"], (0, 1, 2)).all():
         raise ValueError("a contact has 0, 1 or 2 tangents")
     info = header["info"]
-    if not isinstance(info, dict):
-        raise ValueError("its info is no mapping")
+    _check_info(info)
     return Run(
         **arrays,
         events=events,
@@ -187,6 +249,20 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
         velocity_names=velocities,
         info=info,
     )
+
+
+def _check_info(info: Any) -> None:
+    """What others of the package take from it is of its kind."""
+    if not isinstance(info, dict):
+        raise ValueError("its info is no mapping")
+    _words({"z_names": [], **info}, "z_names")
+    radii = info.get("radii", {})
+    if not isinstance(radii, dict):
+        raise ValueError("its radii are no mapping")
+    lengths = {name: info.get(name, 0.0) for name in _TOLERANCES}
+    for name, value in {**radii, **lengths}.items():
+        if not isinstance(value, float | int) or not 0.0 <= value < math.inf:
+            raise ValueError(f"its {name} is no number of zero or more")
 
 
 def _words(header: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -201,9 +277,11 @@ def _event(
 ) -> Event:
     if not isinstance(kind, str) or not isinstance(subject, str):
         raise ValueError("an event is damaged")
-    for value in (detail := dict(detail)).values():
+    for name, value in (detail := dict(detail)).items():
         if not isinstance(value, float | int | str):
             raise ValueError("the detail of an event is damaged")
+        if name.endswith("]") and isinstance(value, str):  # a quantity with its unit
+            raise ValueError(f"{name} of an event is no number")
     if not math.isfinite(time):
         raise ValueError(f"an event at the time {time}")
     return Event(float(time), kind, subject, detail)
@@ -240,9 +318,12 @@ def _check_values(arrays: Mapping[str, np.ndarray], failed: bool) -> None:
     for name, array in arrays.items():
         # A simulation that fails at its start has neither torques nor forces.
         known = not failed or name not in ("torques", "forces")
-        if not np.isfinite(array).all() if known else np.isinf(array).any():
-            raise ValueError(f"{name} has a value that is no finite number")
+        for rows in row_blocks(array):
+            part = array[rows]
+            if not np.isfinite(part).all() if known else np.isinf(part).any():
+                raise ValueError(f"{name} has a value that is no finite number")
     if (np.diff(arrays["t"]) < 0).any():
         raise ValueError("its times go backwards")
-    if not np.isin(arrays["contacts"], (0, 1, 2)).all():
+    modes = arrays["contacts"]
+    if not all(np.isin(modes[rows], (0, 1, 2)).all() for rows in row_blocks(modes)):
         raise ValueError("a contact is neither open nor sticking nor sliding")

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.record import scene_record
 from humans_sim.dynamics.run import Run
+from humans_sim.dynamics.run_stream import RunStream
 from humans_sim.dynamics.stepper import Options, Sample, StepError
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepper import TimeStepper
@@ -205,6 +207,7 @@ class Simulation:
         t_end: float = 1.0,
         sampling_period: float = 0.01,
         progress: bool | Callable[[int, int], None] | None = None,
+        save: Path | str | None = None,
     ) -> Run:
         """Simulate from t_start to t_end.
 
@@ -217,9 +220,13 @@ class Simulation:
                 [s].
             progress: whether to show a progress bar; by default for long runs on a
                 terminal. Or what is told how many samples are done, and of how many.
+            save: file (``.npz``) that samples are written to as they come, so that a
+                long run needs little memory. It is there when the run ends, also where
+                the simulation could not go on; the arrays of a long run lie in it.
 
         Raises:
             SimulationError: it could not go on; the error holds what was computed.
+            FileWriteError: the file cannot be written.
         """
         if not (sampling_period > 0 and math.isfinite(sampling_period)):
             raise ParameterError(
@@ -228,7 +235,25 @@ class Simulation:
         if not (t_end > t_start and math.isfinite(t_end - t_start)):
             raise ParameterError(f"t_end {t_end} must come after t_start {t_start}")
         times = sampling_times(t_start, t_end, sampling_period)
-        samples: list[Sample] = []
+        samples: list[Sample] | RunStream = []
+        if save is not None:
+            samples = RunStream(save, expected=len(times))
+        try:
+            return self._run(q0, v0, times, samples, progress)
+        finally:
+            if isinstance(samples, RunStream):
+                samples.close()
+
+    def _run(
+        self,
+        q0: np.ndarray,
+        v0: np.ndarray | None,
+        times: np.ndarray,
+        samples: list[Sample] | RunStream,
+        progress: bool | Callable[[int, int], None] | None,
+    ) -> Run:
+        """Simulate from sampling time to sampling time."""
+        t_start, t_end = float(times[0]), float(times[-1])
         pushes = [push for push in self.pushes if push.time >= t_start]
         stepper: EventStepper | TimeStepper | None = None
         try:
@@ -249,7 +274,7 @@ class Simulation:
                 # It fails at the very start: nothing moved yet.
                 still = np.zeros(len(self.system.contacts), dtype=np.int64)
                 start = (np.array(q0, float), self._velocity(v0), np.zeros(0), still)
-                raise self._failure((t_start, *start), [], [], error) from error
+                raise self._failure((t_start, *start), samples, [], error) from error
             state = (stepper.t, stepper.q, stepper.v, stepper.z, stepper.mode)
             raise self._failure(state, samples, stepper.events, error) from error
         return self.result(samples, stepper.events)
@@ -267,8 +292,15 @@ class Simulation:
         impulse, point = np.array(push.impulse), np.array(push.point)
         stepper.push(push.link, point, impulse, push.duration)
 
-    def result(self, samples: Sequence[Sample], events: Sequence[Event]) -> Run:
-        """A run of samples and events of a stepper that was advanced by hand."""
+    def result(
+        self, samples: Sequence[Sample] | RunStream, events: Sequence[Event]
+    ) -> Run:
+        """A run of samples and events of a stepper that was advanced by hand.
+
+        Args:
+            samples: in the order of time; those of a stream are written to its file.
+            events: what happened.
+        """
         info: dict[str, Any] = {
             "system": self.system.name,
             "method": self.method,
@@ -279,12 +311,14 @@ class Simulation:
         }
         if self.method == "time_stepping":
             info["gap_tolerance"] = TimeStepper.GAP_TOLERANCE
+        if isinstance(samples, RunStream):
+            return samples.finish(self.system, events, info)
         return Run.of_samples(self.system, samples, events, info)
 
     def _failure(
         self,
         state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-        samples: list[Sample],
+        samples: list[Sample] | RunStream,
         events: Sequence[Event],
         error: HumansError,
     ) -> SimulationError:
@@ -302,7 +336,9 @@ class Simulation:
             *self.system.energies(q, v),
         )
         happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
-        run = self.result(samples or [last], happened)
+        if not samples:
+            samples.append(last)
+        run = self.result(samples, happened)
         return SimulationError(str(error), last, run)
 
 

@@ -22,6 +22,8 @@ DEEPEST = 32
 """Lists and mappings inside each other."""
 MOST = 100_000
 """Values of a file, aliases counted as what they stand for."""
+SMALLEST_NUMBER = 1e-30
+"""Numbers above zero that are smaller are refused."""
 LARGEST_NUMBER = 1e12
 """No quantity of a file is larger, whatever its unit."""
 _DIGITS = 18
@@ -138,10 +140,12 @@ class YamlValue:
         return value
 
     def positive(self, names: Mapping[str, float] | None = None) -> float:
-        """The value as a number above zero."""
+        """The value as a number above zero, of which there is an inverse."""
         value = self.number(names)
         if value <= 0:
             raise self.error(f"a number above zero is wanted, not {value:g}")
+        if value < SMALLEST_NUMBER:
+            raise self.error(f"{value:g} is too small a number")
         return value
 
     def vector(self, size: int, names: Mapping[str, float] | None = None) -> np.ndarray:

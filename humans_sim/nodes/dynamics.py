@@ -28,7 +28,12 @@ from std_srvs.srv import SetBool
 from humans_sim.dynamics.events import FAILURE, RESET, Event
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles
-from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.errors import (
+    ConfigurationError,
+    FileWriteError,
+    HumansError,
+    ParameterError,
+)
 from humans_sim.nodes.conversions import (
     base_of,
     joint_values,
@@ -193,8 +198,7 @@ class Dynamics(ModelNode):
     def _fail(self, error: Exception) -> None:
         self._failure = f"at {self._run.t:.9g} s: {error}"
         self._run.events.append(Event(self._run.t, FAILURE, "", {"text": str(error)}))
-        if self._recorder is not None:
-            self._recorder.keep(self._state.sample, self._run.events)
+        self._record()
         self._publish_events()
         self.get_logger().error(f"the run failed {self._failure}")
         self._end_steps(self._failure)
@@ -226,8 +230,14 @@ class Dynamics(ModelNode):
         self._run.events.clear()
 
     def _record(self) -> None:
-        if self._recorder is not None:
+        """Keep the sample; a disk that is full ends the recording, not the node."""
+        if self._recorder is None:
+            return
+        try:
             self._recorder.keep(self._state.sample, self._run.events)
+        except FileWriteError as error:
+            self._recorder = None
+            self.get_logger().error(f"runs are no longer recorded: {error}")
 
     def _write_record(self, recorder: RunRecorder) -> None:
         """Write what was recorded; a disk that is full does not end the node."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
+from humans_sim import npz_writer
 from humans_sim.dynamics import problems
 
 
@@ -75,6 +76,8 @@ def test_values_that_cannot_be(run: hs.Run, tmp_path: Path) -> None:
     def said(**parts: object) -> dict[str, np.ndarray]:
         return {"header": np.array(json.dumps({**header, **parts}))}
 
+    detail = {"energy_before [J]": "x"}
+    impact = {"time": 1.0, "kind": "impact", "subject": "", "detail": detail}
     for change, message in (
         (changed("q", (3, 0), np.nan), "q has a value"),
         (changed("forces", (3, 0, 1), np.inf), "forces has a value"),
@@ -88,6 +91,11 @@ def test_values_that_cannot_be(run: hs.Run, tmp_path: Path) -> None:
         (said(names=[1]), "no list of words"),
         (said(events=[{"time": 1}]), "missing"),
         (said(info=[]), "no mapping"),
+        (said(info={"gap_tolerance": "x"}), "gap_tolerance"),
+        (said(info={"energy_tolerance": np.nan}), "energy_tolerance"),
+        (said(info={"radii": {"toe": "x"}}), "toe is no number"),
+        (said(info={"z_names": [1]}), "z_names"),
+        (said(events=[impact]), "is no number"),
     ):
         np.savez(tmp_path / "odd.npz", **{**arrays, **change})
         with pytest.raises(hs.RunFileError, match=message):
@@ -104,7 +112,7 @@ def test_failed_write_leaves_the_old_file(
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr(npz_writer, "_pieces", full)
     with pytest.raises(OSError, match="no space"):
         run.save(path)
     assert path.read_bytes() == before

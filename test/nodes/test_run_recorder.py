@@ -61,7 +61,8 @@ def test_memory_is_bounded(tmp_path: Path, khr1: hs.Model) -> None:
     """The newest samples are kept, and the events of their time."""
     recorder = RunRecorder(tmp_path / "run.npz", 3)
     record(recorder, khr1, 10)
-    recorder.keep(recorder._samples[-1], [Event(0.0, "old"), Event(0.1, "new")])
+    last = hs.Simulation(khr1).start(khr1.neutral(), t=0.1).sample()
+    recorder.keep(last, [Event(0.0, "old"), Event(0.1, "new")])
     recorder.write()
     run = hs.load_run(tmp_path / "run.npz")
     np.testing.assert_allclose(run.t, [0.09, 0.1, 0.1], rtol=1e-12)

@@ -10,7 +10,8 @@ import numpy as np
 from humans_sim.errors import HumansError
 from humans_sim.models.catalogue import NAMES, load_model
 from humans_sim.models.model import Model
-from humans_sim.npz_file import read_npz, write_npz
+from humans_sim.npz_file import read_npz
+from humans_sim.npz_writer import write_npz
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
