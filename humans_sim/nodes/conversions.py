@@ -14,7 +14,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from humans_sim.errors import ConfigurationError
 from humans_sim.models import Model
-from humans_sim.nodes.named_values import named_values
+from humans_sim.nodes.named_values import LARGEST, named_values
 
 _SECOND = 1_000_000_000
 _UNIT = 1e-9
@@ -89,7 +89,7 @@ def base_of(pose: Pose) -> np.ndarray:
     p, o = pose.position, pose.orientation
     base = np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w])
     length = float(np.linalg.norm(base[3:]))
-    if not np.isfinite(base).all() or abs(length - 1.0) > 1e-2:
+    if not (np.abs(base) <= LARGEST).all() or abs(length - 1.0) > 1e-2:
         raise ConfigurationError("the pose is not finite with a unit quaternion")
     base[3:] /= length
     return base
@@ -126,8 +126,8 @@ def vector_of(message: Any) -> np.ndarray:
         ConfigurationError: not finite.
     """
     vector = np.array([message.x, message.y, message.z])
-    if not np.isfinite(vector).all():
-        raise ConfigurationError(f"{vector} is not finite")
+    if not (np.abs(vector) <= LARGEST).all():
+        raise ConfigurationError(f"{vector} is not finite, or too large")
     return vector
 
 

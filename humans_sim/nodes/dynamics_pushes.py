@@ -13,6 +13,9 @@ from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.nodes.conversions import nanoseconds_of, vector_of
 
+_MOST = 1000
+"""Pushes that may wait at once."""
+
 
 @dataclass(frozen=True)
 class _Push:
@@ -70,6 +73,8 @@ class WaitingPushes:
             vector_of(request.impulse),
             nanoseconds_of(request.duration) * 1e-9,
         )
+        if len(self._waiting) >= _MOST:
+            raise ParameterError(f"{_MOST} pushes wait already")
         if push.duration < 0.0:
             raise ParameterError(f"its duration is {push.duration:g} s")
         for name in filter(None, (push.frame, push.link)):

@@ -260,7 +260,10 @@ class KondoBridge(LifecycleModelNode):
         try:
             robot = self._ready()
             seconds = self._lead(
-                lambda: requested_course(self.model, robot, request), "motion"
+                lambda: requested_course(
+                    self.model, robot, request, self._settings.folder
+                ),
+                "motion",
             )
         except HumansError as error:
             response.success, response.message = False, str(error)

@@ -14,26 +14,35 @@ from humans_sim.kondo.motion_library import load_motion
 from humans_sim.kondo.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.robot import KondoRobot
 from humans_sim.models import Model
+from humans_sim.nodes.request_files import RequestFolder
 
 
-def requested_course(model: Model, robot: KondoRobot, request: Any) -> MotionCourse:
+def requested_course(
+    model: Model, robot: KondoRobot, request: Any, folder: RequestFolder
+) -> MotionCourse:
     """The motion that a request asks for.
 
     A motion of the boards' memory is read and played over the line, so that the limits
     hold for it too.
 
+    Args:
+        model: of the robot.
+        robot: with its boards.
+        request: of the service.
+        folder: where files of requests are.
+
     Raises:
         HumansError: it cannot be played.
     """
     rate, repetitions = request.rate or 1.0, request.repetitions or 1
-    motion = _motion(robot, request)
+    motion = _motion(robot, request, folder)
     present = robot.set_points()
     return MotionCourse(model, robot.settings, motion, present, rate, repetitions)
 
 
-def _motion(robot: KondoRobot, request: Any) -> KondoMotion:
+def _motion(robot: KondoRobot, request: Any, folder: RequestFolder) -> KondoMotion:
     if request.source == PlayMotion.Request.MOTION_FILE:
-        return load_motion(request.file)
+        return load_motion(folder.known_or_path(request.file, ".csv"))
     if request.source != PlayMotion.Request.BOARD_MOTION:
         raise ParameterError("motions are played, scenarios are not: give a motion")
 

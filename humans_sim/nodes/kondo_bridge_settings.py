@@ -9,6 +9,7 @@ from humans_sim.kondo.joint_trajectory import TrajectoryRules
 from humans_sim.kondo.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.trajectory_tolerances import Tolerances
 from humans_sim.nodes.parameters import Parameters
+from humans_sim.nodes.request_files import RequestFolder
 
 _ENDS = ("hold", "free")
 
@@ -31,6 +32,7 @@ class BridgeSettings:
         frame: of joint_states.
         rules: of trajectories.
         tolerances: of trajectories that ask for none.
+        folder: where files of requests are.
     """
 
     robot: RobotSettings
@@ -46,6 +48,7 @@ class BridgeSettings:
     frame: str
     rules: TrajectoryRules
     tolerances: Tolerances
+    folder: RequestFolder
 
     @classmethod
     def declare(cls, given: Parameters) -> BridgeSettings:
@@ -70,6 +73,7 @@ class BridgeSettings:
             given.text("frame_id", "", "frame of joint_states"),
             _rules(given, robot),
             _tolerances(given, robot),
+            given.request_folder(),
         )
 
 

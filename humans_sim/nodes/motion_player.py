@@ -57,6 +57,7 @@ class MotionPlayer(ModelNode):
         )
         file = given.text("file", "", "motion to begin with, a name or a path")
         repetitions = given.count("repetitions", 1, "of the motion of 'file'", 1)
+        self._folder = given.request_folder()
         self._first: tuple[KondoMotion, int] | None = None
         if file:
             self._first = (load_motion(file), repetitions)
@@ -157,7 +158,7 @@ class MotionPlayer(ModelNode):
             times = request.repetitions or 1
             if times > _MOST_REPETITIONS:
                 raise ParameterError(f"at most {_MOST_REPETITIONS} repetitions")
-            motion = load_motion(request.file)
+            motion = load_motion(self._folder.known_or_path(request.file, ".csv"))
             seconds = self._play(motion, rate, times, self._newest / 1e9 + self._period)
         except HumansError as error:
             response.success, response.message = False, str(error)

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from humans_sim.errors import ConfigurationError
+from humans_sim.errors import ConfigurationError, printable
+from humans_sim.models.expressions import shortened
+
+LARGEST = 1e9
+"""No quantity of a message is larger, whatever its unit: its square is finite."""
 
 
 def named_values(
@@ -29,22 +33,23 @@ def named_values(
 
     Raises:
         ConfigurationError: an unknown name or one given twice, lists of different
-            lengths, or a number that is not finite.
+            lengths, or a number that is not finite or beyond LARGEST.
     """
     if len(names) != len(values):
         raise ConfigurationError(f"{len(names)} names and {len(values)} {what}s")
     if len(set(names)) != len(names):
         raise ConfigurationError("a name is given twice")
+    places = {name: place for place, name in enumerate(known)}
+    for name in names:
+        if name not in places:
+            raise ConfigurationError(f"{owner} has no '{printable(shortened(name))}'")
     given = np.array(values, dtype=float)
-    if not np.isfinite(given).all():
-        wrong = int(np.flatnonzero(~np.isfinite(given))[0])
-        raise ConfigurationError(f"the {what} of '{names[wrong]}' is {given[wrong]}")
+    wrong = np.flatnonzero(~(np.abs(given) <= LARGEST))
+    if wrong.size:
+        first = int(wrong[0])
+        raise ConfigurationError(f"the {what} of '{names[first]}' is {given[first]}")
     if list(names) == list(known):  # as nodes of the same model send them
         return given
-    places = {name: place for place, name in enumerate(known)}
     result = last.copy()
-    for name, value in zip(names, given, strict=True):
-        if name not in places:
-            raise ConfigurationError(f"{owner} has no '{name}'")
-        result[places[name]] = value
+    result[[places[name] for name in names]] = given
     return result

@@ -11,6 +11,7 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
 from humans_sim.errors import ParameterError
+from humans_sim.nodes.request_files import RequestFolder
 
 
 class Parameters:
@@ -97,6 +98,15 @@ class Parameters:
         """A file; None where it is empty."""
         text = self.text(name, "", description)
         return Path(text).expanduser() if text else None
+
+    def request_folder(self) -> RequestFolder:
+        """Where files that requests name are."""
+        return RequestFolder(
+            self.path(
+                "request_folder",
+                "files of requests are in it; empty: where the node was started",
+            )
+        )
 
     def choice(
         self, name: str, default: str, description: str, choices: Sequence[str]

@@ -10,7 +10,6 @@ action ``reconstruct`` (humans_msgs/Reconstruct) does files, in a thread beside.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pinocchio as pin
@@ -72,6 +71,7 @@ class Reconstruction(ModelNode):
             if self.subject is not None
             else load_marker_set(chosen, self.model)
         )
+        self._folder = given.request_folder()
         self._correspondence = given.path("correspondence", "file that tells labels")
         self._cutoff = given.number(
             "cutoff", 0.0, "of the low-pass filter [Hz]; 0: none", 0.0, 1e4
@@ -185,20 +185,22 @@ class Reconstruction(ModelNode):
 
         Raises:
             ConfigurationError: no file is named.
+            ParameterError: a file is not in the folder of requests.
         """
         if not goal.file:
             raise ConfigurationError("the goal names no file")
+        path, known = self._folder.path, self._folder.known_or_path
         return FileJob(
-            file=Path(goal.file).expanduser(),
+            file=path(goal.file),
             model=self.model,
-            marker_set=goal.marker_set or self._set,
-            subject=goal.subject,
+            marker_set=known(goal.marker_set, ".yaml")
+            if goal.marker_set
+            else self._set,
+            subject=str(path(goal.subject)) if goal.subject else "",
             mode=goal.mode or self._mode,
             start=goal.start_time,
             end=goal.end_time,
-            folder=Path(goal.output_folder).expanduser()
-            if goal.output_folder
-            else None,
+            folder=path(goal.output_folder) if goal.output_folder else None,
             correspondence=self._correspondence,
             cutoff=self._cutoff,
             settings=self._settings,

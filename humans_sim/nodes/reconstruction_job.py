@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.errors import HumansError, ParameterError, printable
+from humans_sim.files import is_file
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
@@ -89,13 +90,12 @@ class FileJob:
             raise ParameterError(
                 f"mode is one of {', '.join(MODES)}, not '{self.mode}'"
             )
-        if not self.file.is_file():
-            raise ParameterError(f"there is no file '{self.file}'")
+        if not is_file(self.file):
+            raise ParameterError(f"there is no file '{printable(self.file)}'")
         if not (math.isfinite(self.start) and math.isfinite(self.end)):
             raise ParameterError("start_time and end_time must be finite")
-        if self.folder is not None and self.folder.exists():
-            if not self.folder.is_dir():
-                raise ParameterError(f"'{self.folder}' is no folder")
+        if self.folder is not None and is_file(self.folder):
+            raise ParameterError(f"'{printable(self.folder)}' is no folder")
 
     def person(self) -> tuple[Model, MarkerSet]:
         """The model, and where its markers are.

@@ -43,7 +43,7 @@ from humans_sim.contact import Ground
 from humans_sim.control.walking import Velocity, WalkSettings
 from humans_sim.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.models.description import BASE_LINK
-from humans_sim.nodes.conversions import nanoseconds_of
+from humans_sim.nodes.conversions import nanoseconds_of, velocity_of
 from humans_sim.nodes.parameters import Parameters
 from humans_sim.nodes.requests import Requests
 from humans_sim.nodes.start_posture import walk_settings
@@ -77,6 +77,8 @@ _REPEAT_PERIOD = 0.2
 """Between two of the same velocities for a real robot [s]."""
 _PAUSE, _RESET, _PUSH, _STOP = "pause", "reset", "push", "stop"
 _PAUSED = "paused"
+_LONGEST_MESSAGE = 300
+"""Characters of a message that the page shows."""
 
 
 class Viewer(StateListener):
@@ -169,8 +171,13 @@ class Viewer(StateListener):
     def _on_walk(self, message: WalkStatus) -> None:
         last, self._walk = self._walk, message
         if last is None:
-            told = message.commanded_velocity
-            self._velocity = Velocity(told.linear.x, told.linear.y, told.angular.z)
+            try:
+                twist = velocity_of(message.commanded_velocity)
+            except ConfigurationError as error:
+                self._walk = None
+                self._refuse("walk_status", error)
+                return
+            self._velocity = Velocity(*twist[[0, 1, 5]].tolist())
         elif isinstance(self._page.panel, Panel) and nanoseconds_of(
             message.header.stamp
         ) < nanoseconds_of(last.header.stamp):
@@ -256,7 +263,7 @@ class Viewer(StateListener):
             phase=PHASES.get(walk.phase, "") if walk is not None else "",
             steps=walk.steps if walk is not None else 0,
             paused=self._paused,
-            message=message,
+            message=message[:_LONGEST_MESSAGE],
             failed=bool(self._failure) or fallen,
         )
 

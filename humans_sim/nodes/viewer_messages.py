@@ -26,14 +26,25 @@ PHASES = {
 _SIMULATION = ": simulation"
 """How the name of a simulation's status on ``/diagnostics`` ends."""
 
+_OUTLINE = 4
+"""Least points of an outline that closes where it began."""
+_MOST = 50_000
+"""Points that are drawn of a message."""
+
+
+def _check_count(count: int) -> None:
+    if count > _MOST:
+        raise ConfigurationError(f"{count} points are more than {_MOST}")
+
 
 def touches_of(message: ContactStates) -> Touches:
     """Contacts of a message.
 
     Raises:
-        ConfigurationError: a number is not finite.
+        ConfigurationError: a number is not finite, or there are too many points.
     """
     points = message.points
+    _check_count(len(points))
 
     def vectors(field: str) -> np.ndarray:
         rows = [vector_of(getattr(point, field)) for point in points]
@@ -57,11 +68,14 @@ def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
     """Outlines of planned steps: the line strips of a message.
 
     Raises:
-        ConfigurationError: a number is not finite.
+        ConfigurationError: a number is not finite, or there are too many points.
     """
+    _check_count(sum(1 + len(marker.points) for marker in message.markers))
     found = []
     for marker in message.markers:
         if marker.action != Marker.ADD or marker.type != Marker.LINE_STRIP:
+            continue
+        if len(marker.points) < _OUTLINE:
             continue
         corners = np.array([vector_of(point) for point in marker.points])
         colour = (marker.color.r, marker.color.g, marker.color.b)
@@ -77,8 +91,10 @@ def seen_markers_of(message: MarkerArray) -> SeenMarkers:
     """Optical markers beside a reconstructed body, of their drawings.
 
     Raises:
-        ConfigurationError: a number is not finite, or a line has one end.
+        ConfigurationError: a number is not finite, a line has one end, or there are
+            too many points.
     """
+    _check_count(sum(1 + len(marker.points) for marker in message.markers))
     found = {
         marker.ns: np.array([vector_of(p) for p in marker.points]).reshape(-1, 3)
         for marker in message.markers

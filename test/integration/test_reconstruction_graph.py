@@ -44,8 +44,8 @@ class Laboratory:
         values: of diagnostics, by their names.
     """
 
-    def __init__(self, environment: dict[str, str]) -> None:
-        """Start the reconstruction."""
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        """Start the reconstruction; files of its action are in the folder."""
         import rclpy
         from conftest import DOMAIN
 
@@ -61,7 +61,7 @@ class Laboratory:
         self.qualities: dict[int, Any] = {}
         self.values: dict[str, dict[str, str]] = {}
         self._listen()
-        self.start("reconstruction")
+        self.start("reconstruction", f"request_folder:={folder}")
 
     def _listen(self) -> None:
         from diagnostic_msgs.msg import DiagnosticArray
@@ -163,11 +163,15 @@ def human() -> hs.Model:
 
 
 @pytest.fixture(scope="module")
-def lab(ros_environment: dict[str, str], human: hs.Model) -> Iterator[Laboratory]:
+def lab(
+    ros_environment: dict[str, str],
+    human: hs.Model,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Laboratory]:
     """A reconstruction that runs; kernels are compiled before, with no one waiting."""
     pytest.importorskip("humans_msgs", reason=ros_hint())
     LivePostures(human, load_marker_set("canonical", human))
-    found = Laboratory(ros_environment)
+    found = Laboratory(ros_environment, tmp_path_factory.getbasetemp())
     yield found
     found.close()
 
@@ -351,6 +355,8 @@ def test_action(lab: Laboratory, human: hs.Model, tmp_path: Path) -> None:
 
     assert "names no file" in refused()
     assert "there is no file" in refused(file=str(tmp_path / "none.trc"))
+    assert "requests name files there only" in refused(file=str(PARAMETERS))
+    assert "request_folder" in refused(file=str(short), output_folder="../../out")
     assert "mode is one of" in refused(file=str(short), mode="quick")
     assert "no marker set" in refused(file=str(short), marker_set="none")
     assert "finite" in refused(file=str(short), end_time=float("nan"))

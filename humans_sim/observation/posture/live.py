@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,7 +206,7 @@ class LivePostures:
         if names != self._names:
             known = [name for name in names if name]
             if len(set(known)) != len(known):
-                twice = min(name for name in known if known.count(name) > 1)
+                twice = min(name for name, n in Counter(known).items() if n > 1)
                 raise ConfigurationError(f"two markers are called '{twice}'")
         largest = np.abs(positions).max(axis=1)
         if (largest > FURTHEST).any():
