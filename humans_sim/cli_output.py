@@ -21,20 +21,37 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.errors import MarkupError
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from humans_sim.cli_help import Command
 from humans_sim.cli_signals import exit_code
-from humans_sim.errors import HumansError
+from humans_sim.errors import HumansError, printable
 
 CLOSED_PIPE = 141
 """Exit code where nobody reads what is printed, as of programs that SIGPIPE ends."""
 
 
-class _Console(Console):
-    """Ends quietly where nobody reads any more, with one line where nothing fits."""
+class SafeConsole(Console):
+    """Prints names of files and words out of them as they are.
+
+    Control characters are shown, not sent to the terminal; what looks like markup and
+    is none is text. It ends quietly where nobody reads any more, with one line where
+    nothing fits.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Text of a string."""
+        text = printable(text, lines=True)
+        try:
+            return super().render_str(text, **options)
+        except MarkupError:
+            return super().render_str(escape(text), **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
+        """Print, as rich's own console does."""
         try:
             super().print(*objects, **options)
         except BrokenPipeError:
@@ -44,11 +61,12 @@ class _Console(Console):
             raise HumansError(os_error_line(error, "standard output")) from None
 
     def on_broken_pipe(self) -> None:
+        """End without a word."""
         self.quiet = True
         end_quietly()
 
 
-console = _Console()
+console = SafeConsole()
 _fields: dict[str, Any] = {}
 _printed: list[str] = []
 _JSON = typer.Option("--json", help="Print the result as one JSON object.")
@@ -61,7 +79,7 @@ def result(**fields: Any) -> None:
 
 def say(text: str) -> None:
     """Print words that hold names, as they are."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def print_titles(title: str, key: str, column: str, titles: Mapping[str, str]) -> None:

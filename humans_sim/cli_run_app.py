@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from humans_sim import cli_signals
 from humans_sim.cli_commands import app
 from humans_sim.cli_output import (
+    SafeConsole,
     end_quietly,
     json_printed,
     mute,
     os_error_line,
     print_json,
 )
-from humans_sim.errors import HumansError, ParameterError, UnknownModelError
+from humans_sim.errors import (
+    HumansError,
+    ParameterError,
+    UnknownModelError,
+    printable,
+)
 from humans_sim.files import remove_unfinished
 from humans_sim.kernel_compilation import ensure_cache
 
@@ -41,6 +47,9 @@ def run_app(words: Sequence[str]) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # names need not be text it knows
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -99,7 +108,8 @@ def _refuse(words: Sequence[str], message: str, command: str | None = None) -> i
 
 
 def _print_error(message: str) -> None:
-    console = Console(stderr=True)
-    console.print(
-        f"[red]humans-sim:[/] {escape(message)}", highlight=False, soft_wrap=True
+    SafeConsole(stderr=True).print(
+        f"[red]humans-sim:[/] {escape(printable(message))}",
+        highlight=False,
+        soft_wrap=True,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def print_events(console: Console, done: Run) -> None:
     for column in ("number", "first [s]", "last [s]"):
         table.add_column(column, justify="right")
     for kind, times in counts.items():
-        table.add_row(kind, str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}")
+        table.add_row(
+            escape(kind), str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}"
+        )
     console.print(table)
 
 
@@ -46,7 +49,7 @@ def print_check(console: Console, checked: Check) -> None:
             f"{finding.value:.2e}",
             f"{finding.limit:.0e}",
             finding.unit,
-            finding.where,
+            escape(finding.where),
         )
     console.print(table)
 

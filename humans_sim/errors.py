@@ -5,15 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def printable(text: object) -> str:
-    """Text on one line that any terminal takes: names of files can hold anything."""
+def printable(text: object, lines: bool = False) -> str:
+    """Text that any terminal takes: names of files can hold anything.
+
+    Args:
+        text: what to print.
+        lines: whether it may be of several lines; else they are put into one.
+    """
+    if lines:
+        return "\n".join(_visible(line) for line in str(text).split("\n"))
+    return _visible(str(text).strip())
+
+
+def _visible(text: str) -> str:
     return "".join(
         sign
         if sign.isprintable()
         else " "
         if sign.isspace()
         else sign.encode("unicode_escape").decode("ascii")
-        for sign in str(text).strip()
+        for sign in text
     )
 
 

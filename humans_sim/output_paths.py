@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from humans_sim.errors import ParameterError
+from humans_sim.errors import ParameterError, printable
 
 
 def check_output_file(
@@ -27,6 +27,13 @@ def check_output_file(
         ParameterError: it ends otherwise, is there, is a folder or something else that
             is no file, or its folder is not there or cannot be written.
     """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # too long a name, or none at all
+        reason = getattr(error, "strerror", None) or error
+        raise ParameterError(f"{printable(path)}: {reason}") from None
     if path.suffix.lower() not in suffixes:
         *others, last = suffixes
         allowed = f"{', '.join(others)} or {last}" if others else last

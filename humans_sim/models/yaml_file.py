@@ -26,6 +26,11 @@ SMALLEST_NUMBER = 1e-30
 """Numbers above zero that are smaller are refused."""
 LARGEST_NUMBER = 1e12
 """No quantity of a file is larger, whatever its unit."""
+_TAGS = tuple(
+    f"tag:yaml.org,2002:{word}"
+    for word in ("str", "int", "float", "bool", "null", "seq", "map")
+)
+"""Those that a file may have, though none needs them."""
 _DIGITS = 18
 """Of a whole number: what 64 bits hold."""
 
@@ -246,6 +251,8 @@ class _Composer:
             self._check_count(event)
             return node
         self._check_count(event)
+        if event.tag not in (None, "!", *_TAGS):
+            raise self._error(f"the tag '{shortened(event.tag)}' is not known", event)
         marks = event.start_mark, event.end_mark
         if isinstance(event, yaml.ScalarEvent):
             tag = event.tag
