@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from humans_sim.cli_commands import app
 from humans_sim.errors import HumansError
 
-CHEAP = 150
+CHEAP = 240
 """Cases of a reader that takes a millisecond; dear ones get fewer."""
 LINES = 60
 
