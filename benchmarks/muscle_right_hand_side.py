@@ -20,6 +20,7 @@ from rich.table import Table
 import humans_sim as hs
 from humans_sim.actuation import FesMuscles, Stimulator, Together
 from humans_sim.dynamics.acceleration import OPEN
+from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_stepper import EventStepper
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.simulation import Simulation
@@ -56,21 +57,20 @@ def right_hand_side(model: hs.Model, actuation: Actuation) -> Callable[[int], ob
     joints = np.clip(0.0, model.lower_limits + 0.05, model.upper_limits - 0.05)
     stepper = Simulation(model, actuation).start(model.standing(joints))
     assert isinstance(stepper, EventStepper)
-    states, rhs = [], stepper._rhs
+    states, derivative = [], stepper.motion.derivative
 
-    def keep(t: float, y: np.ndarray) -> np.ndarray:
-        states.append((stepper._chart, t, y.copy()))
-        return rhs(t, y)
+    def keep(chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
+        states.append((chart, t, y.copy()))
+        return derivative(chart, t, y)
 
-    stepper._rhs = keep  # type: ignore[method-assign]
+    stepper.motion.derivative = keep  # type: ignore[method-assign]
     stepper.advance(WATCHED)
     if int(np.count_nonzero(stepper.mode != OPEN)) != CONTACTS:
         raise RuntimeError(f"{model.name} does not stand: {stepper.events}")
     states = [states[len(states) * i // STATES] for i in range(STATES)]
 
     def call(i: int) -> None:
-        stepper._chart, t, y = states[i]
-        rhs(t, y)
+        derivative(*states[i])
 
     return call
 

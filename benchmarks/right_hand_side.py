@@ -24,6 +24,7 @@ from rich.table import Table
 import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.dynamics.acceleration import OPEN
+from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_stepper import EventStepper
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.simulation import Simulation
@@ -91,13 +92,13 @@ def right_hand_side(model: hs.Model) -> dict[str, float]:
     spring = Spring(model, *MODELS[model.name])
     stepper = Simulation(model, spring).start(posture(model))
     assert isinstance(stepper, EventStepper)
-    states, rhs = [], stepper._rhs
+    states, derivative = [], stepper.motion.derivative
 
-    def keep(t: float, y: np.ndarray) -> np.ndarray:
-        states.append((stepper._chart, t, y.copy()))
-        return rhs(t, y)
+    def keep(chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
+        states.append((chart, t, y.copy()))
+        return derivative(chart, t, y)
 
-    stepper._rhs = keep  # type: ignore[method-assign]
+    stepper.motion.derivative = keep  # type: ignore[method-assign]
     stepper.advance(WATCHED)
     closed = int(np.count_nonzero(stepper.mode != OPEN))
     if closed != CONTACTS or len(stepper.events) > CONTACTS:
@@ -108,8 +109,7 @@ def right_hand_side(model: hs.Model) -> dict[str, float]:
     vs = [y[nv : 2 * nv] for _, _, y in states]
 
     def whole(i: int) -> None:
-        stepper._chart, t, y = states[i]
-        rhs(t, y)
+        derivative(*states[i])
 
     def bare(i: int) -> None:
         pin.crba(model.pin, data, qs[i])
@@ -118,7 +118,9 @@ def right_hand_side(model: hs.Model) -> dict[str, float]:
 
     contenders: dict[str, Callable[[int], object]] = {
         "pinocchio": bare,
-        "terms": lambda i: stepper.system.terms(qs[i], vs[i], stepper._phase.which),
+        "terms": lambda i: stepper.system.terms(
+            qs[i], vs[i], stepper.motion.modes.which
+        ),
         "right-hand side": whole,
     }
     best = dict.fromkeys(contenders, np.inf)

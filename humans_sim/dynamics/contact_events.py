@@ -14,82 +14,101 @@ from humans_sim.dynamics.acceleration import (
     constrained_acceleration,
     idle_forces,
 )
-from humans_sim.dynamics.contact_problem import solve_contact
+from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.event_records import impact_event, mode_events
 from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.impact import solve_impact
-from humans_sim.dynamics.interior import margins
-from humans_sim.dynamics.smooth_motion import FORCE, SmoothMotion
-from humans_sim.dynamics.stepper import (
-    Options,
-    StepError,
-    event_of_contact,
-    impact_event,
-    lift_out,
-)
-from humans_sim.dynamics.system import System, Terms
+from humans_sim.dynamics.mode_decision import SPEED, ModeDecision
+from humans_sim.dynamics.penetration import project_out_of_penetration
+from humans_sim.dynamics.smooth_motion import SmoothMotion
+from humans_sim.dynamics.state import State
+from humans_sim.dynamics.stepper import Options
+from humans_sim.dynamics.system import System
 
 TOUCH = 1e-9
 """Gap below which a contact counts as touching [m, rad]."""
-SPEED = 1e-8
-"""Speed below which a contact is at rest [m/s, rad/s]."""
 _NEAR = 1e-8
 """Gap below which a contact takes part in impacts that pile up [m, rad]."""
-_ACCELERATION = 1e-8
-"""Acceleration below which a contact stays, relative to the free one."""
-_USUAL = 9.81
-"""Size of accelerations that tolerances refer to [m/s^2]."""
+NO_CONTACTS = np.zeros(0, dtype=np.int64)
 
 
-class ContactEvents(SmoothMotion):
-    """Decides the modes of the contacts where smooth motion ends."""
+class ContactEvents:
+    """Takes a state through an event of contacts; smooth motion begins behind it.
+
+    Args:
+        system: what moves.
+        loads: what acts on it.
+        motion: whose modes are set.
+        options: impact law, and when impacts pile up.
+    """
 
     def __init__(
         self,
         system: System,
-        actuation: Actuation,
+        loads: AppliedLoads,
+        motion: SmoothMotion,
         options: Options,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
     ) -> None:
-        """Start at (t, q, v): contacts that touch are found, impacts happen."""
-        super().__init__(system, actuation, options, t, q, v)
+        """No impact happened yet."""
+        self._system, self._motion, self._options = system, motion, options
+        self._decision = ModeDecision(system, loads, motion)
         self._last_impact: dict[int, tuple[float, float]] = {}
-        self._contact_event(np.zeros(0, dtype=np.int64), starting=True)
 
-    def _contact_event(
-        self,
-        stopped: np.ndarray,
-        starting: bool = False,
-        shove: np.ndarray | None = None,
-    ) -> None:
-        """Impacts first, then the modes from here on."""
-        self._restart()
-        gap, rate = self.system.gap_rates(self.q, self.v)
+    def handle(
+        self, state: State, stopped: np.ndarray, impulse: np.ndarray | None = None
+    ) -> bool:
+        """Impacts first, then the modes from here on.
+
+        Args:
+            state: where the system is; q, v and events change.
+            stopped: contacts whose sliding ended (indices).
+            impulse: generalised, from outside, at the same time (nv,), or None.
+
+        Returns:
+            whether velocities jumped or modes changed.
+        """
+        gap, rate = self._system.gap_rates(state.q, state.v)
         touching = (gap <= TOUCH) & (rate <= SPEED)
-        touching[self._phase.which] = True
-        if shove is not None:
+        touching[self._motion.modes.which] = True
+        if impulse is not None:
             touching |= gap <= TOUCH
         which = np.flatnonzero(touching)
-        self.q = lift_out(self.system, self.q, which)
+        state.q = project_out_of_penetration(self._system, state.q, which)
         jumped = False
         approaching = which[rate[which] < -SPEED]
-        if shove is not None or (
+        if impulse is not None or (
             approaching.size and not self._gentle(approaching, rate)
         ):
-            which = self._impact(which, rate, shove)
+            which = self._impact(state, which, rate, impulse)
             jumped = True
-        before = self.mode
-        self._settle(which, stopped)
-        for i in stopped[(before[stopped] == SLIDE) & (self.mode[stopped] == SLIDE)]:
-            name = self.system.contacts.names[i]
-            self.events.append(Event(self.t, kinds.SLIP, name, {"text": "turns round"}))
-        changed = not np.array_equal(before, self.mode)
-        if (jumped or changed) and not starting:
-            self.z = np.asarray(
-                self.actuation.reset(self.t, self.q, self.v, self.z), dtype=float
-            )
+        before = self._motion.mode
+        self.settle(state, which, stopped)
+        after = self._motion.mode
+        for i in stopped[(before[stopped] == SLIDE) & (after[stopped] == SLIDE)]:
+            name = self._system.contacts.names[i]
+            event = Event(state.t, kinds.SLIP, name, {"text": "turns round"})
+            state.events.append(event)
+        return jumped or not np.array_equal(before, after)
+
+    def settle(self, state: State, which: np.ndarray, stopped: np.ndarray) -> None:
+        """Modes of the touching contacts from now on, by the contact problem.
+
+        Args:
+            state: where the system is; v and events change.
+            which: contacts that touch (indices).
+            stopped: contacts whose sliding ended (indices).
+        """
+        old = self._motion.mode
+        if which.size:
+            rows = self._system.terms(state.q, state.v, which).jacobian
+            which = which[(rows @ state.v)[:, 0] <= SPEED]
+        if which.size == 0:
+            self._motion.open_all()
+        else:
+            slides = self._project_velocity(state, which, stopped)
+            self._decision.decide(state, which, slides)
+        new = self._motion.mode
+        state.events += mode_events(state.t, self._system.contacts, old, new)
 
     def _gentle(self, approaching: np.ndarray, rate: np.ndarray) -> bool:
         """Whether contacts close so slowly that it is no impact.
@@ -97,118 +116,98 @@ class ContactEvents(SmoothMotion):
         Where they do not bounce, their speed is taken out and nothing opens: otherwise
         a standing foot would hand on tiny impacts from corner to corner.
         """
-        slow = rate[approaching].min() > -self.options.zeno_speed
-        return bool(slow and not self.system.contacts.restitution[approaching].any())
+        slow = rate[approaching].min() > -self._options.zeno_speed
+        return bool(slow and not self._system.contacts.restitution[approaching].any())
 
     def _impact(
-        self, which: np.ndarray, rate: np.ndarray, shove: np.ndarray | None
+        self,
+        state: State,
+        which: np.ndarray,
+        rate: np.ndarray,
+        impulse: np.ndarray | None,
     ) -> np.ndarray:
-        table, options = self.system.contacts, self.options
+        """Let velocities jump; returns the contacts that touch afterwards."""
+        table = self._system.contacts
         restitution = table.restitution.copy()
         piles_up = False
         for i in which[rate[which] < -SPEED]:
-            piles_up |= self._watch_accumulation(int(i), -float(rate[i]), restitution)
-        terms = self.system.terms(self.q, self.v, which)
+            if self._piles_up(state, int(i), -float(rate[i])):
+                restitution[i] = 0.0
+                piles_up = True
+        terms = self._system.terms(state.q, state.v, which)
         impact = solve_impact(
             terms.mass,
             terms.jacobian,
-            self.v,
+            state.v,
             table.tangents[which],
             table.friction[which],
             restitution[which],
-            options.impact,
-            shove,
+            self._options.impact,
+            impulse,
         )
-        before = self.v
-        self.v = impact.velocity
+        before, state.v = state.v, impact.velocity
         names = [table.names[i] for i in which]
-        self.events.append(impact_event(self.t, names, terms.mass, before, impact))
+        state.events.append(impact_event(state.t, names, terms.mass, before, impact))
         if piles_up:
-            return self._end_accumulation(which)
-        self._hold_what_hardly_lifts(which)
+            return self._end_accumulation(state, which)
+        self._hold_what_hardly_lifts(state, which)
         return which
 
-    def _hold_what_hardly_lifts(self, which: np.ndarray) -> None:
+    def _piles_up(self, state: State, contact: int, speed: float) -> bool:
+        """Whether the impacts of a contact pile up (Zeno); then it is plastic."""
+        last = self._last_impact.get(contact)
+        self._last_impact[contact] = (state.t, speed)
+        if last is None or speed > self._options.zeno_speed:
+            return False
+        interval = state.t - last[0]
+        if interval > self._options.zeno_time:
+            return False
+        ratio = min(speed / last[1], 0.999999) if last[1] > 0 else 0.0
+        ends = state.t + interval * ratio / (1.0 - ratio)
+        detail = {"accumulation_time [s]": ends, "speed [m/s]": speed}
+        name = self._system.contacts.names[contact]
+        state.events.append(Event(state.t, kinds.ZENO, name, detail))
+        return True
+
+    def _hold_what_hardly_lifts(self, state: State, which: np.ndarray) -> None:
         """Keep closed contacts closed that the impact moves by next to nothing.
 
         A limit that is reached somewhere else in the body lifts the corners of a
         standing foot by nanometres: they would come back at once, one after the other.
         """
-        slow, table = self.options.zeno_speed, self.system.contacts
-        motion = self.system.terms(self.q, self.v, which).jacobian @ self.v
-        before = self.mode[which]
+        slow = self._options.zeno_speed
+        motion = self._system.terms(state.q, state.v, which).jacobian @ state.v
+        before = self._motion.mode[which]
         stays = (before != OPEN) & (motion[:, 0] < slow)
         if not (stays & (motion[:, 0] > SPEED)).any():
             return
         stays |= motion[:, 0] <= SPEED
         speed = np.hypot(motion[:, 1], motion[:, 2])
         stuck = which[stays & (before == STICK) & (speed < slow)]
-        held = which[stays]
-        self._project_velocity(held, table.tangents[held], table.friction[held], stuck)
+        self._project_velocity(state, which[stays], stuck)
 
-    def _end_accumulation(self, which: np.ndarray) -> np.ndarray:
+    def _end_accumulation(self, state: State, which: np.ndarray) -> np.ndarray:
         """Close every contact that takes part in impacts that pile up.
 
         A foot that lands on an edge hands tiny impacts from corner to corner; all
         corners that hardly move come to rest together.
         """
-        gap, rate = self.system.gap_rates(self.q, self.v)
-        near = (gap <= _NEAR) & (np.abs(rate) <= self.options.zeno_speed)
-        near[self._phase.which] = True
+        gap, rate = self._system.gap_rates(state.q, state.v)
+        near = (gap <= _NEAR) & (np.abs(rate) <= self._options.zeno_speed)
+        near[self._motion.modes.which] = True
         together = np.flatnonzero(near)
-        self.q = lift_out(self.system, self.q, together)
-        table = self.system.contacts
-        slow = np.zeros(0, dtype=np.int64)
-        self._project_velocity(
-            together, table.tangents[together], table.friction[together], slow
-        )
+        state.q = project_out_of_penetration(self._system, state.q, together)
+        self._project_velocity(state, together, NO_CONTACTS)
         return np.union1d(which, together)
 
-    def _watch_accumulation(
-        self, contact: int, speed: float, restitution: np.ndarray
-    ) -> bool:
-        """Whether the impacts of a contact pile up (Zeno); then it is plastic."""
-        options = self.options
-        last = self._last_impact.get(contact)
-        self._last_impact[contact] = (self.t, speed)
-        if last is None or speed > options.zeno_speed:
-            return False
-        interval = self.t - last[0]
-        if interval > options.zeno_time:
-            return False
-        ratio = min(speed / last[1], 0.999999) if last[1] > 0 else 0.0
-        ends = self.t + interval * ratio / (1.0 - ratio)
-        restitution[contact] = 0.0
-        detail = {"accumulation_time [s]": ends, "speed [m/s]": speed}
-        name = self.system.contacts.names[contact]
-        self.events.append(Event(self.t, kinds.ZENO, name, detail))
-        return True
-
-    def _settle(self, which: np.ndarray, stopped: np.ndarray) -> None:
-        """Modes of the touching contacts from now on, by the contact problem."""
-        old = self.mode
-        table = self.system.contacts
-        if which.size:
-            rows = self.system.terms(self.q, self.v, which).jacobian
-            which = which[(rows @ self.v)[:, 0] <= SPEED]
-        if which.size == 0:
-            self._open_all()
-        else:
-            tangents, friction = table.tangents[which], table.friction[which]
-            slides = self._project_velocity(which, tangents, friction, stopped)
-            self._decide(which, tangents, friction, slides)
-        self._tell_changes(old)
-
     def _project_velocity(
-        self,
-        which: np.ndarray,
-        tangents: np.ndarray,
-        friction: np.ndarray,
-        stopped: np.ndarray,
+        self, state: State, which: np.ndarray, stopped: np.ndarray
     ) -> np.ndarray:
         """Take out what is left of velocities that are zero; which contacts slide."""
-        terms = self.system.terms(self.q, self.v, which)
-        motion = terms.jacobian @ self.v
+        table = self._system.contacts
+        tangents, friction = table.tangents[which], table.friction[which]
+        terms = self._system.terms(state.q, state.v, which)
+        motion = terms.jacobian @ state.v
         speed = np.hypot(motion[:, 1], motion[:, 2])
         slides = (tangents > 0) & np.isfinite(friction) & (speed > SPEED)
         slides &= ~np.isin(which, stopped)
@@ -217,7 +216,7 @@ class ContactEvents(SmoothMotion):
         mode = np.where(slides | frictionless, SLIDE, STICK)
         jump, _, residual = constrained_acceleration(
             terms.mass,
-            np.zeros(self.system.nv),
+            np.zeros(self._system.nv),
             terms.jacobian,
             motion,
             mode,
@@ -228,180 +227,5 @@ class ContactEvents(SmoothMotion):
             idle_forces(terms.mass, terms.jacobian, mode, tangents),
         )
         if math.isfinite(residual):
-            self.v = self.v + jump
+            state.v = state.v + jump
         return slides
-
-    def _decide(
-        self,
-        which: np.ndarray,
-        tangents: np.ndarray,
-        friction: np.ndarray,
-        slides: np.ndarray,
-    ) -> None:
-        terms = self.system.terms(self.q, self.v, which)
-        motion = terms.jacobian @ self.v
-        speed = np.hypot(motion[:, 1], motion[:, 2])
-        slides = slides & (speed > SPEED)
-        direction = np.zeros((len(which), 2))
-        direction[slides] = motion[slides, 1:] / speed[slides, None]
-        _, torques, _ = self._loads(self.t, self.q, self.v, self.z)
-        nv = self.system.nv
-        keep = np.arange(len(which))
-        if not _is_paradox(terms, tangents, friction, slides, direction):
-            if self._all_stay(which, tangents, friction, slides, direction):
-                return
-            if self._few_leave(which, terms, slides):
-                return
-        while True:
-            flat = terms.jacobian[keep].reshape(-1, nv)
-            solved = np.linalg.solve(
-                terms.mass, np.column_stack([torques - terms.bias, flat.T])
-            )
-            free = terms.jacobian[keep] @ solved[:, 0] + terms.drift[keep]
-            solution = solve_contact(
-                flat @ solved[:, 1:],
-                free,
-                tangents[keep],
-                friction[keep],
-                direction[keep] * (friction[keep] > 0)[:, None],
-            )
-            size = max(_USUAL, float(np.abs(free).max()))
-            level = max(_ACCELERATION, 20 * solution.residual) * size
-            stays = solution.motion[:, 0] <= level
-            if stays.all() or not np.isinf(friction[keep]).any():
-                break
-            # A contact that lifts lets go of its tangents: the others ask again.
-            keep = keep[stays]
-            if keep.size == 0:
-                self._open_all()
-                return
-        sideways = np.hypot(solution.motion[:, 1], solution.motion[:, 2])
-        chosen = keep[stays]
-        mode = np.full(len(chosen), STICK)
-        along = direction[chosen]
-        for c in range(len(chosen)):
-            i = chosen[c]
-            if tangents[i] == 0 or np.isinf(friction[i]):
-                continue
-            if slides[i] or friction[i] == 0:
-                mode[c] = SLIDE
-            elif sideways[stays][c] > level:
-                mode[c] = SLIDE
-                along[c] = solution.motion[stays][c, 1:] / sideways[stays][c]
-        self._set_phase(which[chosen], mode, along, solution.forces[stays])
-        self._verify()
-
-    def _all_stay(
-        self,
-        which: np.ndarray,
-        tangents: np.ndarray,
-        friction: np.ndarray,
-        slides: np.ndarray,
-        direction: np.ndarray,
-    ) -> bool:
-        """Whether no contact need open or begin to slip: then nothing is to decide."""
-        frictionless = (friction == 0) & (tangents > 0)
-        mode = np.where(slides | frictionless, SLIDE, STICK)
-        self._set_phase(which, mode, direction, np.zeros((len(which), 3)))
-        try:
-            state = self._evaluate(self.t, self.q, self.v, self.z)
-        except StepError:
-            return False
-        forces, phase = self._bare_forces(state), self._phase
-        if margins(forces, mode, tangents, friction).min() < 0.0:
-            share = self._shared(forces, state)
-            if share.margin < 0.0:
-                return False
-            forces = share.forces
-        phase.reference = forces
-        return True
-
-    def _few_leave(self, which: np.ndarray, terms: Terms, slides: np.ndarray) -> bool:
-        """Whether letting the worst contacts go, one by one, obeys the contact law.
-
-        From the phase in which all stay: contacts that pull are opened, contacts beyond
-        their cones let slip. That is a solution if what opened moves away and what
-        slips moves along its direction. Most events are of this kind; the others are
-        left to the contact problem.
-        """
-        try:
-            self._verify()
-            state = self._evaluate(self.t, self.q, self.v, self.z)
-        except StepError:
-            return False
-        phase = self._phase
-        motion = terms.jacobian @ state.acceleration + terms.drift
-        level = _ACCELERATION * max(_USUAL, float(np.abs(terms.drift).max(initial=0)))
-        opened = ~np.isin(which, phase.which)
-        if (motion[opened, 0] < -level).any():
-            return False
-        for c in np.flatnonzero(phase.mode == SLIDE):
-            i = int(np.flatnonzero(which == phase.which[c])[0])
-            if slides[i] or phase.friction[c] == 0:
-                continue
-            along = float(motion[i, 1:] @ phase.direction[c])
-            across = float(np.hypot(motion[i, 1], motion[i, 2])) - along
-            if along < -level or across > level + 0.01 * along:
-                return False
-        return True
-
-    def _verify(self) -> None:
-        """Let go of contacts that bear nothing, let slip those on their cones."""
-        for _ in range(2 * len(self._phase.which) + 1):
-            phase = self._phase
-            if phase.which.size == 0:
-                return
-            state = self._evaluate(self.t, self.q, self.v, self.z)
-            forces = self._bare_forces(state)
-            now = margins(forces, phase.mode, phase.tangents, phase.friction)
-            if now.min() >= -FORCE / 2:
-                phase.reference = forces
-                return
-            share = self._shared(forces, state)
-            if share.margin >= -FORCE / 2:
-                phase.reference = share.forces
-                return
-            forces = share.forces
-            worst = margins(forces, phase.mode, phase.tangents, phase.friction)
-            bad = worst <= share.margin + 2 * FORCE
-            mode, direction = phase.mode.copy(), phase.direction.copy()
-            for c in np.flatnonzero(bad):
-                along = math.hypot(forces[c, 1], forces[c, 2])
-                if forces[c, 0] <= 4 * FORCE or phase.mode[c] == SLIDE or along == 0:
-                    mode[c] = OPEN
-                else:
-                    mode[c] = SLIDE
-                    direction[c] = -forces[c, 1:] / along
-            stay = mode != OPEN
-            self._set_phase(
-                phase.which[stay], mode[stay], direction[stay], forces[stay]
-            )
-        raise StepError("the contacts find no modes that fit their forces")
-
-    def _tell_changes(self, old: np.ndarray) -> None:
-        new = self.mode
-        for i in np.flatnonzero(old != new):
-            self.events.append(
-                event_of_contact(self.t, self.system.contacts, int(i), old[i], new[i])
-            )
-
-
-def _is_paradox(
-    terms: Terms,
-    tangents: np.ndarray,
-    friction: np.ndarray,
-    slides: np.ndarray,
-    direction: np.ndarray,
-) -> bool:
-    """Whether friction pulls a sliding contact in as it presses (Painleve).
-
-    Then the equations of the closed contact can have a solution that the motion never
-    takes; only the contact problem may decide.
-    """
-    for c in np.flatnonzero(slides & (friction > 0)):
-        push = terms.jacobian[c, 0].copy()
-        for i in range(tangents[c]):
-            push -= friction[c] * direction[c, i] * terms.jacobian[c, 1 + i]
-        if terms.jacobian[c, 0] @ np.linalg.solve(terms.mass, push) <= 0.0:
-            return True
-    return False

@@ -30,6 +30,10 @@ class Integrator(Protocol):
     t: float
     y: np.ndarray
 
+    @property
+    def step_size(self) -> float | None:
+        """Size that the next step would have [s]; None before the first one."""
+
     def step(self, bound: float) -> None:
         """Make one step, not beyond ``bound``; t and y are then its end."""
 

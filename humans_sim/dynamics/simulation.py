@@ -26,7 +26,7 @@ from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.record import scene_record
 from humans_sim.dynamics.run import Run
 from humans_sim.dynamics.run_stream import RunStream
-from humans_sim.dynamics.stepper import Options, Sample, StepError
+from humans_sim.dynamics.stepper import Options, Sample, StepError, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepper import TimeStepper
 from humans_sim.errors import HumansError, ParameterError
@@ -47,7 +47,7 @@ class SampleController(ABC):
         """The command for the actuation at a sampling time."""
 
 
-METHODS: dict[str, type[EventStepper] | type[TimeStepper]] = {
+METHODS: dict[str, type[Stepper]] = {
     EVENT_DRIVEN: EventStepper,
     TIME_STEPPING: TimeStepper,
 }
@@ -189,7 +189,7 @@ class Simulation:
 
     def start(
         self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
-    ) -> EventStepper | TimeStepper:
+    ) -> Stepper:
         """A stepper at the given state, to be advanced by hand."""
         q = np.asarray(q, dtype=float)
         v = self._velocity(v)
@@ -255,7 +255,7 @@ class Simulation:
         """Simulate from sampling time to sampling time."""
         t_start, t_end = float(times[0]), float(times[-1])
         pushes = [push for push in self.pushes if push.time >= t_start]
-        stepper: EventStepper | TimeStepper | None = None
+        stepper: Stepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
             with _progress(progress, len(times)) as advance:
@@ -279,7 +279,7 @@ class Simulation:
             raise self._failure(state, samples, stepper.events, error) from error
         return self.result(samples, stepper.events)
 
-    def _decide(self, stepper: EventStepper | TimeStepper) -> np.ndarray:
+    def _decide(self, stepper: Stepper) -> np.ndarray:
         """What the controller answers to the present state."""
         if isinstance(self.controller, SampleController):
             return self.controller.command(stepper.sample())
@@ -287,7 +287,7 @@ class Simulation:
         return self.controller(stepper.t, stepper.q, stepper.v)
 
     @staticmethod
-    def _push(stepper: EventStepper | TimeStepper, push: Push) -> None:
+    def _push(stepper: Stepper, push: Push) -> None:
         stepper.advance(push.time)
         impulse, point = np.array(push.impulse), np.array(push.point)
         stepper.push(push.link, point, impulse, push.duration)

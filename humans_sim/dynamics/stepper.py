@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from humans_sim.dynamics import events as kinds
-from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
+from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.events import Event
 from humans_sim.dynamics.hooks import Actuation
-from humans_sim.dynamics.impact import Impact
-from humans_sim.dynamics.pushes import Pushes
-from humans_sim.dynamics.system import LIMIT, ContactTable, System
-from humans_sim.errors import ConfigurationError, HumansError, ParameterError
-
-_LIFTABLE = 1e-6
-"""Penetration that is put right without a word [m, rad]; more is an error."""
-_LIFTED = 1e-13
-_LIFTS = 8
+from humans_sim.dynamics.penetration import project_out_of_penetration
+from humans_sim.dynamics.state import State
+from humans_sim.dynamics.system import System
+from humans_sim.errors import HumansError, ParameterError
 
 
 class StepError(HumansError):
@@ -85,16 +80,23 @@ class Sample(NamedTuple):
     potential: float
 
 
-class Stepper:
-    """A system on its way through time; the parent of both methods.
+class Stepper(ABC):
+    """A system on its way through time: what both methods offer.
+
+    Args:
+        system: what moves.
+        actuation: what drives it.
+        options: how to integrate.
+        t: where to start [s].
+        q: configuration at the start; rounding errors are corrected.
+        v: velocity at the start.
 
     Attributes:
-        t: the time reached [s].
-        q: configuration.
-        v: velocity.
-        z: states of the actuation.
-        events: everything that happened so far.
-        evaluations: of the equations of motion.
+        system: what moves.
+        actuation: what drives it.
+        options: how to integrate.
+        loads: the actuation with pushes.
+        state: where the system is; the parts of a method share it.
     """
 
     def __init__(
@@ -106,128 +108,96 @@ class Stepper:
         q: np.ndarray,
         v: np.ndarray,
     ) -> None:
-        """Start at (t, q, v), rounding errors of q put right."""
+        """Start at (t, q, v)."""
         self.system, self.actuation, self.options = system, actuation, options
-        self.t, self.events = float(t), list[Event]()
-        self.q, self.v = lift_out(system, np.array(q, float)), np.array(v, float)
-        self.pushes = Pushes(system)
-        self.evaluations = 0
-        self.z = np.asarray(actuation.initialise(self.t, self.q, self.v), float)
-        while actuation.next_time(self.t) <= self.t:
-            self._handle_actuation()
+        self.loads = AppliedLoads(system, actuation)
+        q, v = (
+            project_out_of_penetration(system, np.array(q, float)),
+            np.array(v, float),
+        )
+        z = np.asarray(actuation.initialise(float(t), q, v), float)
+        self.state = State(float(t), q, v, z)
+        self.handle_due_events()
+
+    @property
+    def t(self) -> float:
+        """The time reached [s]."""
+        return self.state.t
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configuration."""
+        return self.state.q
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocity."""
+        return self.state.v
+
+    @property
+    def z(self) -> np.ndarray:
+        """States of the actuation."""
+        return self.state.z
+
+    @property
+    def events(self) -> list[Event]:
+        """Everything that happened so far."""
+        return self.state.events
+
+    @property
+    @abstractmethod
+    def mode(self) -> np.ndarray:
+        """Modes of all contacts: OPEN, STICK or SLIDE (nc,)."""
+
+    @property
+    @abstractmethod
+    def evaluations(self) -> int:
+        """How often the equations of motion were evaluated."""
+
+    @abstractmethod
+    def sample(self) -> Sample:
+        """Everything there is to know at the time reached."""
+
+    @abstractmethod
+    def command(self, command: np.ndarray) -> None:
+        """Give a command to the actuation; it acts from now on."""
+
+    @abstractmethod
+    def push(
+        self,
+        link: str,
+        point: np.ndarray,
+        impulse: np.ndarray,
+        duration: float = 0.0,
+    ) -> None:
+        """Push a link: at once, or by a constant force over a duration.
+
+        Args:
+            link: name of a link; empty for the base.
+            point: where, in the link's frame [m].
+            impulse: in the world [N s].
+            duration: zero for an impact [s].
+        """
+
+    @abstractmethod
+    def advance(self, t_end: float, bound: float | None = None) -> None:
+        """Go to ``t_end``, handling every event on the way.
+
+        Args:
+            t_end: the time to reach [s].
+            bound: time beyond which nothing is known yet; steps may reach beyond
+                ``t_end`` up to it. By default ``t_end`` itself.
+        """
 
     def set_state(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Begin anew at another state; nothing changes where that is refused."""
         self.system.check_state(q, v)
         fresh = type(self)(self.system, self.actuation, self.options, t, q, v)
-        fresh.events = [*self.events, Event(t, kinds.RESET), *fresh.events]
-        self.__dict__ = fresh.__dict__
+        fresh.state.events = [*self.events, Event(t, kinds.RESET), *fresh.events]
+        # All parts are new ones that share the new state; none knows its stepper.
+        vars(self).update(vars(fresh))
 
-    def _loads(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Torques of the actuation, the same with pushes, and the rates of z.
-
-        What acts along a locked velocity is borne by the lock.
-        """
-        torques, rates = self.actuation.dynamics(t, q, v, z)
-        locked = self.system.locked
-        if locked.size:
-            torques = torques.copy()
-            torques[locked] = 0.0
-        if self.pushes.active:
-            return torques, torques + self.pushes.force(t, q), rates
-        return torques, torques, rates
-
-    def _handle_actuation(self, fired: np.ndarray | None = None) -> None:
-        """Let the actuation handle its events: signals that fired, times that came."""
-        state = (self.t, self.q, self.v, self.z)
-        if fired is None:
-            fired = np.zeros(len(self.actuation.detect(*state)), dtype=bool)
-        self.z, happened = self.actuation.handle(*state, fired)
-        self.events.extend(happened)
-
-    def _record_push(self, link: str, impulse: np.ndarray, duration: float) -> None:
-        text = f"{np.linalg.norm(impulse):g} N s in {duration:g} s"
-        self.events.append(Event(self.t, kinds.PUSH, link, {"text": text}))
-
-
-def lift_out(
-    system: System,
-    q: np.ndarray,
-    closed: np.ndarray | None = None,
-    deep: bool = False,
-) -> np.ndarray:
-    """The nearest configuration (in the mass metric) without penetration.
-
-    Args:
-        system: the system.
-        q: configuration.
-        closed: contacts whose gaps shall be zero; others shall not be negative.
-        deep: accept any depth.
-
-    Raises:
-        ConfigurationError: something is deeper inside than rounding can explain.
-    """
-    for attempt in range(_LIFTS):
-        gap = system.gaps(q)
-        wrong = gap < 0.0
-        if closed is not None:
-            wrong[:] = False
-            wrong[closed] = np.abs(gap[closed]) > 0.0
-        if attempt == 0 and not deep and gap.size and gap.min() < -_LIFTABLE:
-            worst = int(np.argmin(gap))
-            table = system.contacts
-            raise ConfigurationError(
-                f"{table.names[worst]} is {-gap[worst]:.3g} {table.units[worst]} "
-                "inside what it may only touch: raise the model or bend its joints"
-            )
-        if not wrong.any() or np.abs(gap[wrong]).max() <= _LIFTED:
-            return q
-        which = np.flatnonzero(wrong)
-        terms = system.terms(q, np.zeros(system.nv), which)
-        normals = terms.jacobian[:, 0]
-        spread = np.linalg.solve(terms.mass, normals.T)
-        share = np.linalg.lstsq(normals @ spread, -terms.gap, rcond=1e-12)[0]
-        chart = system.chart(q)
-        q = chart.configuration(chart.rates(np.zeros(system.nv), spread @ share))
-    return q
-
-
-def event_of_contact(
-    t: float, table: ContactTable, contact: int, old: int, new: int
-) -> Event:
-    """The event of a contact that changed its mode."""
-    if table.kinds[contact] == LIMIT:
-        kind = kinds.LIMIT_LEFT if new == OPEN else kinds.LIMIT_REACHED
-    elif new == OPEN:
-        kind = kinds.CONTACT_OPENED
-    elif old == OPEN:
-        kind = kinds.CONTACT_CLOSED
-    else:
-        kind = kinds.STICK if new == STICK else kinds.SLIP
-    text = {OPEN: "open", STICK: "sticks", SLIDE: "slides"}[int(new)]
-    return Event(t, kind, table.names[contact], {"text": text})
-
-
-def impact_event(
-    t: float,
-    names: Sequence[str],
-    mass: np.ndarray,
-    before: np.ndarray,
-    impact: Impact,
-) -> Event:
-    """The event of an impact, with its energy balance."""
-    after = impact.velocity
-    pushed = [n for n, p in zip(names, impact.impulses, strict=True) if p[0] > 0]
-    detail: dict[str, float | str] = {
-        "energy_before [J]": float(0.5 * before @ mass @ before),
-        "energy_after [J]": float(0.5 * after @ mass @ after),
-        "work_of_impulses [J]": impact.work,
-    }
-    if impact.restitution_factor < 1.0:
-        detail["restitution_factor"] = impact.restitution_factor
-    for name, impulse in zip(names, impact.impulses, strict=True):
-        if impulse[0] > 0:
-            detail[f"normal_impulse {name} [N s]"] = float(impulse[0])
-    return Event(t, kinds.IMPACT, ",".join(pushed), detail)
+    def handle_due_events(self) -> None:
+        """Let the actuation handle the times that have come."""
+        while self.actuation.next_time(self.t) <= self.t:
+            self.loads.handle_events(self.state)

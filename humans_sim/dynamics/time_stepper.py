@@ -14,6 +14,7 @@ import numpy as np
 
 from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.contact_problem import solve_contact
+from humans_sim.dynamics.event_records import mode_events
 from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.impulses import (
     closing_shift,
@@ -21,12 +22,11 @@ from humans_sim.dynamics.impulses import (
     take_step,
     unsettled,
 )
+from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.stepper import (
     Options,
     Sample,
     Stepper,
-    event_of_contact,
-    lift_out,
 )
 from humans_sim.dynamics.system import System
 
@@ -41,10 +41,17 @@ _SETTLINGS = 5
 
 
 class TimeStepper(Stepper):
-    """Fixed steps; events are told at the end of the step in which they happened.
+    """Fixed steps; events are recorded at the end of the step they happened in.
+
+    Args:
+        system: what moves.
+        actuation: what drives it.
+        options: how to integrate.
+        t: where to start [s].
+        q: configuration at the start.
+        v: velocity at the start.
 
     Attributes:
-        mode: of each contact in the last step.
         rough_steps: steps whose contact problem kept a residual above 1e-8, relative;
             above 1e-5 it is an error.
         worst_residual: the largest of those residuals.
@@ -64,12 +71,23 @@ class TimeStepper(Stepper):
         """Start at (t, q, v)."""
         super().__init__(system, actuation, options, t, q, v)
         nc = len(system.contacts)
-        self.mode = np.zeros(nc, dtype=np.int64)
+        self._mode = np.zeros(nc, dtype=np.int64)
+        self._steps = 0
         self._forces = np.zeros((nc, 3))
         self._gaps = system.gaps(self.q)
         self._still = np.zeros(system.nv)
-        self._torques = self._loads(self.t, self.q, self.v, self.z)[0]
+        self._torques = self.loads.at(self.t, self.q, self.v, self.z).torques
         self.rough_steps, self.worst_residual = 0, 0.0
+
+    @property
+    def mode(self) -> np.ndarray:
+        """Modes of all contacts in the last step (nc,)."""
+        return self._mode
+
+    @property
+    def evaluations(self) -> int:
+        """How often the equations of motion were evaluated: once a step."""
+        return self._steps
 
     def sample(self) -> Sample:
         """Everything at the time reached; forces are means over the last step."""
@@ -80,7 +98,7 @@ class TimeStepper(Stepper):
             self.v,
             self.z,
             self._torques,
-            self.mode,
+            self._mode,
             self._forces,
             self._gaps,
             kinetic,
@@ -100,8 +118,7 @@ class TimeStepper(Stepper):
     ) -> None:
         """Push a link: over one step, or by a constant force over a duration."""
         duration = max(duration, self.options.time_step)
-        self.pushes.add(link, point, impulse / duration, self.t, self.t + duration)
-        self._record_push(link, impulse, duration)
+        self.loads.add_push(self.state, link, point, impulse, duration)
 
     def advance(self, t_end: float, bound: float | None = None) -> None:
         """Step to ``t_end``; the last step is cut so as to end there."""
@@ -109,33 +126,34 @@ class TimeStepper(Stepper):
         while self.t < t_end:
             due = self.actuation.next_time(self.t)
             if due <= self.t:
-                self._handle_actuation()
+                self.loads.handle_events(self.state)
                 continue
-            if self.pushes.active:
-                self.pushes.expire(self.t)
-                due = min(due, self.pushes.next_time(self.t))
+            pushes = self.loads.pushes
+            if pushes.active:
+                pushes.expire(self.t)
+                due = min(due, pushes.next_time(self.t))
             due = min(due, t_end)
             left = due - self.t
             if left <= _ROUNDING * step:
                 # Two events at what is meant as one time: no step could be that short.
-                self.t = due
+                self.state.t = due
                 continue
             # Equal steps, so that a run does not depend on how it is cut to pieces;
             # the last one before something is due is stretched or cut.
             self._step(left if left < 1.5 * step else step)
             if due - self.t <= _ROUNDING * step:
-                self.t = due
-        while self.actuation.next_time(self.t) <= self.t:
-            self._handle_actuation()
+                self.state.t = due
+        self.handle_due_events()
 
     def _step(self, h: float) -> None:
         system, table = self.system, self.system.contacts
-        before = self.actuation.detect(self.t, self.q, self.v, self.z)
+        state = self.state
+        before = self.loads.signals(state)
         # Forces at the middle of the step, contacts at its predicted end.
         chart = system.chart(self.q)
         half = chart.configuration(0.5 * h * chart.rates(self._still, self.v))
-        torques, applied, rates = self._loads(self.t, self.q, self.v, self.z)
-        which, terms = system.closing_terms(half, self.v, 0.5 * h, self.mode)
+        torques, applied, rates = self.loads.at(self.t, self.q, self.v, self.z)
+        which, terms = system.closing_terms(half, self.v, 0.5 * h, self._mode)
         *equations, impulses, residual = take_step(
             terms.mass,
             applied - terms.bias,
@@ -155,21 +173,21 @@ class TimeStepper(Stepper):
         v, mode, forces, closed, changed = step_end(
             *equations, impulses, which, h, table.tangents, self.mode
         )
-        self.evaluations += 1
+        self._steps += 1
         mean = 0.5 * (self.v + v)
         x = h * chart.rates(0.5 * h * mean, mean)
-        self.q, self._gaps = self._settled(chart, x, equations, which, closed)
-        self.v, self.t = v, self.t + h
+        state.q, self._gaps = self._settled(chart, x, equations, which, closed)
+        state.v, state.t = v, self.t + h
         if self.z.size:
-            self.z = self.z + h * rates
+            state.z = self.z + h * rates
         self._torques, self._forces = torques, forces
         if changed:
-            self._tell_changes(mode)
+            state.events += mode_events(self.t, table, self._mode, mode)
+            self._mode = mode
         if before.size:
-            after = self.actuation.detect(self.t, self.q, self.v, self.z)
-            fired = np.sign(before) * np.sign(after) < 0
+            fired = np.sign(before) * np.sign(self.loads.signals(state)) < 0
             if fired.any():
-                self._handle_actuation(fired)
+                self.loads.handle_events(state, fired)
 
     def _rough(
         self,
@@ -214,16 +232,9 @@ class TimeStepper(Stepper):
                 x = x + chart.rates(x, shift)
                 q = chart.configuration(x)
             else:
-                q = lift_out(system, q, np.flatnonzero(closed), deep=True)
+                q = project_out_of_penetration(
+                    system, q, np.flatnonzero(closed), deep=True
+                )
                 chart, x = system.chart(q), self._still
             gap = system.gaps(q)
         return q, gap
-
-    def _tell_changes(self, mode: np.ndarray) -> None:
-        old, self.mode = self.mode, mode
-        for i in np.flatnonzero(old != mode):
-            self.events.append(
-                event_of_contact(
-                    self.t, self.system.contacts, int(i), int(old[i]), int(mode[i])
-                )
-            )

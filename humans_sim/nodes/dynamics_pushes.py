@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.dynamics.event_stepper import EventStepper
-from humans_sim.dynamics.time_stepper import TimeStepper
+from humans_sim.dynamics.stepper import Stepper
 from humans_sim.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.nodes.conversions import nanoseconds_of, vector_of
@@ -82,7 +81,7 @@ class WaitingPushes:
         self._waiting = sorted([*self._waiting, push], key=lambda p: p.stamp)
         return stamp
 
-    def advance(self, run: EventStepper | TimeStepper, end: float) -> None:
+    def advance(self, run: Stepper, end: float) -> None:
         """Integrate to ``end`` [s], with the pushes on the way."""
         last = round(end * 1e9)
         while self._waiting and self._waiting[0].stamp < last:

@@ -11,7 +11,7 @@ import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.control.walking import WalkPattern
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.stepper import lift_out
+from humans_sim.dynamics.penetration import project_out_of_penetration
 
 G = problems.GRAVITY
 
@@ -95,7 +95,7 @@ def test_lifts_out_whatever_the_attitude(khr1: hs.Model, angle: float) -> None:
     system = hs.Simulation(khr1, locked=["*"]).system
     q = rolled(khr1, -1e-3, angle)
     wrong = np.flatnonzero(system.gaps(q) < 0)
-    gap = system.gaps(lift_out(system, q, wrong, deep=True))
+    gap = system.gaps(project_out_of_penetration(system, q, wrong, deep=True))
     assert np.abs(gap[wrong]).max() < 1e-12
 
 
