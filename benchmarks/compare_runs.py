@@ -12,6 +12,9 @@ bounce, the sticking impact law, pushes); each goes to one ``.npz`` file. ``comp
 looks at every array and every event. Both runs must come from one machine: other
 processors and other libraries round differently.
 
+The torques of time stepping are given at the time of the sample; versions before that
+had them at the start of the last step: there ``compare --ignore torques``.
+
 Only names of ``humans_sim`` itself and its command line are used, so that the same file
 runs before and after modules are moved.
 """

@@ -43,9 +43,11 @@ class Run:
         q: configurations (n, nq).
         v: velocities (n, nv).
         z: states of the actuation (n, nz).
-        torques: generalised forces of the actuation (n, nv) [N m, N].
+        torques: generalised forces of the actuation (n, nv) [N m, N], at the state of
+            the sample and under the command given at its time, whatever the method.
         contacts: modes (n, nc): 0 open, 1 sticking, 2 sliding.
-        forces: (n, nc, 3): normal and tangents [N, N m at a joint limit].
+        forces: (n, nc, 3): normal and tangents [N, N m at a joint limit]; with time
+            stepping the means over the step that ended at the sample.
         gaps: (n, nc) [m, rad].
         energy: kinetic and potential (n, 2) [J].
         events: in the order of time.

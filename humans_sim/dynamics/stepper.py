@@ -66,7 +66,7 @@ class Options:
 
 
 class Sample(NamedTuple):
-    """The whole state at one time."""
+    """The whole state at one time; see :class:`~humans_sim.dynamics.run.Run`."""
 
     t: float
     q: np.ndarray

@@ -76,7 +76,6 @@ class TimeStepper(Stepper):
         self._forces = np.zeros((nc, 3))
         self._gaps = system.gaps(self.q)
         self._still = np.zeros(system.nv)
-        self._torques = self.loads.at(self.t, self.q, self.v, self.z).torques
         self.rough_steps, self.worst_residual = 0, 0.0
 
     @property
@@ -90,14 +89,18 @@ class TimeStepper(Stepper):
         return self._steps
 
     def sample(self) -> Sample:
-        """Everything at the time reached; forces are means over the last step."""
+        """Everything at the time reached.
+
+        Torques are those at this state; contact forces are means over the last step,
+        in which alone the method knows them.
+        """
         kinetic, potential = self.system.energies(self.q, self.v)
         return Sample(
             self.t,
             self.q,
             self.v,
             self.z,
-            self._torques,
+            self.loads.at(self.t, self.q, self.v, self.z).torques,
             self._mode,
             self._forces,
             self._gaps,
@@ -152,7 +155,7 @@ class TimeStepper(Stepper):
         # Forces at the middle of the step, contacts at its predicted end.
         chart = system.chart(self.q)
         half = chart.configuration(0.5 * h * chart.rates(self._still, self.v))
-        torques, applied, rates = self.loads.at(self.t, self.q, self.v, self.z)
+        _, applied, rates = self.loads.at(self.t, self.q, self.v, self.z)
         which, terms = system.closing_terms(half, self.v, 0.5 * h, self._mode)
         *equations, impulses, residual = take_step(
             terms.mass,
@@ -180,7 +183,7 @@ class TimeStepper(Stepper):
         state.v, state.t = v, self.t + h
         if self.z.size:
             state.z = self.z + h * rates
-        self._torques, self._forces = torques, forces
+        self._forces = forces
         if changed:
             state.events += mode_events(self.t, table, self._mode, mode)
             self._mode = mode

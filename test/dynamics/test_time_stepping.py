@@ -148,3 +148,29 @@ def test_events_at_one_time_are_no_steps(khr1: hs.Model) -> None:
     stepper.advance(0.1 + 1e-14)
     assert stepper.t == 0.1 + 1e-14
     assert stepper.evaluations == 100
+
+
+@pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
+def test_torques_are_those_of_the_sample(method: str) -> None:
+    """A spring with a command: its force belongs to the sample's own state."""
+
+    class Spring(hs.Actuation):
+        centre = 0.0
+
+        def command(self, t: float, command: float) -> None:
+            self.centre = command
+
+        def dynamics(
+            self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            return 40.0 * (self.centre - q), z
+
+    def controller(t: float, q: np.ndarray, v: np.ndarray) -> float:
+        return 1.0 + t
+
+    sim = hs.Simulation(
+        problems.bouncing_ball(0.8), Spring(), controller, method=method
+    )
+    run = sim.run(np.array([1.0]), t_end=0.2)
+    expected = 40.0 * (1.0 + run.t[:, None] - run.q)
+    np.testing.assert_allclose(run.torques, expected, rtol=1e-12)
