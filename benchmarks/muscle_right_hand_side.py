@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.actuation import FesMuscles, Stimulator, Together
+from humans_sim.actuation import CompositeActuation, FesMuscles, Stimulator
 from humans_sim.dynamics.acceleration import OPEN
 from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_stepper import EventStepper
@@ -99,7 +99,7 @@ def main() -> int:
         {
             "springs": right_hand_side(model, Spring()),
             "springs and muscles": right_hand_side(
-                model, Together([Spring(), muscles])
+                model, CompositeActuation([Spring(), muscles])
             ),
         }
     )

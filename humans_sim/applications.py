@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation import (
+    CompositeActuation,
     FesMuscles,
     IdealTorque,
     ScrewDriveMotors,
     Servo,
-    Together,
 )
 from humans_sim.actuation.commanded import Law
 from humans_sim.control.bip_control import BipControl
@@ -205,7 +205,7 @@ def _fes_stand(
         plan,
     )
     period = given["period"].positive() if "period" in given else 0.005
-    both = Together([muscles, IdealTorque(model)], law, period)
+    both = CompositeActuation([muscles, IdealTorque(model)], law, period)
     return Driven(both, whole.postures[0])
 
 

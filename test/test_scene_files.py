@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.actuation import FesMuscles, IdealTorque, ScrewDriveMotors, Together
+from humans_sim.actuation import (
+    CompositeActuation,
+    FesMuscles,
+    IdealTorque,
+    ScrewDriveMotors,
+)
 from humans_sim.applications import drive
 from humans_sim.contact import Box, Ground
 from humans_sim.models.yaml_file import YamlValue, parse_yaml
@@ -181,7 +186,7 @@ def test_passive_and_servo(human: hs.Model, khr1: hs.Model) -> None:
         ("chair-sit-to-stand", IdealTorque),
         ("bip-stand", ScrewDriveMotors),
         ("fes-swing-up", FesMuscles),
-        ("fes-sit-to-stand", Together),
+        ("fes-sit-to-stand", CompositeActuation),
     ],
 )
 def test_scenarios_are_driven_as_they_say(name: str, kind: type) -> None:

@@ -1,7 +1,7 @@
 """Actuation: what turns commands into joint torques."""
 
 from humans_sim.actuation.command_signal import CommandSignal
-from humans_sim.actuation.commanded import Commanded, Timed
+from humans_sim.actuation.commanded import CommandWithNextCall, DelayedActuation
 from humans_sim.actuation.dc_motor import DCMotor
 from humans_sim.actuation.fes_muscles import FesMuscles, MusclePowers, MuscleState
 from humans_sim.actuation.ideal_torque import IdealTorque
@@ -19,13 +19,13 @@ from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.actuation.screw_drive_motors import MotorPower, ScrewDriveMotors
 from humans_sim.actuation.servo import Servo
 from humans_sim.actuation.state import ActuatorState, CommandKind
-from humans_sim.actuation.together import Together
+from humans_sim.actuation.together import CompositeActuation
 
 __all__ = [
     "ActuatorState",
     "CommandKind",
     "CommandSignal",
-    "Commanded",
+    "DelayedActuation",
     "DCMotor",
     "FesMuscles",
     "HAMSTRINGS",
@@ -44,7 +44,7 @@ __all__ = [
     "ScrewDriveMotors",
     "Servo",
     "Stimulator",
-    "Timed",
-    "Together",
+    "CommandWithNextCall",
+    "CompositeActuation",
     "simulate_muscle",
 ]

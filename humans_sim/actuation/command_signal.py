@@ -31,7 +31,8 @@ class CommandSignal:
         upper: U_p, its value after a pulse [1/s].
         lower: U_m; the signal of a relaxed muscle is -U_m [1/s].
         hold: tau_1, how long it stays at U_p [s].
-        fall: tau_2, how long it falls to -U_m [s]; that it falls along a line is ours.
+        fall: tau_2, how long it falls to -U_m [s]; that it falls along a line is
+            assumed, as the manual prints its times only.
     """
 
     upper: float = 5.0

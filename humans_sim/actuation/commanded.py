@@ -15,10 +15,10 @@ from humans_sim.dynamics.hooks import Actuation
 from humans_sim.errors import ParameterError
 
 Law = Callable[[float, np.ndarray, np.ndarray, np.ndarray], Any]
-"""A control law: (t, q, v, z) to a command, or to a :class:`Timed` one."""
+"""A control law: (t, q, v, z) to a command, or to a :class:`CommandWithNextCall`."""
 
 
-class Timed(NamedTuple):
+class CommandWithNextCall(NamedTuple):
     """A command of a law that chooses when it is called again.
 
     Attributes:
@@ -81,7 +81,7 @@ class ControlClock:
         """Call the law; returns its command."""
         assert self._law is not None
         answer = self._law(t, q, v, z)
-        if not isinstance(answer, Timed):
+        if not isinstance(answer, CommandWithNextCall):
             # Multiples of the period, not sums of it: no drift.
             self._calls += 1
             self.next_call = self._start + self._calls * self._period
@@ -95,7 +95,7 @@ class ControlClock:
         return answer.command
 
 
-class Commanded(Actuation, ABC):
+class DelayedActuation(Actuation, ABC):
     """An actuation with commands, which act after a delay; a parent for others.
 
     Commands come from the simulation's controller by :meth:`command`, or from a control
@@ -143,12 +143,12 @@ class Commanded(Actuation, ABC):
         Raises:
             ParameterError: wrong size, or not finite.
         """
-        found = numbers(command)
-        if found.shape != (self._size,) or not np.isfinite(found).all():
+        values = numbers(command)
+        if values.shape != (self._size,) or not np.isfinite(values).all():
             raise ParameterError(
                 f"{self._size} finite {self._meaning} are wanted, not {command}"
             )
-        return found
+        return values
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Forget what was on the way; the law is called at once."""

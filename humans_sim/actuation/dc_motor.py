@@ -10,7 +10,7 @@ that of the rotor. All of the electrical power is accounted for:
    + \tau \dot\theta.
 
 No source prints the motors of Bip. What is known are the inertias of their rotors, and
-the values here are ours: torque constant and supply such that every joint reaches
+the values here are assumed: torque constant and supply such that every joint reaches
 3 rad/s with the torques of walking, viscous friction for a no-load current of 0.4 A,
 below a hundredth of the stall current, and a resistance that falls with the size of the
 rotor, so that the mechanical time constant :math:`I R / k^2` is 5.6 ms for all, of the
@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from humans_sim.errors import ParameterError
 
 TORQUE_CONSTANT = 0.05
-"""[N m/A], which is [V s/rad] (ours)."""
+"""[N m/A], which is [V s/rad] (assumed)."""
 TIME_CONSTANT = 5.6e-3
-"""Mechanical time constant I R / k^2 [s] (ours)."""
+"""Mechanical time constant I R / k^2 [s] (assumed)."""
 VISCOUS = 2e-5
-"""Friction of the bearings and the screw at the rotor [N m s/rad] (ours)."""
+"""Friction of the bearings and the screw at the rotor [N m s/rad] (assumed)."""
 MAX_VOLTAGE = 48.0
-"""Supply [V] (ours)."""
+"""Supply [V] (assumed)."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class DCMotor:
         return cls(resistance=TIME_CONSTANT * TORQUE_CONSTANT**2 / inertia)
 
     def current(self, speed: float, voltage: float | None = None) -> float:
-        """Current at a speed, under the full supply unless told [A]."""
+        """Current at a speed, under the full supply unless given [A]."""
         volts = self.max_voltage if voltage is None else voltage
         return (volts - self.torque_constant * speed) / self.resistance
 
     def torque(self, speed: float, voltage: float | None = None) -> float:
-        """Torque at the shaft at a speed, under the full supply unless told [N m]."""
+        """Torque at the shaft at a speed, under the full supply unless given [N m]."""
         friction = self.viscous * speed
         friction += self.coulomb * math.tanh(speed / self.coulomb_speed)
         return self.torque_constant * self.current(speed, voltage) - friction

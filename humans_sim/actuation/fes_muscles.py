@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation.command_signal import RELAXED, CommandClocks, CommandSignal
-from humans_sim.actuation.commanded import Commanded, Law
+from humans_sim.actuation.commanded import DelayedActuation, Law
 from humans_sim.actuation.knee_geometry import PATHS, KneeGeometry, path_length
 from humans_sim.actuation.muscle import (
     GUARD,
@@ -97,7 +97,7 @@ class MusclePowers(NamedTuple):
     contractile: np.ndarray
 
 
-class FesMuscles(Commanded):
+class FesMuscles(DelayedActuation):
     """Quadriceps and hamstrings of the knees, driven by stimulation pulses.
 
     A command is a pulse for each muscle, its width times its current (nmuscles,)
@@ -221,17 +221,17 @@ class FesMuscles(Commanded):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Torques of the muscles and of the knees' friction; rates of z."""
-        force, rates, found = self._evaluate(t, q, v, z)
-        if not found[:, DENOMINATOR].min() > 0.0:
-            self._refuse(z, found)
+        force, rates, values = self._evaluate(t, q, v, z)
+        if not values[:, DENOMINATOR].min() > 0.0:
+            self._refuse(z, values)
         return force, rates
 
-    def _refuse(self, z: np.ndarray, found: np.ndarray) -> None:
-        i = int(np.argmin(found[:, DENOMINATOR]))
+    def _refuse(self, z: np.ndarray, values: np.ndarray) -> None:
+        i = int(np.argmin(values[:, DENOMINATOR]))
         n = len(self.muscle_names)
         raise MuscleError(
             f"{self.muscle_names[i]} has no unique motion: k_s L_c0 + k_c L_c0 - S F_c "
-            f"= {found[i, DENOMINATOR]:.3g} N must be above zero (k_c {z[i]:.4g} N/m, "
+            f"= {values[i, DENOMINATOR]:.3g} N must be above zero (k_c {z[i]:.4g} N/m, "
             f"F_c {z[n + i]:.4g} N); give it a larger series_stiffness"
         )
 
@@ -308,7 +308,7 @@ class FesMuscles(Commanded):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[MuscleState, ...]:
         """Everything about each muscle."""
-        found, n = self._evaluate(t, q, v, z)[2], len(self.muscle_names)
+        values, n = self._evaluate(t, q, v, z)[2], len(self.muscle_names)
         calcium, due = self._clocks.calcium_states(), self._clocks.next_switches()
         joints = np.repeat(self.joint_names, n // len(self.joint_names))
         return tuple(
@@ -317,17 +317,17 @@ class FesMuscles(Commanded):
                 joint_name=str(joints[i]),
                 calcium_state=int(calcium[i]),
                 next_calcium_switch=float(due[i]),
-                command_signal=float(found[i, SIGNAL]),
+                command_signal=float(values[i, SIGNAL]),
                 recruitment=float(self._recruitment[i]),
-                length=float(found[i, LENGTH]),
-                strain=float(found[i, LENGTH] / self.parameters[i].length - 1.0),
-                strain_rate=float(found[i, STRAIN_RATE]),
+                length=float(values[i, LENGTH]),
+                strain=float(values[i, LENGTH] / self.parameters[i].length - 1.0),
+                strain_rate=float(values[i, STRAIN_RATE]),
                 contractile_direction=int(self._switches[i]),
-                contractile_strain_rate=float(found[i, RATE]),
+                contractile_strain_rate=float(values[i, RATE]),
                 contractile_stiffness=float(z[i]),
                 contractile_force=float(z[n + i]),
-                force=float(found[i, FORCE]),
-                torque=float(found[i, TORQUE]),
+                force=float(values[i, FORCE]),
+                torque=float(values[i, TORQUE]),
             )
             for i in range(n)
         )
@@ -338,13 +338,13 @@ class FesMuscles(Commanded):
 
     def strongest_torques(self, q: np.ndarray) -> np.ndarray:
         """Torque of each muscle, all fibres recruited for long, at rest (n,) [N m]."""
-        found = np.zeros(len(self.muscle_names))
+        gains = np.zeros(len(self.muscle_names))
         for i, muscle in enumerate(self.parameters):
             flexion = self._signs[i] * q[7 + self._joints[i]]
             length, slope = path_length(self._kinds[i], flexion, self._paths[i])
             share = force_length(length / muscle.length - 1.0)
-            found[i] = -self._signs[i] * muscle.force * share * slope
-        return found
+            gains[i] = -self._signs[i] * muscle.force * share * slope
+        return gains
 
     def stored_energies(self, q: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Energy in the springs of each muscle (n,) [J]."""
@@ -362,14 +362,14 @@ class FesMuscles(Commanded):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> MusclePowers:
         """Where the power of each muscle goes; the knees' friction is not in it."""
-        _, rates, found = self._evaluate(t, q, v, z)
+        _, rates, values = self._evaluate(t, q, v, z)
         n, rows = len(self.muscle_names), self._rows
-        stretch = found[:, STRAIN_RATE] * rows[:, 6]
+        stretch = values[:, STRAIN_RATE] * rows[:, 6]
         pull, rate = z[n:], rates[n:]
         series = pull * rate / rows[:, 2]
-        parallel = (found[:, FORCE] - pull) * stretch
-        contractile = pull * rows[:, 5] * found[:, RATE]
-        return MusclePowers(-found[:, FORCE] * stretch, series + parallel, contractile)
+        parallel = (values[:, FORCE] - pull) * stretch
+        contractile = pull * rows[:, 5] * values[:, RATE]
+        return MusclePowers(-values[:, FORCE] * stretch, series + parallel, contractile)
 
 
 def _joint_index(model: Model, name: str) -> int:
@@ -386,7 +386,7 @@ def _flexion_sign(model: Model, joint: int, given: int | None) -> float:
     room = float(model.upper_limits[joint] + model.lower_limits[joint])
     if not math.isfinite(room) or room == 0.0:
         raise ParameterError(
-            f"the limits of {model.joint_names[joint]} do not tell which way it "
+            f"the limits of {model.joint_names[joint]} do not say which way it "
             "flexes: give flexion_sign"
         )
     return math.copysign(1.0, room)

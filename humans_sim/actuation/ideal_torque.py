@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.actuation.commanded import Commanded, Law
+from humans_sim.actuation.commanded import DelayedActuation, Law
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.models import Model
 
 _NO_STATES = np.zeros(0)
 
 
-class IdealTorque(Commanded):
+class IdealTorque(DelayedActuation):
     """Torque sources in all joints of a model; the command is (njoints,) [N m].
 
     Args:

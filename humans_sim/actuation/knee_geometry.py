@@ -25,7 +25,7 @@ PATHS = {"quadriceps": WRAPPED, "hamstrings": STRAIGHT}
 
 @dataclass(frozen=True)
 class KneeGeometry:
-    """Lengths at the knee; the manual does not print them, the numbers are ours.
+    """Lengths at the knee; the manual does not print them, the numbers are assumed.
 
     Attributes:
         radius: r, of the knee [m].

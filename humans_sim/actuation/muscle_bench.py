@@ -189,13 +189,13 @@ class _Bench:
         # up to a break of the strain, but not on its other side
         strain, rate = self._length(min(t, math.nextafter(self._stop, -math.inf)))
         drive = self._recruitment * positive
-        found: tuple[float, float, float, float, float] = contraction(
+        values: tuple[float, float, float, float, float] = contraction(
             strain, rate, y[0], y[1], size, drive, self._switch, self.row
         )
-        if not found[1] > 0.0:
+        if not values[1] > 0.0:
             raise MuscleError(
                 f"at {t:.9g} s: no unique motion, k_s L_c0 + k_c L_c0 - S F_c = "
-                f"{found[1]:.3g} N must be above zero; give it a larger "
+                f"{values[1]:.3g} N must be above zero; give it a larger "
                 "series_stiffness"
             )
-        return found
+        return values

@@ -31,7 +31,7 @@ def evaluate(
     recruitment: np.ndarray,
     switches: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Generalised force (nv,), rates of z = [k_c, F_c] (2 n,), and what was found.
+    """Generalised force (nv,), rates of z = [k_c, F_c] (2 n,), and values between.
 
     Args:
         t: time [s].
@@ -51,7 +51,7 @@ def evaluate(
         switches: S (n,).
     """
     n = joints.shape[0]
-    force, rates, found = -viscosity * v, np.empty(2 * n), np.empty((n, 8))
+    force, rates, values = -viscosity * v, np.empty(2 * n), np.empty((n, 8))
     for i in range(n):
         joint, sign, row = joints[i], signs[i], rows[i]
         length, arm = path_length(kinds[i], sign * q[7 + joint], paths[i])
@@ -66,8 +66,8 @@ def evaluate(
         pull = z[n + i] + parallel_spring(strain, row)
         torque = -sign * pull * arm
         force[6 + joint] += torque
-        found[i, SIGNAL], found[i, LENGTH] = u, length
-        found[i, RATE], found[i, STRAIN_RATE] = rate, strain_rate
-        found[i, FORCE], found[i, TORQUE] = pull, torque
-        found[i, NUMERATOR], found[i, DENOMINATOR] = numerator, denominator
-    return force, rates, found
+        values[i, SIGNAL], values[i, LENGTH] = u, length
+        values[i, RATE], values[i, STRAIN_RATE] = rate, strain_rate
+        values[i, FORCE], values[i, TORQUE] = pull, torque
+        values[i, NUMERATOR], values[i, DENOMINATOR] = numerator, denominator
+    return force, rates, values

@@ -15,7 +15,7 @@ from humans_sim.dynamics.events import Event
 from humans_sim.errors import ParameterError
 
 SHORTEST_PERIOD = 1e-3
-"""Least time between two pulses of a train [s] (ours; stimulators reach some 10 ms)."""
+"""Least time between two pulses of a train [s], assumed: stimulators reach 10 ms."""
 
 
 class PulseTrains:
@@ -102,9 +102,9 @@ class PulseTrainMuscles(FesMuscles):
                 f"{count} trains are wanted, each a charge [A s] and a period [s], not "
                 f"an array of shape {trains.shape}"
             )
-        kept = np.isnan(trains).all(axis=1)
-        super().check(np.where(kept, 0.0, trains[:, 0]))
-        periods = np.where(kept, 0.0, trains[:, 1])
+        unchanged = np.isnan(trains).all(axis=1)
+        super().check(np.where(unchanged, 0.0, trains[:, 0]))
+        periods = np.where(unchanged, 0.0, trains[:, 1])
         for name, period in zip(self.muscle_names, periods, strict=True):
             if not (period == 0.0 or SHORTEST_PERIOD <= period < math.inf):
                 raise ParameterError(
@@ -140,6 +140,6 @@ class PulseTrainMuscles(FesMuscles):
         given = self._trains.take(t)
         if given:
             sent = [(time + self.delay, pulses) for time, pulses in given]
-            # A train that was told late may come before what is on the way.
+            # A train that was commanded late may come before what is on the way.
             self._queue = deque(sorted([*self._queue, *sent], key=lambda e: e[0]))
         return super().handle(t, q, v, z, fired)

@@ -20,7 +20,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Stimulator:
-    """The largest pulse a stimulator gives (manual table 1.2; its numbers are ours).
+    """The largest pulse a stimulator gives (manual table 1.2; its numbers are assumed).
 
     Attributes:
         max_width: pw_max [s].

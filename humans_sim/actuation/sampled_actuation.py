@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.actuation.commanded import Commanded
+from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.dynamics.events import Event
 from humans_sim.dynamics.integrators import Dop853
 from humans_sim.dynamics.roots import first_root
@@ -68,7 +68,7 @@ class SampledActuation:
         events: what happened so far; clear it at will.
     """
 
-    def __init__(self, actuation: Commanded, longest_gap: float = 1.0) -> None:
+    def __init__(self, actuation: DelayedActuation, longest_gap: float = 1.0) -> None:
         """Begin with the first sample."""
         self.actuation, self.longest_gap = actuation, longest_gap
         self.events: list[Event] = []

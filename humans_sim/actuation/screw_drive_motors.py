@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import Commanded, Law
+from humans_sim.actuation.commanded import DelayedActuation, Law
 from humans_sim.actuation.dc_motor import DCMotor
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.errors import ConfigurationError, ParameterError
@@ -43,7 +43,7 @@ class MotorPower(NamedTuple):
     mechanical: np.ndarray
 
 
-class ScrewDriveMotors(Commanded):
+class ScrewDriveMotors(DelayedActuation):
     """Motors on all rotors of a model; the command is their voltages (nmotors,) [V].
 
     Motors are in the order of ``model.rotors.names``, which is that of the joints of
@@ -211,10 +211,10 @@ class ScrewDriveMotors(Commanded):
         current, torques = self._current(speed), self.rotor_torques(q, v)
         received = self.pending[-1][1] if self.pending else self._asked
         saturated = self.saturated
-        found = []
+        states = []
         for m, name in enumerate(self.names):
             driven = ratios[m][ratios[m] != 0.0]
-            found.append(
+            states.append(
                 ActuatorState(
                     name=name,
                     kind=CommandKind.VOLTAGE,
@@ -230,7 +230,7 @@ class ScrewDriveMotors(Commanded):
                     electrical_power=float(self._voltage[m] * current[m]),
                 )
             )
-        return tuple(found)
+        return tuple(states)
 
     def _current(self, speed: np.ndarray) -> np.ndarray:
         k, resistance = self._constants[:2]

@@ -24,7 +24,7 @@ stays with the joint, and the blow of the teeth.
 
 Defaults are the KRS-784ICS of the KHR-1: commonly quoted 0.85 N m stall torque and
 60 degrees in 0.168 s. No data sheet gives the others: gain, damping, friction, dead
-band and rotor inertia are ours, of the size that small geared servos have.
+band and rotor inertia are assumed, of the size that small geared servos have.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import Commanded, Law
+from humans_sim.actuation.commanded import DelayedActuation, Law
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.dynamics.events import Event
 from humans_sim.errors import ParameterError
@@ -53,7 +53,7 @@ _ROOM = 1e-9
 _NO_STATES = np.zeros(0)
 
 
-class Servo(Commanded):
+class Servo(DelayedActuation):
     """Position servos in all joints of a model; the command is (njoints,) [rad].
 
     Attributes:
@@ -278,8 +278,8 @@ class Servo(Commanded):
         received = self.pending[-1][1] if self.pending else self._target
         point = self.set_point(t)[0]
         force = self.dynamics(t, q, v, z)[0]
-        wanted, had = self._demands(t, q, v)
-        limited = (wanted != had) | (point != self._target)
+        demand, torque = self._demands(t, q, v)
+        limited = (demand != torque) | (point != self._target)
         return tuple(
             ActuatorState(
                 name=name,
@@ -313,22 +313,22 @@ def _pull(point, rate, angle, turning, parameters):
         error = 0.0
     else:
         error -= np.sign(error) * band
-    wanted = gain * error + damping * (rate - turning)
+    demand = gain * error + damping * (rate - turning)
     # what the motor can give: less along its speed, never more than at stall
     forward = min(stall, max(0.0, stall * (1.0 - turning / no_load)))
     backward = min(stall, max(0.0, stall * (1.0 + turning / no_load)))
-    return wanted, min(forward, max(-backward, wanted))
+    return demand, min(forward, max(-backward, demand))
 
 
 @njit(cache=True)
 def _demands(elapsed, origin, rate, q, v, parameters):
     """Torques that the motors want, and those they have."""
-    wanted, had = np.empty(origin.shape[0]), np.empty(origin.shape[0])
+    demand, torque = np.empty(origin.shape[0]), np.empty(origin.shape[0])
     for j in range(origin.shape[0]):
-        wanted[j], had[j] = _pull(
+        demand[j], torque[j] = _pull(
             origin[j] + rate[j] * elapsed, rate[j], q[7 + j], v[6 + j], parameters
         )
-    return wanted, had
+    return demand, torque
 
 
 @njit(cache=True)
@@ -353,12 +353,12 @@ def _with_play(elapsed, origin, rate, q, v, parameters, engaged):
     force, rates = np.zeros(v.shape[0]), np.zeros(origin.shape[0])
     for j in range(origin.shape[0]):
         turning = v[6 + j]
-        wanted, torque = _pull(
+        demand, torque = _pull(
             origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters
         )
         if engaged[j] == 0:
             torque = 0.0
-            free = wanted / damping + turning
+            free = demand / damping + turning
             rates[j] = min(no_load, max(-no_load, free)) - turning
         elif engaged[j] * torque < 0.0:
             torque = 0.0

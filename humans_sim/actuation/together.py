@@ -12,13 +12,13 @@ from humans_sim.dynamics.hooks import Actuation
 from humans_sim.errors import ParameterError
 
 
-class Together(Actuation):
+class CompositeActuation(Actuation):
     """The sum of several actuations; their states stand one after the other in z.
 
     Args:
         parts: the actuations.
         law: control law for all of them, called with the whole z; it answers with one
-            command for each part, None for a part that goes on as it was. Each part
+            command for each part, None for a part that keeps its own. Each part
             delays its commands as it does alone.
         period: time between calls of the law [s].
     """
@@ -74,12 +74,12 @@ class Together(Actuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> np.ndarray:
         """The signals of all of them."""
-        found = [
+        signals = [
             part.detect(t, q, v, z[own])
             for part, own in zip(self.parts, self._slices, strict=True)
         ]
-        self._signals = [len(signals) for signals in found]
-        return np.concatenate(found)
+        self._signals = [len(own) for own in signals]
+        return np.concatenate(signals)
 
     def next_time(self, t: float) -> float:
         """The earliest of all events that are known in advance [s]."""

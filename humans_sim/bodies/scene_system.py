@@ -282,10 +282,10 @@ class SceneSystem:
         gap, _, point, normal = self._all_rates(q, v)
         return self._terms(mass, bias, np.asarray(which), gap, point, normal)
 
-    def closing_terms(
-        self, q: np.ndarray, v: np.ndarray, time: float, kept: np.ndarray
+    def active_contact_terms(
+        self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
-        """The contacts that are kept or close within a time, and their equations.
+        """The contacts that are closed or close within a time, and their equations.
 
         The bias is that of the spins which the bodies would have after the time: of the
         middle of a step, where it is half a step. With the old spins, a body that
@@ -295,7 +295,7 @@ class SceneSystem:
         self._tumble(v, time, bias)
         self._read(True)
         gap, rate, point, normal = self._all_rates(q, v, anew=True)
-        which = closing(gap, rate, time, kept)
+        which = closing(gap, rate, time, closed)
         return which, self._terms(mass, bias, which, gap, point, normal)
 
     def _terms(

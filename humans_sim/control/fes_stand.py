@@ -70,7 +70,7 @@ class FesStand:
     the body follows the path of its postures by their angle; straight knees press
     against their limits.
 
-    The law answers with (pulses, torques), for the two in :class:`Together`.
+    The law answers with (pulses, torques), for the two in :class:`CompositeActuation`.
 
     Args:
         body: whole-body control.

@@ -61,18 +61,18 @@ def _dot(a, b):
 def point_gaps(local, row, poses, radius, solids, joint, sign, value, q):
     """Gaps of points with solids, then of joints with their limits."""
     points, count = local.shape[0], solids.shape[0]
-    found = np.empty(points * count + joint.shape[0])
+    gap = np.empty(points * count + joint.shape[0])
     place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
     if count:
         for p in range(points):
             _place(local[p], poses[row[p]], place)
             for s in range(count):
-                found[p * count + s] = (
+                gap[p * count + s] = (
                     distance(solids[s], place, normal, hessian) - radius[p]
                 )
     for k in range(joint.shape[0]):
-        found[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
-    return found
+        gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
+    return gap
 
 
 @njit(cache=True)
@@ -198,7 +198,7 @@ def contact_rows(
 @njit(cache=True)
 def closing_rows(
     time,
-    kept,
+    closed,
     joint_jacobian,
     support,
     local,
@@ -214,7 +214,7 @@ def closing_rows(
     q,
     v,
 ):
-    """Contacts that are kept or close within a time, then what they give."""
+    """Contacts that are closed or close within a time, then what they give."""
     gap, rate = point_gap_rates(
         local,
         row,
@@ -231,7 +231,7 @@ def closing_rows(
     which = np.empty(gap.shape[0], np.int64)
     count = 0
     for c in range(gap.shape[0]):
-        if kept[c] != 0 or gap[c] <= time * max(-rate[c], SLOW):
+        if closed[c] != 0 or gap[c] <= time * max(-rate[c], SLOW):
             which[count] = c
             count += 1
     which = which[:count]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from humans_sim.dynamics.acceleration import idle_forces
-from humans_sim.dynamics.interior import Share, best_share, margins
+from humans_sim.dynamics.interior import ContactForceSplit, best_split, margins
 from humans_sim.dynamics.system import System
 
 _STEPS = 8
@@ -107,7 +107,7 @@ class ContactModes:
 
     def best_distribution(
         self, forces: np.ndarray, jacobian: np.ndarray, direction: np.ndarray
-    ) -> Share:
+    ) -> ContactForceSplit:
         """The forces of largest margin with the effect of ``forces``.
 
         Args:
@@ -115,6 +115,6 @@ class ContactModes:
             jacobian: of the contacts (k, 3, nv).
             direction: of sliding, now (k, 2).
         """
-        return best_share(
+        return best_split(
             forces, jacobian, self.mode, self.tangents, self.friction, direction
         )

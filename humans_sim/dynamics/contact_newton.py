@@ -95,9 +95,11 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
                 _newton(regular, motion, tangents, friction, other, goal, _POLISH)
             trial = other.copy()
             _confine(trial, tangents, friction)
-            found = residual_of(matrix, motion, tangents, friction, none, trial)
-            if not found >= residual:
-                residual = found
+            trial_residual = residual_of(
+                matrix, motion, tangents, friction, none, trial
+            )
+            if not trial_residual >= residual:
+                residual = trial_residual
                 forces[:] = trial
     for c in range(n):
         for i in range(3):

@@ -146,9 +146,9 @@ def _better(delassus, free, tangents, friction, sliding, forces, best, residual)
         forces,
         _polished(delassus, free, tangents, friction, sliding, forces),
     ):
-        found = residual_of(delassus, free, tangents, friction, sliding, trial)
-        if found < residual:
-            residual = found
+        trial_residual = residual_of(delassus, free, tangents, friction, sliding, trial)
+        if trial_residual < residual:
+            residual = trial_residual
             best[:] = trial
     return residual
 
@@ -487,7 +487,7 @@ def _polished(delassus, free, tangents, friction, sliding, forces):
                 along = np.sqrt(forces[c, 1] ** 2 + forces[c, 2] ** 2)
                 direction[c, 0] = -forces[c, 1] / along
                 direction[c, 1] = -forces[c, 2] / along
-    found = forces.copy()
+    polished = forces.copy()
     size = 0
     row = np.full((n, 3), -1)
     for c in range(n):
@@ -516,7 +516,7 @@ def _polished(delassus, free, tangents, friction, sliding, forces):
                     continue
                 r = row[c, i]
                 right[r] = -free[c, i]
-                start[r] = found[c, i]
+                start[r] = polished[c, i]
                 for d in range(n):
                     for j in range(3):
                         if row[d, j] < 0:
@@ -533,17 +533,17 @@ def _polished(delassus, free, tangents, friction, sliding, forces):
         x, _ = deflated_solve(matrix, right, idle, start)
         for c in range(n):
             for i in range(3):
-                found[c, i] = x[row[c, i]] if row[c, i] >= 0 else 0.0
+                polished[c, i] = x[row[c, i]] if row[c, i] >= 0 else 0.0
             if mode[c] == SLIDE:
                 for t in range(tangents[c]):
-                    found[c, 1 + t] = -friction[c] * direction[c, t] * found[c, 0]
+                    polished[c, 1 + t] = -friction[c] * direction[c, t] * polished[c, 0]
         moved = 0.0
         for c in range(n):
             if mode[c] != SLIDE or friction[c] == 0.0 or tangents[c] < 2:
                 continue
             if _is_sliding(sliding, c):
                 continue
-            _motion(delassus, free, found, c, u)
+            _motion(delassus, free, polished, c, u)
             along = np.sqrt(u[1] ** 2 + u[2] ** 2)
             if along > 0.0:
                 for t in range(2):
@@ -551,4 +551,4 @@ def _polished(delassus, free, tangents, friction, sliding, forces):
                     direction[c, t] = u[1 + t] / along
         if moved < 1e-14:
             break
-    return found
+    return polished

@@ -103,13 +103,13 @@ class GeneralSystem:
         gap = self.gap(q)[which]
         return Terms(self.mass(q), -self.force(q, v), gap, rows, drift)
 
-    def closing_terms(
-        self, q: Vector, v: Vector, time: float, kept: Vector
+    def active_contact_terms(
+        self, q: Vector, v: Vector, time: float, closed: Vector
     ) -> tuple[Vector, Terms]:
-        """The contacts that are kept or close within a time, and their equations."""
+        """The contacts that are closed or close within a time, and their equations."""
         gap, rate = self.gap_rates(q, v)
         near = gap <= time * np.maximum(-rate, SLOW)
-        which = np.flatnonzero(near | (kept != 0))
+        which = np.flatnonzero(near | (closed != 0))
         return which, self.terms(q, v, which)
 
     def gaps(self, q: Vector) -> Vector:

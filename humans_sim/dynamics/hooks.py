@@ -1,7 +1,8 @@
-"""How actuation plugs into the dynamics: the manual's five hooks.
+"""The actuation interface: how actuation plugs into the dynamics.
 
 An actuation has states z of its own, integrated with the mechanics in one vector, and
-events of its own. The simulation calls, in the words of the manual's chapter 6:
+events of its own. The simulation calls its functions, in the words of the manual's
+chapter 6:
 
 ====================  ============================================================
 ActuationInitialisation  :meth:`Actuation.initialise`

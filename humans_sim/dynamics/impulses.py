@@ -202,15 +202,15 @@ def unsettled(gap, closed, which, tolerance):
         the contacts that shall be on their surfaces (nc,), how far the worst is away,
         and whether all of them belong to the step.
     """
-    found = closed.copy()
+    active = closed.copy()
     known = np.zeros(gap.shape[0], np.bool_)
     for c in which:
         known[c] = True
     worst, all_known = 0.0, True
     for c in range(gap.shape[0]):
         if gap[c] < -tolerance:
-            found[c] = True
-        if found[c]:
+            active[c] = True
+        if active[c]:
             worst = max(worst, abs(gap[c]))
             all_known = all_known and known[c]
-    return found, worst, all_known
+    return active, worst, all_known

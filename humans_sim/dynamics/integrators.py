@@ -89,14 +89,14 @@ class Dop853:
     def step(self, bound: float) -> None:
         """Make one step, not beyond ``bound``."""
         solver = self._solver
-        wanted = solver.h_abs
+        step_size = solver.h_abs
         solver.t_bound, solver.status = bound, "running"
         message = solver.step()
         if solver.status == "failed":
             raise IntegrationError(f"the step size went to zero: {message}")
         if solver.t == bound:
             # A step cut short by the bound says little about the next one.
-            solver.h_abs = max(solver.h_abs, wanted)
+            solver.h_abs = max(solver.h_abs, step_size)
         self._dense = None
         self.t, self.y = float(solver.t), solver.y
 

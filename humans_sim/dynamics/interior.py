@@ -1,8 +1,9 @@
-r"""Of all contact forces with the same effect, those deepest inside their cones.
+r"""Force distribution: of all contact forces with one effect, the most central ones.
 
-Redundant contacts leave the forces open: :math:`\sum J_i^T f_i` is known, the share of
-each contact is not. A contact lifts off, or slips, when *no* share is admissible any
-more, not when one particular share goes wrong. So the largest margin s is sought with
+Redundant contacts leave the forces open: :math:`\sum J_i^T f_i` is known, the part of
+each contact is not. A contact lifts off, or slips, when *no* distribution is admissible
+any more, not when one particular distribution is not. So the largest margin s is sought
+with
 
 .. math:: f_{n,i} \ge s, \qquad \mu_i f_{n,i} - |f_{t,i}| \ge s,
 
@@ -34,12 +35,12 @@ _ACCURACY = 1e-11
 
 
 @dataclass(frozen=True)
-class Share:
+class ContactForceSplit:
     """Contact forces and their margin.
 
     Attributes:
         forces: (k, 3) [N].
-        margin: the least of all margins [N]; negative where no share is admissible.
+        margin: the least of all margins [N]; negative where no split is admissible.
     """
 
     forces: np.ndarray
@@ -54,27 +55,27 @@ def margins(
     The normal force, or what is left of the cone if that is less; open contacts have
     an infinite margin.
     """
-    found = np.where(mode == 0, np.inf, forces[:, 0])
+    margin = np.where(mode == 0, np.inf, forces[:, 0])
     cone = (mode == STICK) & (tangents > 0) & np.isfinite(friction)
     if cone.any():
         along = np.sqrt(forces[:, 1] ** 2 + forces[:, 2] ** 2)
         reach = np.where(cone, friction, 0.0) * forces[:, 0] - along
-        found = np.where(cone, np.minimum(found, reach), found)
-    return found
+        margin = np.where(cone, np.minimum(margin, reach), margin)
+    return margin
 
 
-def best_share(
+def best_split(
     forces: np.ndarray,
     rows: np.ndarray,
     mode: np.ndarray,
     tangents: np.ndarray,
     friction: np.ndarray,
     direction: np.ndarray,
-) -> Share:
+) -> ContactForceSplit:
     """The forces of largest margin that push the system as ``forces`` do."""
     closed = np.flatnonzero(mode)
     if closed.size == 0:
-        return Share(forces, np.inf)
+        return ContactForceSplit(forces, np.inf)
     columns: list[np.ndarray] = []
     start: list[float] = []
     heads: list[int] = []
@@ -98,11 +99,11 @@ def best_share(
     load = float(np.abs(x[heads]).mean())
     now = float(margins(forces, mode, tangents, friction).min())
     if load == 0.0:
-        return Share(forces, now)
+        return ContactForceSplit(forces, now)
     basis, sizes, _ = np.linalg.svd(effect, full_matrices=True)
     rank = int((sizes > _RANK * sizes[0]).sum())
     if rank == len(x):
-        return Share(forces, now)
+        return ContactForceSplit(forces, now)
     null = np.ascontiguousarray(basis[:, rank:])
     mu = np.ascontiguousarray(friction[closed])
     y, _ = _climb(
@@ -123,7 +124,11 @@ def best_share(
         else:
             shared[c, : 1 + tangents[c]] = moved[head : head + 1 + tangents[c]]
     best = float(margins(shared, mode, tangents, friction).min())
-    return Share(shared, best) if best > now else Share(forces, now)
+    return (
+        ContactForceSplit(shared, best)
+        if best > now
+        else ContactForceSplit(forces, now)
+    )
 
 
 @njit(cache=True)

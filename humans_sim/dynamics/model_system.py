@@ -120,14 +120,14 @@ class ModelSystem:
         self._motions = np.zeros((len(self._joints), 2, 6))
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
-        names, wanted = self.model.joint_names, set(locked)
-        base = range(6) if BASE in wanted else ()
-        if ALL in wanted:
-            wanted |= set(names)
-        unknown = sorted(wanted - set(names) - {BASE, ALL})
+        names, requested = self.model.joint_names, set(locked)
+        base = range(6) if BASE in requested else ()
+        if ALL in requested:
+            requested |= set(names)
+        unknown = sorted(requested - set(names) - {BASE, ALL})
         if unknown:
             raise ParameterError(f"{self.name} has no joint '{unknown[0]}' to lock")
-        joints = [6 + j for j, name in enumerate(names) if name in wanted]
+        joints = [6 + j for j, name in enumerate(names) if name in requested]
         return np.array([*base, *joints], dtype=np.int64)
 
     def _joint_limits(
@@ -151,14 +151,14 @@ class ModelSystem:
 
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
-        found = np.zeros(len(names))
+        radii_of_points = np.zeros(len(names))
         for name, radius in radii.items():
             if name not in names:
                 raise ParameterError(f"{self.name} has no contact point '{name}'")
             if not (np.isfinite(radius) and radius >= 0):
                 raise ParameterError(f"radius of {name} must be 0 or more: {radius}")
-            found[names.index(name)] = radius
-        return found
+            radii_of_points[names.index(name)] = radius
+        return radii_of_points
 
     def _table(
         self, below: list[int], above: list[int], limit_restitution: float
@@ -271,15 +271,15 @@ class ModelSystem:
             lock(self.locked, mass, bias, rows)
         return Terms(mass, bias, gap, rows, drift)
 
-    def closing_terms(
-        self, q: np.ndarray, v: np.ndarray, time: float, kept: np.ndarray
+    def active_contact_terms(
+        self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
-        """The contacts that are kept or close within a time, and their equations."""
+        """The contacts that are closed or close within a time, and their equations."""
         data, mass, bias = self._equations(q, v)
         self._read(data, 2)
         which, gap, rows, drift = closing_rows(
             time,
-            kept,
+            closed,
             data.J,
             self._support,
             self._local,
@@ -363,9 +363,9 @@ class ModelSystem:
         pin.updateFramePlacement(pin_model, data, frame)
         arm = data.oMf[frame].rotation @ np.asarray(point, dtype=float)
         moment = np.cross(arm, force)
-        found = jacobian[:3].T @ force + jacobian[3:].T @ moment
-        found[self.locked] = 0.0
-        return found
+        generalised = jacobian[:3].T @ force + jacobian[3:].T @ moment
+        generalised[self.locked] = 0.0
+        return generalised
 
 
 def _base_frame(model: pin.Model) -> int:

@@ -29,7 +29,7 @@ own; without a memory its direction would turn infinitely fast there.
 
 
 @njit(cache=True)
-def phase_acceleration(
+def acceleration_in_modes(
     mass,
     force,
     velocity,

@@ -99,11 +99,11 @@ def planar_body(
         return rows
 
     def drift(q: Vector, v: Vector) -> Vector:
-        found = np.zeros((n, 3))
+        drift = np.zeros((n, 3))
         arm = arms(q)
-        found[:, 0] = -(v[2] ** 2) * arm[:, 1]
-        found[:, 1] = -(v[2] ** 2) * arm[:, 0]
-        return found
+        drift[:, 0] = -(v[2] ** 2) * arm[:, 1]
+        drift[:, 1] = -(v[2] ** 2) * arm[:, 0]
+        return drift
 
     return GeneralSystem(
         name=name,

@@ -20,10 +20,10 @@ def lowest(
     function: Callable[[float], float], start: float, end: float
 ) -> tuple[float, float]:
     """Time and value of the least of a function that falls first and rises later."""
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         function, bounds=(start, end), method="bounded", options={"xatol": 1e-10}
     )
-    return float(found.x), float(found.fun)
+    return float(minimum.x), float(minimum.fun)
 
 
 def may_dip(

@@ -294,7 +294,7 @@ def _check_shapes(
 ) -> None:
     n = len(arrays["t"]) if arrays["t"].ndim else -1
     nz = arrays["z"].shape[-1] if arrays["z"].ndim else 0
-    wanted: dict[str, tuple[int, ...]] = {
+    shapes: dict[str, tuple[int, ...]] = {
         "t": (n,),
         "q": (n, nq),
         "v": (n, nv),
@@ -305,7 +305,7 @@ def _check_shapes(
         "energy": (n, 2),
         "forces": (n, contacts, 3),
     }
-    for name, shape in wanted.items():
+    for name, shape in shapes.items():
         array = arrays[name]
         if array.shape != shape:
             raise ValueError(f"{name} has shape {array.shape}, not {shape}")

@@ -219,7 +219,8 @@ class Simulation:
             sampling_period: time between samples, and between calls of the controller
                 [s].
             progress: whether to show a progress bar; by default for long runs on a
-                terminal. Or what is told how many samples are done, and of how many.
+                terminal. Or a function, called with the number of samples that are done
+                and of all.
             save: file (``.npz``) that samples are written to as they come, so that a
                 long run needs little memory. It is there when the run ends, also where
                 the simulation could not go on; the arrays of a long run lie in it.
@@ -353,36 +354,36 @@ def sampling_times(start: float, end: float, period: float) -> np.ndarray:
 
 
 class _progress:  # noqa: N801
-    """A progress bar where it is wanted; gives the function that moves it."""
+    """A progress bar where it is shown; gives the function that moves it."""
 
     def __init__(
-        self, wanted: bool | Callable[[int, int], None] | None, steps: int
+        self, shown: bool | Callable[[int, int], None] | None, steps: int
     ) -> None:
         from rich.console import Console
 
         self._watch, self._done = None, 0
-        if callable(wanted):
-            self._watch, wanted = wanted, False
+        if callable(shown):
+            self._watch, shown = shown, False
         console = Console(stderr=True)
-        if wanted is None:
-            wanted = steps >= LONG_RUN and console.is_terminal
+        if shown is None:
+            shown = steps >= LONG_RUN and console.is_terminal
         self._bar: Any = nullcontext()
-        if wanted:
+        if shown:
             from rich.progress import Progress
 
             self._bar = Progress(console=console, transient=True)
-        self._wanted, self._steps = wanted, steps
+        self._shown, self._steps = shown, steps
 
     def __enter__(self) -> Callable[[], None]:
         bar = self._bar.__enter__()
         if self._watch is not None:
-            return self._tell
-        if not self._wanted:
+            return self._report
+        if not self._shown:
             return lambda: None
         task = bar.add_task("simulating", total=self._steps)
         return lambda: bar.advance(task)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         assert self._watch is not None
         self._done += 1
         self._watch(self._done, self._steps)

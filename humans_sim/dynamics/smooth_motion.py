@@ -10,8 +10,8 @@ import numpy as np
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.contact_modes import ContactModes
-from humans_sim.dynamics.interior import Share
-from humans_sim.dynamics.phase import STABILISATION, phase_acceleration
+from humans_sim.dynamics.interior import ContactForceSplit
+from humans_sim.dynamics.phase import STABILISATION, acceleration_in_modes
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System, Terms
@@ -111,20 +111,22 @@ class SmoothMotion:
         torques, applied, rates = self._loads.at(t, q, v, z)
         modes = self.modes
         terms = self._system.terms(q, v, modes.which)
-        acceleration, forces, residual, motion, direction, least = phase_acceleration(
-            terms.mass,
-            applied - terms.bias,
-            v,
-            terms.gap,
-            terms.jacobian,
-            terms.drift,
-            modes.mode,
-            modes.tangents,
-            modes.friction,
-            modes.direction,
-            modes.reference,
-            modes.idle,
-            STABILISATION,
+        acceleration, forces, residual, motion, direction, least = (
+            acceleration_in_modes(
+                terms.mass,
+                applied - terms.bias,
+                v,
+                terms.gap,
+                terms.jacobian,
+                terms.drift,
+                modes.mode,
+                modes.tangents,
+                modes.friction,
+                modes.direction,
+                modes.reference,
+                modes.idle,
+                STABILISATION,
+            )
         )
         if not residual < _CONTRADICTION:
             raise _refusal(residual)
@@ -147,7 +149,7 @@ class SmoothMotion:
         modes, terms = self.modes, evaluation.terms
         if not modes.any_closed:
             return evaluation.forces
-        return phase_acceleration(
+        return acceleration_in_modes(
             terms.mass,
             evaluation.applied - terms.bias,
             evaluation.v,
@@ -168,7 +170,9 @@ class SmoothMotion:
         along = evaluation.motion[:, 1:] * self.modes.direction
         return along.sum(axis=1)
 
-    def best_distribution(self, forces: np.ndarray, evaluation: Evaluation) -> Share:
+    def best_distribution(
+        self, forces: np.ndarray, evaluation: Evaluation
+    ) -> ContactForceSplit:
         """The forces of largest margin with the effect of ``forces``."""
         return self.modes.best_distribution(
             forces, evaluation.terms.jacobian, evaluation.direction

@@ -114,7 +114,7 @@ class Soles:
             sample: the state.
             points: its contacts, by :meth:`points`.
         """
-        found = []
+        soles = []
         for sole, which in zip(self._model.soles, self._of_sole, strict=True):
             pose = self._model.frame_pose(sample.q, sole.name)
             mode = points.mode[which]
@@ -131,7 +131,7 @@ class Soles:
                     mixed[0, 1] - mixed[1, 0],
                 ]
             )
-            found.append(
+            soles.append(
                 SoleLoad(
                     sole.name,
                     _common_mode(mode),
@@ -141,7 +141,7 @@ class Soles:
                     _centre_of_pressure(total, moment),
                 )
             )
-        return found
+        return soles
 
 
 def standing_on_slope(

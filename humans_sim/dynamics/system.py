@@ -129,8 +129,8 @@ class System(Protocol):
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
         """The equations of motion with the contacts ``which`` (indices)."""
 
-    def closing_terms(
-        self, q: np.ndarray, v: np.ndarray, time: float, kept: np.ndarray
+    def active_contact_terms(
+        self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
     ) -> tuple[np.ndarray, Terms]:
         """The equations with the contacts that the next moment may need.
 
@@ -139,7 +139,7 @@ class System(Protocol):
             v: velocity.
             time: contacts whose gaps close within it, at their rates or when others
                 push them to the speed SLOW, belong to them [s].
-            kept: (nc,) not zero where a contact belongs to them in any case.
+            closed: (nc,) not zero where a contact belongs to them in any case.
 
         Returns:
             indices of the contacts, and the equations with them.

@@ -156,7 +156,7 @@ class TimeStepper(Stepper):
         chart = system.chart(self.q)
         half = chart.configuration(0.5 * h * chart.rates(self._still, self.v))
         _, applied, rates = self.loads.at(self.t, self.q, self.v, self.z)
-        which, terms = system.closing_terms(half, self.v, 0.5 * h, self._mode)
+        which, terms = system.active_contact_terms(half, self.v, 0.5 * h, self._mode)
         *equations, impulses, residual = take_step(
             terms.mass,
             applied - terms.bias,

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.actuation.commanded import Timed
+from humans_sim.actuation.commanded import CommandWithNextCall
 from humans_sim.actuation.servo import Servo
 from humans_sim.errors import ParameterError
 from humans_sim.kondo.player import MotionPlayer
@@ -57,9 +57,11 @@ class PoseServo(Servo):
         super().__init__(model, self._follow, gain=gain, damping=damping, **parameters)
         self._player, self._lag = player, damping / gain
 
-    def _follow(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Timed:
+    def _follow(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> CommandWithNextCall:
         angles, arrival = self._player.way(t)
-        return Timed(angles, min(arrival - t, _AFTERWARDS))
+        return CommandWithNextCall(angles, min(arrival - t, _AFTERWARDS))
 
     def set_point(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Where the board wants the joints, and how fast that moves (njoints,)."""

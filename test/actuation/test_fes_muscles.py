@@ -13,14 +13,14 @@ import humans_sim as hs
 from humans_sim.actuation import (
     HAMSTRINGS,
     QUADRICEPS,
+    CommandWithNextCall,
+    CompositeActuation,
     FesMuscles,
     IdealTorque,
     KneeGeometry,
     MuscleError,
     MuscleParameters,
     Stimulator,
-    Timed,
-    Together,
 )
 from humans_sim.actuation.command_signal import DECLINING, RELAXED, STIMULATED
 from humans_sim.dynamics.hooks import Actuation
@@ -45,15 +45,17 @@ def leg(
 
 def pulses_at(
     times: Sequence[float], pulse: Sequence[float]
-) -> Callable[[float, np.ndarray, np.ndarray, np.ndarray], Timed]:
+) -> Callable[[float, np.ndarray, np.ndarray, np.ndarray], CommandWithNextCall]:
     """A law that sends one pulse at each of the times, which start with zero."""
     waits = [*np.diff(times), 1e3]
     left = list(waits)
 
-    def law(t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Timed:
+    def law(
+        t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> CommandWithNextCall:
         if t == 0.0:
             left[:] = waits
-        return Timed(np.array(pulse), left.pop(0))
+        return CommandWithNextCall(np.array(pulse), left.pop(0))
 
     return law
 
@@ -244,9 +246,11 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
     charges = [Stimulator().charge(share) for _, share in shares]
     left = list(zip(charges, [0.04, 0.11, 1e3], strict=True))
 
-    def law(t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Timed:
+    def law(
+        t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> CommandWithNextCall:
         charge, wait = left.pop(0)
-        return Timed(np.array([charge, 0.5 * charge]), wait)
+        return CommandWithNextCall(np.array([charge, 0.5 * charge]), wait)
 
     muscles = FesMuscles(human, sides=["r"], law=law)
     sim, q = leg(human, muscles, angle, limits=False, rtol=1e-12, atol=1e-13)
@@ -382,7 +386,7 @@ def test_time_stepping(human: hs.Model) -> None:
 def test_together_with_torques(human: hs.Model) -> None:
     """Muscles at the knees, torques elsewhere: both act."""
     muscles = FesMuscles(human, delay=0.01)
-    both = Together([IdealTorque(human), muscles])
+    both = CompositeActuation([IdealTorque(human), muscles])
     sim = hs.Simulation(human, both, ground=hs.Ground.empty(), gravity=[0, 0, 0])
     torques = np.zeros(len(human.joint_names))
     torques[-1] = 0.1

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.actuation import FesMuscles, IdealTorque, ScrewDriveMotors, Servo, Timed
+from humans_sim.actuation import (
+    CommandWithNextCall,
+    FesMuscles,
+    IdealTorque,
+    ScrewDriveMotors,
+    Servo,
+)
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.actuation.servo import GEAR_ENGAGED
@@ -79,7 +85,7 @@ def test_muscles_follow_the_simulation(human: hs.Model) -> None:
     """
     charge, every = np.array([3e-5, 0.0]), 0.04
     muscles = FesMuscles(
-        human, sides=("r",), law=lambda t, q, v, z: Timed(charge, every)
+        human, sides=("r",), law=lambda t, q, v, z: CommandWithNextCall(charge, every)
     )
     locked = ["base", *(name for name in human.joint_names if name != "r_knee")]
     sim = hs.Simulation(human, actuation=muscles, locked=locked)

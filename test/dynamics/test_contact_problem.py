@@ -13,7 +13,7 @@ from humans_sim.dynamics.contact_problem import (
     solve_contact,
 )
 from humans_sim.dynamics.impact import solve_impact
-from humans_sim.dynamics.interior import best_share, margins
+from humans_sim.dynamics.interior import best_split, margins
 from humans_sim.errors import ParameterError
 
 
@@ -70,7 +70,7 @@ def test_best_share_is_inside() -> None:
     mu, direction = np.array([0.5, 0.5]), np.zeros((2, 2))
     forces = np.array([[1.0, 0.8, 0.0], [3.0, 0.8, 0.0]])
     assert margins(forces, mode, tangents, mu).min() < 0
-    share = best_share(forces, rows, mode, tangents, mu, direction)
+    share = best_split(forces, rows, mode, tangents, mu, direction)
     assert share.margin > 0
     push = np.einsum("cij,ci->j", rows, forces)
     np.testing.assert_allclose(
@@ -79,7 +79,7 @@ def test_best_share_is_inside() -> None:
     # Normal forces follow from the moment: only the tangents can be shared.
     np.testing.assert_allclose(share.forces[:, 0], forces[:, 0], atol=1e-12)
     hopeless = np.array([[1.0, 2.0, 0.0], [3.0, 2.0, 0.0]])
-    assert best_share(hopeless, rows, mode, tangents, mu, direction).margin < 0
+    assert best_split(hopeless, rows, mode, tangents, mu, direction).margin < 0
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.2, 0.7, math.inf])

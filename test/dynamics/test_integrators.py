@@ -1,4 +1,4 @@
-"""Integrators: both give the same motion; hooks are called when they should be."""
+"""Integrators: both give the same motion; the actuation is called when it should be."""
 
 from __future__ import annotations
 
