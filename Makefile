@@ -7,6 +7,10 @@ HEADLESS ?=
 DEMO := build/demo
 SPEED ?= 0.06
 MSGS := $(shell find msgs -type f)
+# Nothing enters the environment that a lock does not name with its hash: packages without a
+# wheel are built with the tools of requirements/build.lock.
+INSTALL := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation
+INSTALL_LOCKED := $(INSTALL) --require-hashes
 SHELL := /bin/bash
 
 # The environment's root is the ament prefix; ROS 2 talks on this machine only.
@@ -28,14 +32,15 @@ help: ## list the targets
 
 setup: $(VENV)/.ready ## set everything up (done by the others when needed)
 
-$(VENV)/.base: requirements/library.lock setup.py setup.cfg pyproject.toml
+$(VENV)/.base: requirements/build.lock requirements/library.lock setup.py setup.cfg pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no Python found: install Python >= 3.11 or set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is $$($(PYTHON) --version): Python >= 3.11 is needed, set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments: install python3-venv"; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || { echo "make: no C++ compiler found: install g++ (it builds humans_msgs)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/library.lock
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(INSTALL_LOCKED) -r requirements/build.lock
+	$(INSTALL_LOCKED) -r requirements/library.lock
+	$(INSTALL) --no-deps -e .
 	@touch $@
 
 # ROS 2: an installed one is used as it is; else its wheels, where they exist.
@@ -48,10 +53,10 @@ $(VENV)/.messages: requirements/ros.lock $(MSGS) | $(VENV)/.base
 	case "$$(cat $(VENV)/.ros)" in \
 	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (README)";; \
 	wheels) set -ex; export PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"; \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/library.lock -r requirements/ros.lock; \
+	  $(INSTALL_LOCKED) -r requirements/library.lock -r requirements/ros.lock; \
 	  for name in tf2_msgs control_msgs; do $(BIN)/python -c "import $$name" 2>/dev/null || \
-	    $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation ./msgs/compat/$$name; done; \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall ./msgs;; \
+	    $(INSTALL) --no-deps ./msgs/compat/$$name; done; \
+	  $(INSTALL) --no-deps --force-reinstall ./msgs;; \
 	*) cat $(VENV)/.ros;; \
 	esac
 	@touch $@
@@ -102,7 +107,7 @@ test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13
 	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer
 
 bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
-	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements/bench.in
+	$(INSTALL_LOCKED) -r requirements/library.lock -r requirements/bench.lock
 	$(BIN)/python benchmarks/lagrangian_terms.py
 	$(BIN)/python benchmarks/right_hand_side.py
 	$(BIN)/python benchmarks/muscle_right_hand_side.py
@@ -116,10 +121,12 @@ bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python benchmarks/free_bodies.py
 
 # One version of a package for every Python: else each would test different code.
-COMPILE := uv pip compile -q --universal --fork-strategy fewest --python-version 3.11 --no-header --no-annotate
-lock: ## resolve the locked versions anew (needs uv)
+COMPILE := uv pip compile -q --universal --fork-strategy fewest --python-version 3.11 --no-header --no-annotate --generate-hashes $(UPGRADE)
+lock: ## resolve the locked versions and hashes (needs uv; UPGRADE=--upgrade for newer ones)
 	$(COMPILE) requirements/library.in -o requirements/library.lock
 	$(COMPILE) requirements/ros.in -o requirements/ros.lock
+	$(COMPILE) requirements/build.in -o requirements/build.lock
+	$(COMPILE) requirements/bench.in -o requirements/bench.lock
 
 urdf: setup ## write the files under urdf/ anew
 	$(BIN)/python -m humans_sim.models.unit_meshes
