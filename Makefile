@@ -24,7 +24,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-walk test test-ros test-newer lint bench lock urdf clean
+.PHONY: help setup demo demo-walk test test-ros test-newer lint bench lock licences urdf clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -127,6 +127,9 @@ lock: ## resolve the locked versions and hashes (needs uv; UPGRADE=--upgrade for
 	$(COMPILE) requirements/ros.in -o requirements/ros.lock
 	$(COMPILE) requirements/build.in -o requirements/build.lock
 	$(COMPILE) requirements/bench.in -o requirements/bench.lock
+
+licences: setup ## list the licences of what is installed, and check them
+	$(BIN)/python .ci/licences.py
 
 urdf: setup ## write the files under urdf/ anew
 	$(BIN)/python -m humans_sim.models.unit_meshes
