@@ -32,7 +32,7 @@ help: ## list the targets
 
 setup: $(VENV)/.ready ## set everything up (done by the others when needed)
 
-$(VENV)/.base: requirements/build.lock requirements/library.lock setup.py setup.cfg pyproject.toml
+$(VENV)/.base: requirements/build.lock requirements/library.lock setup.py pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no Python found: install Python >= 3.11 or set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is $$($(PYTHON) --version): Python >= 3.11 is needed, set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments: install python3-venv"; exit 1; }
@@ -122,11 +122,13 @@ bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 
 # One version of a package for every Python: else each would test different code.
 COMPILE := uv pip compile -q --universal --fork-strategy fewest --python-version 3.11 --no-header --no-annotate --generate-hashes $(UPGRADE)
+# What is installed beside library.lock leaves out what that has.
+BESIDE = $(COMPILE) -c requirements/library.lock $(shell sed -nE 's/^([a-z0-9.-]+)==.*/--no-emit-package \1/p' requirements/library.lock)
 lock: ## resolve the locked versions and hashes (needs uv; UPGRADE=--upgrade for newer ones)
-	$(COMPILE) requirements/library.in -o requirements/library.lock
-	$(COMPILE) requirements/ros.in -o requirements/ros.lock
-	$(COMPILE) requirements/build.in -o requirements/build.lock
-	$(COMPILE) requirements/bench.in -o requirements/bench.lock
+	$(COMPILE) pyproject.toml --extra c3d --extra dask --extra dev -o requirements/library.lock
+	$(BESIDE) pyproject.toml --extra ros --group messages -o requirements/ros.lock
+	$(BESIDE) pyproject.toml --extra bench -o requirements/bench.lock
+	$(COMPILE) -c requirements/library.lock -c requirements/ros.lock --group build -o requirements/build.lock
 
 licences: setup ## list the licences of what is installed, and check them
 	$(BIN)/python .ci/licences.py

@@ -71,7 +71,7 @@ def mujoco(
     try:
         import mujoco as mj
     except ImportError:
-        print("MuJoCo is not installed: pip install -r requirements/bench.in")
+        print("MuJoCo is not installed: make bench")
         return
     spins = bodies.spins(state)
     speeds = bodies.velocities(state)

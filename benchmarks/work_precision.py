@@ -529,8 +529,7 @@ def main() -> None:
     console = Console()
     if peer is None:
         console.print(
-            "MuJoCo cannot be imported: going on without it "
-            "(pip install -r requirements/bench.in)",
+            "MuJoCo cannot be imported: going on without it (make bench)",
             soft_wrap=True,
         )
     rows: list[Row] = []

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from humans_sim.core.version import __version__ as __version__
 from humans_sim.errors import (
     ConfigurationError,
     HumansError,
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from humans_sim.observation.posture.result_file import load_reconstruction
     from humans_sim.observation.posture.subject import load_subject
     from humans_sim.view.animation import animate
-
-__version__ = "0.1.0"
 
 # Loaded when first used: a program must handle signals before large libraries load, and
 # `humans-sim --help` need not wait for them.

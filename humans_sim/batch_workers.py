@@ -229,7 +229,7 @@ def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Outcome]:
         from distributed import Client, as_completed
     except ImportError:
         raise MissingDependencyError(
-            "a cluster needs dask.distributed: pip install distributed"
+            "a cluster needs dask.distributed: pip install 'humans-sim[dask]'"
         ) from None
     try:
         client = Client(address, timeout=_ANSWER, set_as_default=False)

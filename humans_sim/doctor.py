@@ -13,19 +13,22 @@ from dataclasses import dataclass
 from humans_sim.errors import HumansError, MissingDependencyError
 from humans_sim.resources import share_directory
 
-_LIBRARIES = (
+LIBRARIES = (
     ("numpy", "numpy"),
     ("scipy", "scipy"),
     ("pinocchio", "pin"),
     ("coal", "coal"),
     ("matplotlib", "matplotlib"),
     ("mcap_ros2", "mcap-ros2-support"),
+    ("msgspec", "msgspec"),
     ("numba", "numba"),
     ("osqp", "osqp"),
+    ("PIL", "pillow"),
     ("serial", "pyserial"),
     ("trimesh", "trimesh"),
     ("yaml", "pyyaml"),
     ("viser", "viser"),
+    ("websockets", "websockets"),
     ("rich", "rich"),
     ("typer", "typer"),
 )
@@ -109,7 +112,7 @@ def examine() -> list[Finding]:
     findings.append(
         Finding("machine", "data files", data, True, "install the package again")
     )
-    for module, package in _LIBRARIES:
+    for module, package in LIBRARIES:
         mend = f"pip install {package}"
         findings.append(
             Finding("library", module, _version(module, package), True, mend)

@@ -401,7 +401,7 @@ def test_a_cluster_that_is_not_there(human: hs.Model, tmp_path: Path, monkeypatc
             with pytest.raises(ClusterError, match="no dask scheduler"):
                 states(run_batch(jobs, cluster=address))
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(hs.MissingDependencyError, match="pip install distributed"):
+    with pytest.raises(hs.MissingDependencyError, match=r"humans-sim\[dask\]"):
         states(run_batch(jobs, cluster="tcp://127.0.0.1:9"))
 
 

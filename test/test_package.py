@@ -1,14 +1,22 @@
-"""The package as ROS tools see it: package.xml, setup.py, launch files, layers."""
+"""The package as pip and ROS see it: metadata, programs, data, launch files, layers."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
 import sys
+import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
 from catkin_pkg.package import parse_package
+
+import humans_sim
+from humans_sim.doctor import LIBRARIES
+from humans_sim.graphs import graph_names, read_graph
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "humans_sim"
@@ -34,6 +42,16 @@ ROSDEP = {
 NO_KEY = {"distributed", "ezc3d", "mcap", "mcap_ros2", "osqp", "sksundae", "viser"}
 NO_KEY |= {"yourdfpy"}
 NO_KEY |= {"msgspec", "websockets", "zstandard"}  # they come with viser
+# Packages whose name is not that of their module.
+PACKAGES = {
+    "catkin_pkg": "catkin-pkg",
+    "mcap_ros2": "mcap-ros2-support",
+    "PIL": "pillow",
+    "pinocchio": "pin",
+    "serial": "pyserial",
+    "sksundae": "scikit-sundae",
+    "yaml": "pyyaml",
+}
 
 
 @pytest.mark.parametrize(
@@ -49,6 +67,7 @@ def test_package_xml_is_valid(folder: str) -> None:
     assert warnings == []
 
 
+@cache
 def imports(folder: Path) -> set[str]:
     """Top-level modules that the Python files of a folder import."""
     found: set[str] = set()
@@ -61,55 +80,144 @@ def imports(folder: Path) -> set[str]:
     return found
 
 
-def test_every_import_is_a_dependency() -> None:
+def third_party(folder: Path) -> set[str]:
+    """Modules of others that the Python files of a folder import."""
+    own = {"humans_sim", *(path.stem for path in (ROOT / "test").rglob("*.py"))}
+    return imports(folder) - set(sys.stdlib_module_names) - own
+
+
+def test_imports_are_dependencies_of_ros() -> None:
     """What the code imports stands in package.xml by its rosdep key."""
     package = parse_package(str(ROOT / "package.xml"))
-    listed = {d.name for d in package.exec_depends + package.test_depends}
-    used = imports(LIBRARY) | imports(ROOT / "launch") | imports(ROOT / "test")
-    own = {"humans_sim", *(path.stem for path in (ROOT / "test").rglob("*.py"))}
-    for module in used - set(sys.stdlib_module_names) - NO_KEY - own:
-        assert ROSDEP.get(module, module) in listed, module
+    run = {dependency.name for dependency in package.exec_depends}
+    test = run | {dependency.name for dependency in package.test_depends}
+    for module in (third_party(LIBRARY) | third_party(ROOT / "launch")) - NO_KEY:
+        assert ROSDEP.get(module, module) in run, module
+    for module in third_party(ROOT / "test") - NO_KEY:
+        assert ROSDEP.get(module, module) in test, module
+
+
+def declared(requirements: list[str]) -> set[str]:
+    """Names of the packages in a list of requirements."""
+    return {re.match(r"[\w.-]+", line).group() for line in requirements}
+
+
+def test_imports_are_dependencies_of_pip() -> None:
+    """Every import is declared in pyproject.toml, and what is declared is imported."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needed = declared(project["dependencies"])
+    # ROS 2 is not a requirement of the library: only nodes import it.
+    package = parse_package(str(ROOT / "package.xml"))
+    ros = {
+        dependency.name for dependency in package.exec_depends + package.test_depends
+    }
+    ros -= set(ROSDEP.values())
+    used = {PACKAGES.get(name, name) for name in third_party(LIBRARY) - ros}
+    optional = declared(extras["c3d"]) | declared(extras["dask"])
+    # ezc3d is loaded by its name in a string.
+    assert used | {"ezc3d"} == needed | optional
+    tests = {PACKAGES.get(name, name) for name in third_party(ROOT / "test") - ros}
+    assert tests - {"mcap"} <= needed | optional | declared(extras["dev"])
+
+
+def test_requirements_have_lower_bounds() -> None:
+    """What a user installs says from which version on it works."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for line in [*project["dependencies"], *extras["c3d"], *extras["dask"]]:
+        assert re.match(r"[\w.-]+>=\d", line), line
+
+
+def test_doctor_looks_for_the_requirements() -> None:
+    """`humans-sim doctor` looks for what pyproject.toml declares."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    looked_for = {package for _, package in LIBRARIES} | {"scikit-sundae"}
+    assert looked_for == declared(project["dependencies"])
 
 
 def test_versions_agree() -> None:
-    """package.xml, setup.py and the library say the same version."""
-    import humans_sim
-
-    version = parse_package(str(ROOT / "package.xml")).version
-    assert humans_sim.__version__ == version
-    assert f'version="{version}"' in (ROOT / "setup.py").read_text()
-    assert parse_package(str(ROOT / "msgs" / "package.xml")).version == version
-
-
-def test_requirements_agree() -> None:
-    """setup.py and the locked requirements name the same libraries."""
-    setup = (ROOT / "setup.py").read_text()
-    listed = re.search(r"install_requires=\[(.*?)\]", setup, re.S)
-    assert listed is not None
-    wanted = set(re.findall(r'"([\w-]+)[";]', listed.group(1)))
-    text = (ROOT / "requirements" / "library.in").read_text().split("# Checks")[0]
-    named = set(re.findall(r"^([a-z][\w-]*)", text, re.M))
-    assert wanted == named
+    """package.xml and the messages have the version of the library."""
+    assert parse_package(str(ROOT / "package.xml")).version == humans_sim.__version__
+    for folder in ("msgs", "msgs/compat/tf2_msgs", "msgs/compat/control_msgs"):
+        version = parse_package(str(ROOT / folder / "package.xml")).version
+        project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
+        assert version == project["project"]["version"] == humans_sim.__version__
 
 
 def test_nodes_are_executables() -> None:
-    """The nodes of the graphs are in setup.py, each a class in a module of its name."""
-    from humans_sim.graphs import graph_names, read_graph
-
-    setup = (ROOT / "setup.py").read_text()
-    listed = set(
-        re.findall(r'"(\w+)"', re.search(r"NODES = \((.*?)\)", setup, re.S).group(1))
-    )
-    assert listed == {node for name in graph_names() for node in read_graph(name).nodes}
-    for name in listed:
+    """Each node of a graph is a program for ros2 run, and a class in its module."""
+    programs = {path.name for path in (ROOT / "scripts").iterdir()}
+    assert programs == {n for name in graph_names() for n in read_graph(name).nodes}
+    for name in programs:
+        assert os.access(ROOT / "scripts" / name, os.X_OK)
         text = (LIBRARY / "nodes" / f"{name}.py").read_text()
         assert f"\nclass {name.title().replace('_', '')}(" in text
 
 
+def test_program_runs_its_node(tmp_path: Path) -> None:
+    """A program runs the node it is called after, by the Python of its prefix."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "lib" / "humans_sim").mkdir(parents=True)
+    program = tmp_path / "lib" / "humans_sim" / "walk"
+    program.symlink_to(ROOT / "scripts" / "walk")
+    for folder in (tmp_path / "bin", tmp_path / "other"):
+        folder.mkdir(exist_ok=True)
+        python = folder / "python3"
+        python.write_text(f'#!/bin/sh\necho {folder.name} "$@"\n')
+        python.chmod(0o755)
+    environment = {"PATH": f"{tmp_path / 'other'}:{os.environ['PATH']}"}
+    for used in ("bin", "other"):
+        command = [str(program), "--ros-args"]
+        result = subprocess.run(
+            command, capture_output=True, text=True, env=environment
+        )
+        assert result.stdout == f"{used} -m humans_sim.nodes walk --ros-args\n"
+        (tmp_path / "bin" / "python3").unlink(missing_ok=True)
+
+
+def test_installed_data_are_found(tmp_path: Path) -> None:
+    """Installed below a prefix, the library has its data, programs and types there."""
+    build = [sys.executable, "setup.py", "-q", "build", "-b", str(tmp_path / "build")]
+    build += [
+        "egg_info",
+        "-e",
+        str(tmp_path),
+        "install",
+        "--prefix",
+        str(tmp_path / "to"),
+    ]
+    build += [
+        "--single-version-externally-managed",
+        "--record",
+        str(tmp_path / "files"),
+    ]
+    subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
+    site = next((tmp_path / "to").rglob("py.typed")).parents[1]
+    code = "from humans_sim.resources import resource\nprint(resource('config'))"
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    share = tmp_path / "to" / "share" / "humans_sim"
+    assert Path(result.stdout.strip()) == share / "config", result.stderr
+    for folder in ("config", "launch", "urdf"):
+        assert files_below(share / folder) == files_below(ROOT / folder)
+    assert [path.name for path in (tmp_path / "to" / "bin").iterdir()] == ["humans-sim"]
+    assert files_below(tmp_path / "to" / "lib" / "humans_sim") == {
+        path.name for path in (ROOT / "scripts").iterdir()
+    }
+
+
+def files_below(folder: Path) -> set[str]:
+    """Paths of the files in a folder, without what Python compiled."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(f.relative_to(folder)) for f in files if "__pycache__" not in f.parts}
+
+
 def test_launch_files_run_the_nodes_of_their_graph() -> None:
     """x.launch.py starts the nodes of the graph x."""
-    from humans_sim.graphs import graph_names, read_graph
-
     for name in graph_names():
         text = (ROOT / "launch" / f"{name}.launch.py").read_text()
         assert f'describe("{name}"' in text

@@ -1,6 +1,6 @@
-"""A node as a program: ``ros2 run humans_sim walk``.
+"""A node as a program: ``python -m humans_sim.nodes walk``.
 
-Without a ROS installation, ``python -m humans_sim.nodes walk``.
+``ros2 run humans_sim walk`` comes here by ``resource/run_node``.
 
 Signals are handled before anything large is imported: a process that is stopped while
 it loads ends at once and in silence.
@@ -9,19 +9,16 @@ it loads ends at once and in silence.
 import os
 import signal
 import sys
-from pathlib import Path
 
 
 def main() -> None:
-    """Run the node that this program is called after, or that the first word names."""
+    """Run the node that the first word names."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
-    name = Path(sys.argv[0]).name
-    if name == Path(__file__).name:
-        if len(sys.argv) < 2:
-            print("usage: python -m humans_sim.nodes NODE [ARGUMENTS]", file=sys.stderr)
-            raise SystemExit(2)
-        name = sys.argv.pop(1)
+    if len(sys.argv) < 2:
+        print("usage: python -m humans_sim.nodes NODE [ARGUMENTS]", file=sys.stderr)
+        raise SystemExit(2)
+    name = sys.argv.pop(1)
     from humans_sim.doctor import no_ros
     from humans_sim.errors import HumansError
     from humans_sim.kernel_compilation import ensure_cache

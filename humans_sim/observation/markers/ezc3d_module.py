@@ -27,7 +27,7 @@ def ezc3d_module() -> ModuleType:
     found = find_spec("ezc3d")
     if found is None:
         raise MissingDependencyError(
-            "C3D files are written by ezc3d: pip install ezc3d"
+            "C3D files are written by ezc3d: pip install 'humans-sim[c3d]'"
         )
     for folder in found.submodule_search_locations or ():
         library = Path(folder) / _LIBRARY
