@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # humans_sim: `make demo` and `make test` do everything; `make help` lists the rest.
 PYTHON ?= python3
 VENV ?= .venv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pyproject.toml cannot say of the build: files below the ament prefix."""
 
 from pathlib import Path

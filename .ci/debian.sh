@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Functions to make and enter a Debian root; the scripts beside read this file.
 
 # The host's settings for names, certificates and pip. A destination may be a link, which cp would

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists the licences of the locked packages that are installed, and checks them.
 
 A licence comes from the package's metadata, or, for a package of ROS 2, from its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A thousand free rigid bodies at 240 Hz: times real time, beside MuJoCo.
 
     python benchmarks/free_bodies.py [COUNT] [SECONDS]

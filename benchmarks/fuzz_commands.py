@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random command lines of ``humans-sim``, with damaged files.
 
     python benchmarks/fuzz_commands.py [--cases N] [--processes M] [--seed S]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged and hostile files through every reader.
 
     python benchmarks/fuzz_readers.py [--cases N] [--reader NAME] [--seed S]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time of the inverse of Bip's task function on random reachable targets.
 
 Targets are the task values of postures anywhere inside the joint limits. A call is

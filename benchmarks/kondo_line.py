@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Set points over a bad serial line to emulated boards: what arrives, and how soon.
 
     python benchmarks/kondo_line.py [SECONDS] [LOST] [CORRUPTED] [SEED]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walks of a simulated KHR-1 through its serial line, in real time.
 
 ``python benchmarks/kondo_walks.py [--motion walk.csv] [--memory] [--faults 0.01]``

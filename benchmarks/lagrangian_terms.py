@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cost of inertia + nl_effects beside pinocchio's own calls, in one run.
 
 Goals: the model within 1.5 times pinocchio, the HuMAnS view within 10 times. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do long-running programs hold their memory?
 
     python benchmarks/memory_growth.py [page] [nodes] [--minutes 10]

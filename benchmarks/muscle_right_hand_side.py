@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What knee muscles add to the cost of one right-hand side.
 
 Human36 stands on eight closed contacts, held by springs, its joints free; once as it

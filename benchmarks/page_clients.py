@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does a walk go on while browsers come and go?
 
     python benchmarks/page_clients.py [--clients 500] [--together 100] [--seconds 120]

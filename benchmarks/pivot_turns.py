@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the KHR-1 turns by slip: ours beside MuJoCo, the same drives and angles.
 
 The pattern turns on both feet for six seconds; nothing is fed back. Whether the soles

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Postures from 41 markers, frame by frame: ours beside OpenSim, in one run.
 
 The trial is a walk made here, its markers noisy by 5 mm, or one from files:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast batches of recordings go, and that a kill costs nothing.
 
 Synthetic recordings of a human that sways (the 28 tags with 1 mm of noise, 100 Hz) are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How soon a posture follows its markers at 100 Hz: in the library, and over topics.
 
     python benchmarks/reconstruction_live.py [SECONDS]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cost of one right-hand side of the event-driven method, and of standing for 1 s.
 
 The right-hand side is that of a model that stands on eight closed contacts, its joints

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time from typing a command to what it first says, beside that of bare imports.
 
 Run it twice: the first call may compile kernels, which are kept.

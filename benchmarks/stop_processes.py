@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the processes of every graph end when they are stopped, whatever they do then?
 
     python benchmarks/stop_processes.py [--stops 300] [--graph walk ...] [--seed 0]

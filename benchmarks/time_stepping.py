@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cost of a time step of the walking KHR-1: ours, and MuJoCo's.
 
 Both follow the same angles of a walking pattern with the same drives (a spring and a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast the walking graph runs: composed, as three processes, and without ROS 2.
 
     python benchmarks/walking_graph.py [STEPS]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time of a walk's parts: the quadratic program, the posture, a whole control tick.
 
 Each model walks twenty steps with changing commands at a control period of 10 ms. A

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the walk of the KHR-1 stands: trials with seeds, as a table.
 
 Each trial is simulated with some seeds. A seed changes what an experimenter cannot

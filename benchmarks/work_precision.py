@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Error against wall time: our two methods and MuJoCo on the same three scenes.
 
 Scenes, all with plastic impacts and Coulomb friction:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw the pictures of docs/contact_joints.md: the contact frame, and its accuracy."""
 
 from __future__ import annotations

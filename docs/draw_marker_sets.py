@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw the picture of docs/markers.md: the marker sets on a standing person."""
 
 from __future__ import annotations

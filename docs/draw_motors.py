@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw the picture of docs/actuation.md: what the motors of Bip can do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw the pictures of docs/muscles.md, each from muscles on the bench."""
 
 from __future__ import annotations

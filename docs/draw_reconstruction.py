@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw a picture of docs/markers.md: a walk found from markers in trouble."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw the picture of docs/control.md: one segment of a trajectory."""
 
 from __future__ import annotations

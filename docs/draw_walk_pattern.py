@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draw the picture of docs/walking.md: a walk of the KHR-1 from above and over time."""
 
 from __future__ import annotations

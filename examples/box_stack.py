@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boxes on each other, and a ball that rolls into them; built in Python.
 
     python examples/box_stack.py box_stack.html

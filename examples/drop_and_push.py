@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The KHR-1 falls on its feet, servos on, and is pushed: events and their times."""
 
 import numpy as np

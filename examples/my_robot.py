@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model becomes a URDF with its YAML, and comes back the same."""
 
 import tempfile

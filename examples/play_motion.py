@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The KHR-1 plays a Kondo motion: play_motion.py [MOTION.csv] [FILM.html|gif|png]."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The KHR-1 walks and pushes a box: robot and box in one contact problem.
 
     python examples/push_box.py push_box.html

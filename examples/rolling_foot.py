@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A human sways at the ankles: the feet roll over their heels and their balls."""
 
 import math

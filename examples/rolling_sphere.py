@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sphere rolls around a square and comes back turned: the holonomy of rolling."""
 
 import numpy as np

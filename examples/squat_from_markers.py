@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Markers of a squat become a motion again: made up, hidden here and there, found."""
 
 import numpy as np

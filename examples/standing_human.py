@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the ground must push so that a human stands: weight over the soles."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A body that spins about its middle axis turns over; four integrators beside another.
 
 python examples/tumbling_top.py

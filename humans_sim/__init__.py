@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulate, observe and drive bipeds: humans and robots."""
 
 from importlib import import_module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What drives a scenario: the actuation and the control law that a file names."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of users as the arrays that pinocchio takes.
 
 Pinocchio's converter takes arrays of float64 and what casts to it safely. It refuses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a batch has done, kept in its output folder, so that it can go on.
 
 The folder ``.humans-sim`` in there holds a record of each trial that is done, written

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a batch is told: who is in the recordings, and how they are done."""
 
 from __future__ import annotations

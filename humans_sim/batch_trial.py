@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One recording of a batch: read it, reconstruct it, write what was found."""
 
 from __future__ import annotations

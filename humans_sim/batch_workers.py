@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who does the trials of a batch: processes of this machine, or a dask cluster.
 
 Processes are started anew (spawn), use one thread each and do one trial at a time. One

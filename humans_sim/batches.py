@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many recordings at once: found in folders, done once, gone on with after a kill.
 
 The scripts StaticTrajectoriesReconstruction and AllSubjectsTrajectoriesReconstruction

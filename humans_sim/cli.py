@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command ``humans-sim``: its beginning and its end.
 
 Light: signals are handled before anything heavy is loaded. Exit codes are those of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of ``humans-sim``.
 
 What a command works with is imported by the command itself: help and completion are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim up``: graphs of ROS 2 nodes in one process, and how that went."""
 
 from __future__ import annotations

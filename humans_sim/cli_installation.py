@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim doctor`` and ``humans-sim models``: what there is."""
 
 from __future__ import annotations

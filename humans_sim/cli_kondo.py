@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim kondo``: the real KHR-1, or an emulated one, from a shell.
 
 The driver and its commands are loaded when they are asked for: others start faster.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of ``humans-sim kondo``."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim kondo emulate``: boards, or a whole robot, without the hardware."""
 
 from __future__ import annotations

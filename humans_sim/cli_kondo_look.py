@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim kondo ports`` and ``info``: what there is; nothing moves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim kondo home``, ``free``, ``pose`` and ``walk``."""
 
 from __future__ import annotations

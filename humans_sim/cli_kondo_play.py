@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim kondo play`` and ``save``: motions of files and of the boards."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim kondo record``: a motion taught by hand."""
 
 from __future__ import annotations

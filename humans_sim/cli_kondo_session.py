@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the commands of ``humans-sim kondo`` share: options, Ctrl-C, the last words."""
 
 from __future__ import annotations

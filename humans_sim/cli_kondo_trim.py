@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim kondo trim``: the small corrections that the boards keep."""
 
 from __future__ import annotations

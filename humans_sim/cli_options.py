@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options of ``humans-sim``: what is allowed, checked before the work; completion.
 
 Light: a shell asks for names to complete while a person types.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What ``humans-sim`` prints: text for people, or with ``--json`` one object.
 
 Commands are registered by :func:`register`, which adds ``--json`` to them; they print

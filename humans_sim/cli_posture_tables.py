@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables that ``humans-sim`` prints of people measured and motions reconstructed."""
 
 from __future__ import annotations

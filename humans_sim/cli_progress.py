@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far a command is: bars on a terminal, lines elsewhere, all on standard error."""
 
 from __future__ import annotations

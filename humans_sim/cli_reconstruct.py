@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim calibrate`` and ``humans-sim reconstruct``."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A command from its words to its exit code; every error is one line."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim run``, ``check`` and ``report``: simulations, and stored ones."""
 
 from __future__ import annotations

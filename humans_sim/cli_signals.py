@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How ``humans-sim`` ends when it is told to: Ctrl-C (SIGINT) and SIGTERM.
 
 Light, as it has to be there before anything heavy is imported.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables that ``humans-sim`` prints of runs."""
 
 from __future__ import annotations

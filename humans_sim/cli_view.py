@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``humans-sim view``, and runs played in the browser."""
 
 from __future__ import annotations

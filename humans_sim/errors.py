@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Typed errors: what was wrong, where, and what to do about it."""
 
 from __future__ import annotations

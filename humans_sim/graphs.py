@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs: which nodes run together, with which parameters. Read from YAML.
 
 The same files serve ``humans-sim up`` (nodes composed in one process) and

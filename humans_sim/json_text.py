@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON from files of others: bounded in depth and digits, compared with a shape."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compilation of the kernels at their first use: reported, and kept.
 
 Numba compiles a kernel when it is first called and keeps the machine code: beside the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Archives of arrays (``.npz``) with a header of JSON, written by anybody.
 
 numpy's own reader trusts sizes, compression and headers. This one knows the members it

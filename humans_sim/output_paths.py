@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a result can be written where it is wanted: asked before the work is done.
 
 One rule for every command: the folder of a file has to be there; a folder of results is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the package's data files lie: a checkout, a wheel or an ament prefix."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenarios: simulations described by small YAML files that anyone can copy.
 
 A scenario names a biped model and its scene, or one of the classic problems of

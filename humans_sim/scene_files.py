@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenes as files describe them: the ground, what stands on it, pushes."""
 
 from __future__ import annotations

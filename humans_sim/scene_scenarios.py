@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenarios with free bodies: read from their files, made ready to run."""
 
 from __future__ import annotations

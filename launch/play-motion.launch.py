@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The graph ``play-motion`` as processes (ros2 launch humans_sim ...)."""
 
 from humans_sim.nodes.launch_graph import describe

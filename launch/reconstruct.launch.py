@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The graph ``reconstruct`` as processes.
 
 ros2 launch humans_sim reconstruct.launch.py file:=walk.trc subject:=subject.yaml

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random command lines of ``humans-sim``, from what the commands say of themselves.
 
 New commands and options are covered without a word here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sound files of every kind that the package reads, most by its own writers."""
 
 from __future__ import annotations

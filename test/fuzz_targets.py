@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readers that get damaged files, and what must hold of what they accept."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cases in processes of their own, with limits of time and memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged and hostile files, made of sound ones by chance; the same for equal seeds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings of a body that sways, for tests that need files of markers."""
 
 from __future__ import annotations

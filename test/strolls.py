@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walk in joint angles that needs no simulation."""
 
 from __future__ import annotations

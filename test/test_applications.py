@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The classic applications: they do what they are for, and their physics is right."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays in every legal form go through pinocchio; others are refused by name."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches: found, done once, gone on with after a kill, on processes and a cluster."""
 
 from __future__ import annotations

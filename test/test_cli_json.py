@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What --json prints: one object with the documented keys."""
 
 from __future__ import annotations

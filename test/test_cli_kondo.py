@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """humans-sim kondo, as a person types it, with emulated boards on a real port."""
 
 from __future__ import annotations

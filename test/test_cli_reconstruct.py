@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """humans-sim calibrate and reconstruct, as a person types them."""
 
 from __future__ import annotations

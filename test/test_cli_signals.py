@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ctrl-C and SIGTERM, sent to real processes at known moments."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the README and the examples say, runs."""
 
 from __future__ import annotations

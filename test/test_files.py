@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files: bounded reading of regular ones; writing whole or not at all."""
 
 from __future__ import annotations

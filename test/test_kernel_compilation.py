@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels tell when they are compiled, and only then."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The licences of what is installed, against requirements/licences.toml."""
 
 from __future__ import annotations
@@ -7,7 +8,11 @@ from runpy import run_path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / ".ci" / "licences.py"
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPT = ROOT / ".ci" / "licences.py"
+SPDX = "# SPDX-License-Identifier: Apache-2.0"
+FOLDERS = ["humans_sim", "test", "benchmarks", "docs", "examples", "launch", "msgs"]
+SOURCES = {".py", ".cmake", ".msg", ".srv", ".action"}
 
 
 def check(*arguments: str) -> int:
@@ -62,3 +67,16 @@ def test_ros_licence_comes_from_package_xml(tmp_path: Path) -> None:
         text = f"<package><license>{licence}</license></package>"
         (share / "package.xml").write_text(text)
         assert check("--path", str(site)) == code
+
+
+def test_source_files_say_their_licence() -> None:
+    """The SPDX line is at the top of every source file, after an interpreter's line."""
+    paths = [ROOT / name for name in ("setup.py", "Makefile", "resource/run_node")]
+    paths += (ROOT / ".ci").iterdir()
+    for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*")):
+        if path.suffix in SOURCES or path.name == "CMakeLists.txt":
+            paths.append(path)
+    for path in paths:
+        if path.is_file():
+            top = path.read_text().split("\n")[:2]
+            assert SPDX in top, f"{path.relative_to(ROOT)}: begin it with '{SPDX}'"

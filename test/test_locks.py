@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The locks: one version of a package for every Python, with hashes, and no more."""
 
 from __future__ import annotations

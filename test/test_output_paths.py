@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places of results are checked before the work, and nothing is left by that."""
 
 from __future__ import annotations

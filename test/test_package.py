@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package as pip and ROS see it: metadata, programs, data, launch files, layers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Some thousands of damaged files and command lines; benchmarks/ has the long way."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The RViz files: displays and properties of RViz, topics and frames of the graphs."""
 
 from __future__ import annotations

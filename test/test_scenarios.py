@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenarios: each of the package runs and is right; bad files are refused by line."""
 
 from __future__ import annotations

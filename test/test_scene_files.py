@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenes and laws as files describe them; faults are told with file, line and key."""
 
 from __future__ import annotations

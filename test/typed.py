@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """humans-sim in a process of its own, as a person types it."""
 
 from __future__ import annotations

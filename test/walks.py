@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs for tests: kinematic walks whose steps are known, and a simulated one."""
 
 from __future__ import annotations

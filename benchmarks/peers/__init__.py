@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scenes of the benchmarks in other simulators."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A biped on a floor as a MuJoCo model, with contacts as hard as they get.
 
 Bodies, joints and inertias are those of the pinocchio model; each contact point is a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rigid bodies on a floor as MuJoCo models, with contacts as hard as they get.
 
 A contact point is a ball around the point, so small (1e-12 m) that MuJoCo's distance is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """OpenSim on the markers of a trial: its inverse kinematics, tool and solver.
 
 The model is ours, body by body and joint by joint, built through OpenSim's interface:

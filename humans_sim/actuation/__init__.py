@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Actuation: what turns commands into joint torques."""
 
 from humans_sim.actuation.command_signal import CommandSignal

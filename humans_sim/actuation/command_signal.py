@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command signal of a stimulated muscle and its clocks (manual 1.2.1, 6.4.2).
 
 A pulse lifts the signal u to its upper value (state 2: calcium at its maximum). It

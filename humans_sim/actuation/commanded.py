@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that come from a control law, wait for a delay, and then act."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""A direct-current motor with a permanent magnet.
 
 .. math:: i = (u - k \dot\theta) / R, \qquad

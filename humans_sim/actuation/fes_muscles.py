@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Knee muscles under functional electrical stimulation (manual 1.2, chapter 6)."""
 
 from __future__ import annotations

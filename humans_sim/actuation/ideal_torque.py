@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint torques exactly as commanded, held until the next command."""
 
 from __future__ import annotations

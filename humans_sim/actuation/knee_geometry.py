@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""How long the knee's muscles are at a flexion angle q (manual 1.2.5, corrected).
 
 .. math::

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""A muscle: contractile part and series spring in a row, an exponential spring beside.
 
 Manual 1.2.3 and 1.2.4. With the strain :math:`\epsilon` of the whole muscle, that of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A muscle alone on the bench: pulses and a prescribed length, no body."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole right-hand side of a body's muscles, compiled."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Muscles that are commanded by trains of pulses instead of single ones."""
 
 from __future__ import annotations

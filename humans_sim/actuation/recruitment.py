@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Which share of a muscle's fibres a stimulation pulse recruits (manual 1.2.2).
 
 .. math:: \alpha = \tfrac12 + \tfrac12\,

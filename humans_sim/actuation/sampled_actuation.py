@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""An actuation beside its mechanics: it knows the joints only at sampling times.
 
 Where mechanics and actuation run apart (two processes, a real robot), the states z of

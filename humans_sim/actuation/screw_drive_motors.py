@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Direct-current motors that drive the joints through screws and rods (Bip).
 
 The rotors turn with the joints, :math:`\dot\theta = J_r(q)\, \dot q`, so the torques of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Hobby servos: position control with limited speed and torque, and play in the gear.
 
 Each joint has a set point that runs to its command at the speed of the servo's speed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one actuator does at one instant, in the form of the message ActuatorState."""
 
 from __future__ import annotations

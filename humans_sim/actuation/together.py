@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several actuations of one model at once: muscles here, motors there."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Free rigid bodies: their mass, their motion, and scenes of many of them."""
 
 from humans_sim.bodies.mass_properties import (

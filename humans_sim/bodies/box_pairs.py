@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where two boxes touch: points of both, and a common normal.
 
 The normal is the axis along which the boxes are farthest apart (the separating axis: a

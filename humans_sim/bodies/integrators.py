@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Four ways to go on in time: from the course's explicit Euler to a Lie group's.
 
 - ``explicit_euler``: X + h dX/dt, as the course has it: R leaves the rotations, and is

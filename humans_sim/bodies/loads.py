@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What acts on bodies beside contact: gravity, wind, springs, forces at points.
 
 A load is called with the time and the motion of all bodies, and adds its forces at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mass, centre and inertia of rigid bodies: from particles, primitives or meshes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions of free bodies: integrated with given steps, or to a tolerance."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Free rigid bodies, many at once: their state and what changes it.
 
 The state is :math:`X = (x, R, P, L)`: places of the centres of mass, rotations, linear

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rotations of many bodies at once: exponentials and what undoes their curvature."""
 
 from __future__ import annotations

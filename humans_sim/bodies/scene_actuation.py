@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What drives a scene: the robot's actuation, and loads on the bodies."""
 
 from __future__ import annotations

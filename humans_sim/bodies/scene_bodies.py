@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bodies of a scene: a ball, a box, or points; with mass and friction."""
 
 from __future__ import annotations

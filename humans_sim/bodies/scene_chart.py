@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Local coordinates of a scene: the robot's, then those of each free body."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may touch in a scene: features, solids, pairs of them, ends of joints."""
 
 from __future__ import annotations

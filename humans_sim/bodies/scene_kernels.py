@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled geometry of scenes in which solids move: gaps, rates and Jacobians.
 
 A mover is a link of the robot or a free body; the floor and what is fixed to it have

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot and free bodies in one scene, as the dynamics sees them.
 
 All of them stand in one tree of pinocchio's: the robot first, then a free flyer for

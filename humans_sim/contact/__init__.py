@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact geometry: what can be touched, with what, and contact as a joint."""
 
 from humans_sim.contact.contact_errors import (

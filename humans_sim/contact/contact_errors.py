@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can be wrong with a contact between two surfaces."""
 
 from __future__ import annotations

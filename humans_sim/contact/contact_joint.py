@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact as a joint: two smooth surfaces that slide, roll and pivot on each other.
 
 The contact frame lies on both surfaces: origin at the contact point, z out of body 1.

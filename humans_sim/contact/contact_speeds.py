@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast the contact point runs over both surfaces, from velocity and curvature.
 
 The contact frame has z out of body 1. With the curvatures K1, K2 (2 x 2, in its x and

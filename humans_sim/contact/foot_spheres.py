@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the feet of a model touch: points, soles, or balls that roll from heel to toe.
 
 A foot on balls has one under its heel and two under its fore-foot. They lie in the

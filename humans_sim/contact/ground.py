@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scene a model stands in: solids, friction, restitution."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ordinary joints in the form of the contact joint: fixed axes in the joint frame."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A joint between two bodies, through a frame between them.
 
 The article's idea: the place of body 2 in body 1 is not stored; the place of a *joint

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A step of order 4 for frames that move by twists: Runge-Kutta on the group SE(3).
 
 Munthe-Kaas's method: the classical Runge-Kutta scheme on the exponent. Where the twist

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nearest points of two smooth surfaces: Newton's method along both surfaces."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact of two contours in a plane: the same joint in two dimensions.
 
 The contact frame has its tangent t along x, its normal n out of contour 1 along y. It

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Solids of the scene: half spaces, boxes and balls, with exact distances.
 
 The signed distance d(p) of a point to a solid comes with its gradient, the normal, and

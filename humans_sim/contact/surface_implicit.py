@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """General surfaces: ellipsoids, and any surface f(x) = 0."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plane, sphere, cylinder, cone, torus, and the inside of any of them.
 
 All but the plane are surfaces of revolution about their z axis: e1 runs along the

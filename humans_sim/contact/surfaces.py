@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Smooth surfaces: nearest point, normal, principal curvatures, and walks on them.
 
 Curvatures are positive where a surface is convex. A frame *lies on* a surface when its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forces of a joint on its bodies, by virtual power in the joint frame.
 
 The power of a wrench in the joint frame is its product with the relative velocity

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Task-space control of Bip through its motors.
 
 .. math::

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled kinematics of Bip's task function, all of it seen from the pelvis.
 
 Rows 1..12 of the manual's table 8.1 are relative to the pelvis, so the base stands

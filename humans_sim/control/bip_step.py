@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One step of Bip as a trajectory of its task function.
 
 The manual's OneStepTrajectoryGeneration: the robot stands, shifts its weight over the

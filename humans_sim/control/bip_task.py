@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Bip's task function (manual section 8.1, table 8.1).
 
 In HuMAnS coordinates q (21), with the centre of mass G, tags by their numbers, P the

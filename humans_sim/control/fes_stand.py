@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Standing up on electrically stimulated knees."""
 
 from __future__ import annotations

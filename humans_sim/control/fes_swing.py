@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stimulation that drives a knee to and fro."""
 
 from __future__ import annotations

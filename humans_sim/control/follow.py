@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A body that follows a motion by whole-body control."""
 
 from __future__ import annotations

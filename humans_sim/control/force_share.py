@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""How contacts share the force that a motion needs.
 
 The equations of motion of the base, which no motor drives, fix six sums of the contact

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Compiled inverse of Bip's task function: closed form for a leg, then Newton.
 
 Given the trunk's joints, rows 7..9 are three entries of the rotation between trunk and

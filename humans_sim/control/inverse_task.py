@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The inverse of Bip's task function (manual section 8.1.2)."""
 
 from __future__ import annotations

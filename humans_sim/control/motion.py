@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions to follow: curves of the base and of some joints, legs by the feet.
 
 Each coordinate has a curve of its own: knots in time at which it rests, and between

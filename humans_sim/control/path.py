@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Postures along a path whose parameter is a joint angle of the body itself.
 
 Where the knees are driven by muscles, they lead: the rest of the body goes where the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Postures that fulfil a task: inverse kinematics by damped Newton steps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quadratic programs solved by OSQP, which takes Ctrl-C for itself while it solves."""
 
 from __future__ import annotations

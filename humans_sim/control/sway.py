@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A slow periodic motion of some joints, for demonstrations and display tests."""
 
 from __future__ import annotations

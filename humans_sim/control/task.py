@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Task functions: quantities s(q) that a control law steers.
 
 A task gives its value s, its Jacobian J and its drift, so that

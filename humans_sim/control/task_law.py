@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The task function's control law (manual chapter 8).
 
 The second derivative of the task is assigned,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of trajectories, ``.traj3`` (manual section 8.2.2).
 
 Text with three blocks, each below its label. The layout of the blocks is ours, the

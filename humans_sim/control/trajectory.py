@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Trajectories through stable and intermediate positions (manual section 8.2).
 
 Positions alternate: stable ones, reached at a given time with zero velocity and

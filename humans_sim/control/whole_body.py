@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Whole-body control: joint torques that serve several tasks on given contacts.
 
 At each call a quadratic program looks for the acceleration a and the contact forces f

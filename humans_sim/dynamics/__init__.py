@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics with contact, impact, friction and joint limits."""
 
 from humans_sim.dynamics.events import Event

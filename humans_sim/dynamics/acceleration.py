@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Acceleration of a system whose contacts keep their modes.
 
 Between two events each closed contact either sticks (no acceleration along its normal

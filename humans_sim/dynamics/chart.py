@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Local coordinates of a configuration: how a manifold is integrated.
 
 A configuration with a quaternion is no vector: adding to it leaves the unit sphere, and

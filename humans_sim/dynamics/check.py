@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is a run physically right? Gaps, forces, friction, energy, impacts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What contacts do at an event: impacts, then who sticks, slides or opens."""
 
 from __future__ import annotations

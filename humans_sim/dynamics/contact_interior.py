@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The contact problem by interior points, from any start.
 
 De Saxce's form of the law: with :math:`\mu |u_t|` added to the normal motion, motion

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled geometry of contacts: gaps, their rates, Jacobians and drifts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The contact problem by Newton's method, started from forces that are nearly right.
 
 One step of the time-stepping method is a contact problem that differs little from the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The contact problem: unilateral contact with Coulomb friction.
 
 Given the Delassus matrix :math:`W = J M^{-1} J^T` and the free motion b of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happens at one exact time of a simulation."""
 
 from __future__ import annotations

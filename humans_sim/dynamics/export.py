@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run in the files of others: tables (CSV) and ROS 2 messages (MCAP)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Heel, all, toe: what a model on sphere feet stands on, from the events of a run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A mechanical system in general coordinates: mass matrix, forces, gaps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Impacts: how velocities jump when contacts close.
 
 .. math:: M (v_+ - v_-) = \sum_i J_i^T p_i

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Variable-step integrators with dense output: one step at a time, then look back.
 
 ``dop853`` is the explicit Runge-Kutta method of order 8 (scipy): right for rigid bodies

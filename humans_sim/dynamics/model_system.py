@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A biped model in its scene, as the dynamics sees it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The right-hand side between two events, with the modes of the contacts fixed.
 
 Drift off the constraints is pulled back inside the equations: the contacts obey

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A picture of a run: contacts, forces, energy, coordinates, actuation over time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Classic problems of nonsmooth mechanics, in general coordinates.
 
 Ball, block, rod, pendulum, beads, slider: the data are textbook ones. The woodpecker

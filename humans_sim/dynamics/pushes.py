@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pushes from outside: constant forces on links for a while."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run keeps of its model and scene, so that its file alone can be shown again.
 
 Plain data under the keys ``model``, ``solids``, ``radii`` and, for feet on balls,

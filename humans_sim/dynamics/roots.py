@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finding the first time in a step at which something crosses zero."""
 
 from __future__ import annotations

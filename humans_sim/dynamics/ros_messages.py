@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of ROS 2 messages as dictionaries, for files that are written without ROS 2."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Definitions of the ROS 2 messages that motions are written as.
 
 A file of messages carries their definitions, so that it can be read where the message

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result of a simulation: arrays over time, events, files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulation of a system with contacts, actuation and control."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Smooth motion with the contacts as they are: what holds between two events."""
 
 from __future__ import annotations

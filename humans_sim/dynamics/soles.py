@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a model touches its scene: contact points in the world, wrenches on its soles.
 
 A simulation keeps contact forces along the normal and the tangents of each contact;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What both methods, event-driven and time-stepping, have in common."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the dynamics asks of a mechanical system.
 
 Two kinds fulfil it: a biped model in its scene

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The time-stepping method of Moreau and Jean: fixed steps, velocities and impulses.
 
 .. math:: M (v_{k+1} - v_k) = h (\tau - N) + \sum_i J_i^T p_i

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a biped touches the ground with when it falls: balls around its tags."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kondo's robots: channels of their boards, motion files, and how they are played."""
 
 from typing import TYPE_CHECKING, Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package's walk, led by a velocity, for a robot that feels nothing.
 
 As :mod:`.walk_stream`, but without an end: from where the joints are into the posture

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The boards of a robot as one: all channels, whatever the boards speak.
 
 A robot's thread (:mod:`.robot`) knows :class:`Boards` alone. Boards of another kind

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Servos of a simulated robot that go where its boards lead them.
 
 The torque is that of :class:`~humans_sim.kondo.pose_servo.PoseServo`: the board sends

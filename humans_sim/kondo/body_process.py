@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated body in a process of its own, so that the line it hangs on stays quick.
 
 It answers requests on an inherited socket, and ends when that does;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which channel of the boards turns which joint, from where, and which way."""
 
 from __future__ import annotations

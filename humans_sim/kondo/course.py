@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Courses that a robot is led along: trajectories, motions, the way home."""
 
 from __future__ import annotations

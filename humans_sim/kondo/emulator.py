@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A pair of RCB-1 boards on a pseudo-terminal: a robot to talk to without a robot.
 
 A program opens :attr:`Emulator.port` as it would the serial port. Answers come as late

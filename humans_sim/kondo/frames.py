@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames of Kondo's RCB-1 boards: fields, their ranges, checksums.
 
 A frame is a command byte of E8 and above, its fields, and the sum of all of them modulo

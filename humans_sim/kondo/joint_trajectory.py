@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint trajectories as ros2_control's joint_trajectory_controller takes them.
 
 Points with positions alone are joined by straight lines, with velocities by cubics,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Positions that trail behind the board's, as the joints of the real robot do.
 
 The damping of the robot's servos knows the speed of the joint, not that of the set

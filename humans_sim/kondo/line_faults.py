@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can happen to bytes on a serial line, on purpose: for tests of drivers."""
 
 from __future__ import annotations

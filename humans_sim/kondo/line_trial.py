@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bad line tried: what set points become of, measured on both of its ends.
 
 Commands are given to a :class:`~humans_sim.kondo.robot.KondoRobot` as a program would;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The serial line to the boards: one command, one answer, bounded retries.
 
 The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.

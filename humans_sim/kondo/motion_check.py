@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a robot can play a motion: looked at before anything moves."""
 
 from __future__ import annotations

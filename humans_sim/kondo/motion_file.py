@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion files: poses of 24 channels, each with the speed step that leads to it.
 
 A CSV file with the header ``position,speed,ch1,...,ch24``; one line a pose. Positions

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions by name: those that come with the package, or files of one's own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long an answer is waited for: little longer than answers use to take.
 
 As of the round trips of network lines: mean and mean deviation of what answers took

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions played as the RCB-1 plays them: what the joints are told at every time.
 
 The way to a pose takes the largest change among all channels, in degrees, times the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Serial ports of this machine: which there are, and whether one may use them.
 
 Nothing is opened: that alone would reset some devices.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Servos that a board leads from pose to pose, all arriving together.
 
 A :class:`~humans_sim.actuation.Servo` makes its own set point, which runs to each

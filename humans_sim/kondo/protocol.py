@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Kondo's RCB-1 boards say and hear: every command and reply, byte for byte.
 
 Pure: no port is opened here. A command knows its bytes (:meth:`Command.encode`) and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions to a thread that owns something: asked from others, answered by it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two RCB-1 on one line as one robot: set points, readings, limp servos."""
 
 from __future__ import annotations

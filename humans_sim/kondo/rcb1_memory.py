@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What RCB-1 boards keep: trims and motions, read back after they are written."""
 
 from __future__ import annotations

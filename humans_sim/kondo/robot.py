@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot on a serial line, driven from a thread of its own.
 
 Commands are taken at once and never wait for the line: the latest one wins. The thread

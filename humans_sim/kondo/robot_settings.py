@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot with Kondo boards, as its YAML file tells: boards, limits, channels."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The last word on set points: no channel goes too far, too fast or by too much.
 
 Whatever asks for a position (a topic, a trajectory, a motion, a program), what is sent

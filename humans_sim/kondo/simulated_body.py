@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The body of a robot whose boards are emulated: what its servos, floor and weight do.
 
 Pure: it is told what the boards heard and when, and goes through simulated time as it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated robot on emulated boards: a program that talks to their port moves it.
 
 The boards' line is of real time, the body's simulation of its own. So each command

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot led along a course in real time, by the thread that waits for it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions taught by hand: poses read from limp servos, kept in a motion file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far joints may be from their trajectory, and what follows where they are."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An RCB-1 without its hardware: memory, servos that take their time, answers.
 
 Pure: it is told commands and times, and says replies and angles. What the board's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package's walk for a robot that feels nothing: joint angles over time.
 
 The walking pattern is a plan, which balance corrects by sensors. Boards without sensors

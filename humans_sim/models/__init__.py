@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is simulated: Human36, Bip, KHR-1, any two-legged URDF."""
 
 from humans_sim.models.catalogue import NAMES, load_model

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one conversion between HuMAnS axes and ROS axes.
 
 HuMAnS: x forward, y up, z right. ROS (REP-103): x forward, y left, z up.

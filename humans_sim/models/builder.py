@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a :class:`ModelDescription` to a pinocchio model."""
 
 from __future__ import annotations

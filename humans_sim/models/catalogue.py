@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The models that come with the package, by name, and ``load_model``."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Khalil-Kleinfinger (modified Denavit-Hartenberg) tables, manual section 2.1.1.
 
 Row k goes from frame ``ref`` to frame k: translation r and rotation alpha along x of

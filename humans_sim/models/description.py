@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a model is made of, before pinocchio: links, joints, tags, contacts.
 
 Everything here is on ROS axes (x forward, y left, z up). In the zero position all

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the URDF files under ``urdf``: ``python -m humans_sim.models.export``."""
 
 from __future__ import annotations

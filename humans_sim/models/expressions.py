@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arithmetic in model files: ``0.0941*h - zhip/2`` with named lengths."""
 
 from __future__ import annotations

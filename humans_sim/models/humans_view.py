@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The HuMAnS view of a model: its coordinates, its axes, its function names.
 
 The HuMAnS vector holds the joint angles, then the base: three translations and three

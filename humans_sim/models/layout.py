@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading lists of names and the HuMAnS layout, shared by all model files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The links of a model as a tree of transforms, as TF wants them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A biped model: kinematics and dynamics on pinocchio, in ROS axes."""
 
 from __future__ import annotations

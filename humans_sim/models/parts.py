@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a model is put together from, whether it comes from YAML or from a URDF."""
 
 from __future__ import annotations

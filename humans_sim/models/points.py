@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Points fixed on the links of a pinocchio model: positions, Jacobians, accelerations.
 
 All points of a set are computed at once; a model has one set for its tags and one for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Motor rotors behind screw-and-rod linkages (Bip).
 
 The rotor angles :math:`\theta(q)` are nonlinear functions of the joint angles, so the

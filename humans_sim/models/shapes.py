@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shapes of model files: boxes, limbs and other solids drawn on the bodies."""
 
 from __future__ import annotations

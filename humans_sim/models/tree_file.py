@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Model files: a tree of bodies in YAML, read into a :class:`ModelDescription`.
 
 ``docs/models.md`` explains the format. A file lists its bodies either as a tree of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The unit meshes under ``urdf/meshes``.
 
 A URDF scales them, so that one file draws every limb of every model.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a URDF can be the description of a body: names, numbers, masses, limits."""
 
 from __future__ import annotations

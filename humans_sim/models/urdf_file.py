@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Any two-legged URDF as a model, with a YAML file beside it for what URDF lacks.
 
 ``robot.urdf`` is read with ``robot.yaml`` where that exists (``docs/models.md``):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A :class:`ModelDescription` as URDF text."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """xacro files expanded to URDF, without running anything that stands in them.
 
 The package xacro evaluates ``${...}`` as Python, with checks that can be got around.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values of xacro expressions: arithmetic, comparisons, a fixed list of functions.
 
 xacro hands its expressions to Python. Here a syntax tree is walked that knows numbers,

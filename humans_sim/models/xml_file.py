@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """XML from files of others: no document types, bounded in depth and in size."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Strict reading of YAML model files: every fault names its file, line and key."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node as a program: ``python -m humans_sim.nodes walk``.
 
 ``ros2 run humans_sim walk`` comes here by ``resource/run_node``.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``actuation``: turns commands into joint torques.
 
 Takes ``joint_states`` and ``joint_commands`` (sensor_msgs/JointState) or, with muscles,

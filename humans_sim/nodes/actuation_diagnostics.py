@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How an actuation fares, on ``/diagnostics`` (REP-107)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an actuation does, as messages of humans_msgs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a graph composed in this process, for machines without ``ros2 launch``."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Between arrays and messages. Messages are checked here: topics are hostile."""
 
 from __future__ import annotations

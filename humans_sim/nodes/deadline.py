@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An end of the process that comes even when the interpreter is stuck.
 
 rclpy destroys nodes with the interpreter's lock held, and the middleware below it can

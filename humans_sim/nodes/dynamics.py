@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``dynamics``: simulates a model, and is the clock of its graph.
 
 Takes ``joint_torques`` (sensor_msgs/JointState, ``effort``) or, with servos,

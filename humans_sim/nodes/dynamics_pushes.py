@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pushes that wait for their time in the node ``dynamics``."""
 
 from __future__ import annotations

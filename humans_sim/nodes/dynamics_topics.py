@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the node ``dynamics`` publishes of its state and of what happens."""
 
 from __future__ import annotations

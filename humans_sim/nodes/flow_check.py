@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts the messages of a graph's topics, to tell whether they flow."""
 
 from __future__ import annotations

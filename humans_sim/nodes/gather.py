@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages of several topics put together by their stamps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``joint_demo``: joints that sway, the feet on the ground.
 
 Publishes ``joint_states`` (sensor_msgs/JointState), ``odom`` (nav_msgs/Odometry) and

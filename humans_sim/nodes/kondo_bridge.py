@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``kondo_bridge``: a robot with Kondo boards on a serial line, or emulated ones.
 
 A lifecycle node: configure opens the port, activate energises the servos, deactivate

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a Kondo robot fares, on ``/diagnostics`` (REP-107)."""
 
 from __future__ import annotations

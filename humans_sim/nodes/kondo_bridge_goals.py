@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectories of the Kondo bridge: ``follow_joint_trajectory`` and its topic.
 
 As ros2_control's joint_trajectory_controller: goals that cannot be followed are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Between messages and what the Kondo bridge knows."""
 
 from __future__ import annotations

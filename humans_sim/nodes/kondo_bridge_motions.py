@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service ``play_motion`` of the Kondo bridge."""
 
 from __future__ import annotations

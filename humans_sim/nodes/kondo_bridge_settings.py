@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of the node ``kondo_bridge``."""
 
 from __future__ import annotations

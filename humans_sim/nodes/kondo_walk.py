@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``kondo_walk``: the package's walk for a robot without sensors.
 
 Takes ``joint_states`` (where the walk begins, and whether the robot follows) and

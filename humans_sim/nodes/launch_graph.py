@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launch descriptions of graphs, for the files in ``launch/``."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node with the life cycle of ROS 2: configured, activated, and back."""
 
 from __future__ import annotations

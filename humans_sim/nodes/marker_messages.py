@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Markers, and how postures explain them, as messages. Messages are checked here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``marker_player``: markers of a file, or made up, as if cameras saw them now.
 
 Publishes ``markers`` (humans_msgs/MarkerFrame) with the timing of the file. Services:

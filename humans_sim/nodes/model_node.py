@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the nodes share: the model that a parameter names."""
 
 from __future__ import annotations

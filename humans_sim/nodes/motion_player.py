@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``motion_player``: plays Kondo motions as the boards of the robot would.
 
 Takes ``joint_states``; answers each of them by ``joint_commands`` of the same stamp:

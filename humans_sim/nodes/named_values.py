@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values by name out of messages. Checked here: topics are hostile."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``observer``: where the base is, from the joints and the forces on the soles.
 
 Takes ``joint_states`` and ``<sole>/wrench`` of every sole, put together by their

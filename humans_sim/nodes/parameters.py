@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of a node: declared with a description, checked, read once."""
 
 from __future__ import annotations

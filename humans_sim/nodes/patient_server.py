@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An action server whose goals take time without keeping the executor busy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process of a node or of a composed graph: its start, its signals, its end.
 
 The end comes in this order: robots are made safe, callbacks come back, nodes close what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node as its process sees it: which thread it needs, and how it ends."""
 
 from __future__ import annotations

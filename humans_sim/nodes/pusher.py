@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``pusher``: pushes a simulated model at given times.
 
 Asks the service ``push`` for each push of its parameters as soon as the simulation is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``reconstruction``: a person's posture from optical markers, live.
 
 Takes ``markers`` (humans_msgs/MarkerFrame). Gives, with the stamp of the markers,

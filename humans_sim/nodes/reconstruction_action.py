@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The action ``reconstruct``: files of markers, beside the live ones."""
 
 from __future__ import annotations

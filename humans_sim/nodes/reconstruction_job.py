@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the action ``reconstruct`` does with a file, without any topic."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Services that are called without waiting for them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared memory that dead processes left behind.
 
 Fast DDS passes messages between the processes of a machine through files below

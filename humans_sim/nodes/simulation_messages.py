@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a simulation says, as messages of humans_msgs."""
 
 from __future__ import annotations

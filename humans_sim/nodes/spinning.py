@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the callbacks of nodes, in as few threads as they allow."""
 
 from __future__ import annotations

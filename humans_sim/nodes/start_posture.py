@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Named postures in which a model stands at the start."""
 
 from __future__ import annotations

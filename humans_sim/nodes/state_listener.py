@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What listens to the state of a robot: ``joint_states`` and odometry, validated."""
 
 from __future__ import annotations

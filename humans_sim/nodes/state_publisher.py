@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``state_publisher``: the model's description and its links on TF.
 
 For machines without robot_state_publisher. Takes ``joint_states`` and odometry; gives

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``viewer``: a web page that shows the model as the topics say it is.
 
 Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts`` and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the viewer hears, as it is shown. Messages are checked here."""
 
 from __future__ import annotations

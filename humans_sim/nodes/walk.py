@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node ``walk``: leads a biped with position servos by a velocity or by steps.
 
 Takes ``cmd_vel`` (geometry_msgs/Twist), ``joint_states``, ``imu``, ``<sole>/wrench`` of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The action ``walk``: a number of steps, then standing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a walker plans and feels, as messages."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walk of some steps in a graph composed in this process."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Observation: where a body is, from what its sensors say."""
 
 from importlib import import_module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The position observer: where the base is, from joint angles and sole forces.
 
 The manual's chapter 7, for any model with soles. A foot that is well on the ground did

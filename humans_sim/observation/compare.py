@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The observer along a stored run, beside the truth."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The base of a body whose feet are known: weighted least squares over its 6 freedoms.
 
 A foot i has the pose :math:`X_i` in the base, by the joint angles, and its reference

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps of a biped, from what its soles bear along a run.
 
 Feet rattle: a sole that lands may leave the ground again for some hundredths of a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a walk was, in numbers, from its run alone."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The summary of a walk as lines for people."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurements that an observer takes, checked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can be the reference of an observer: soles on the ground, and a suspension."""
 
 from __future__ import annotations

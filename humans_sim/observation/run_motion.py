@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where base, soles and centre of mass are along a stored run, and what the soles bear.
 
 Everything comes from the run alone: its samples, and its own record of its model.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run in a file that moves or shows how it moved: a page, a film, a film strip."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who may lead a real robot: one browser, which said so, and only while it does."""
 
 from __future__ import annotations

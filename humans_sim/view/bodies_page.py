@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of scenes with free bodies in the browser: live, or as a page that plays."""
 
 from __future__ import annotations

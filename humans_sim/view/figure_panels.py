@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The common look of figures: their width, and panels over one axis."""
 
 from __future__ import annotations

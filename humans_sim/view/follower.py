@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whoever goes along with a body: calmly, for a body sways."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Footprints that a walk leaves: where soles stood flat and loaded."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who may talk to a page: this machine's user, by the address that was printed.
 
 A page on 127.0.0.1 is reached by every other page that the same browser has open: a

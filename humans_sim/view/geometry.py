@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drawn solids of a model, from its URDF."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a browser may say to a page: values of its controls, and how it looks at it.
 
 viser lets a client set any attribute of any control to anything, ask for a public

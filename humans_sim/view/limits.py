@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the controls of a page go, by what the model can follow."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A page on which a biped walks, simulated in this process: no ROS is needed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walk that is simulated while one looks at it and plays with it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Optical markers in a scene, beside the body that was found from them."""
 
 from __future__ import annotations

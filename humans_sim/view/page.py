@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run as one web page that plays in any browser, without a server."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A viser server behind a gate: only its user is let in, and only as many as it bears.
 
 viser offers no place to look at requests or messages before it does. It opens its

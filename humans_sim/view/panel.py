@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controls of a page that shows a simulation, and of one that shows a walk.
 
 The panel knows buttons, sliders and numbers, nothing of what answers them: it takes

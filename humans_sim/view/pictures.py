@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run in flat pictures: a film strip (PNG) and a small looping film (GIF)."""
 
 from __future__ import annotations

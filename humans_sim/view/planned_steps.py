@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps that a walk plans, as outlines of soles on the ground."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of a reconstruction: distances, markers, joints, strides, forces."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A reconstruction as one page: how well it fits, pictures, a film to turn.
 
 The page is one file that needs nothing else: no server, no network.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far and how fast something goes, and how fast its time runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run as it can be shown: its model, its scene, the forces on its links."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run as one page: what happened, whether it is physically right, pictures, a film.
 
 The page is one file that needs nothing else: no server, no network.

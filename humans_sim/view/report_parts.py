@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pages of reports are put together from: page, tables, pictures."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controls of a page beside a real robot: a stop for everybody, a walk for one.
 
 The stop is always there. The sliders of the walk are dead until somebody presses Arm,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A web page with a model in its scene, served on this machine only by default."""
 
 from __future__ import annotations

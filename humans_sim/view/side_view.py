@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model seen from its right side, x to the right: outlines, filled, near over far."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A reconstructed motion as a stick figure that plays in a page.
 
 Segments are lines between joints; measured markers are dots, with a line to where the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The script of a stick figure: draws, plays, and turns as the mouse says."""
 
 SCRIPT = r"""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What stands around a model: the boxes of its scene, as they are drawn."""
 
 from __future__ import annotations

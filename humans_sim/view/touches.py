@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a model touches its scene, as it is drawn: forces, support, centre of pressure.
 
 All of it comes from the contact points alone, whoever knows them: a simulation, a run

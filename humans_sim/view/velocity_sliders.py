@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sliders for the velocity of a walk."""
 
 from __future__ import annotations

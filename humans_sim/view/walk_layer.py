@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a walk adds to a scene: footprints, support, centre of mass, pressure, push."""
 
 from __future__ import annotations

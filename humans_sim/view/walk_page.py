@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A page with a simulated biped: its scene, what a walk adds to it, and controls."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of a walk: footprints from above, feet, body, joints, forces over time."""
 
 from __future__ import annotations

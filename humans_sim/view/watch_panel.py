@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a page tells of a robot, and how it is looked at: nothing here commands."""
 
 from __future__ import annotations

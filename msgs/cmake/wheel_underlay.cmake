@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Lets an interface package build on ROS 2 from wheels, as CMAKE_PROJECT_INCLUDE.
 # Their environment leaves AMENT_PREFIX_PATH unset, and their *__rosidl_generator_py
 # targets name include directories that do not exist. Harmless elsewhere.

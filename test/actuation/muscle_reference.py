@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Muscles in extended precision, written on their own, to compare with.
 
 Fixed steps of the classic Runge-Kutta method on long doubles. The last two equations of

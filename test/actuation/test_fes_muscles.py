@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stimulated knees of a body: delays, pulses, switches, torques, energy, errors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Muscles alone: recruitment, command signal, geometry, (1.11), physiology."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains of stimulation pulses: when pulses are given, and which act."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An actuation that follows samples does what it does inside the simulation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motors of Bip: closed formulas, gear ratios, delay, limits, balance of energy."""
 
 from __future__ import annotations

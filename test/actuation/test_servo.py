@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos: speed limit, torque-speed line, dead band, set points, play."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Free bodies: the top, momenta, orders of the methods, pinocchio beside them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where two boxes touch, beside another library's distances."""
 
 from __future__ import annotations

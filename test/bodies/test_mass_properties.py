@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mass, centre, inertia: closed forms, convergence, and what is refused."""
 
 from __future__ import annotations

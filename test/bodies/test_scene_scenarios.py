@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenarios with free bodies: what happens in them, their pages, faults of files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenes: bodies that rest, slide, roll and collide by the bipeds' contact problem."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Montana's equations of contact, integrated tightly: what contact joints must follow.
 
 D. J. Montana, The kinematics of contact and grasp (1988). The state is two charts and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact joints: contact is kept, errors have their order, motions are allowed."""
 
 from __future__ import annotations

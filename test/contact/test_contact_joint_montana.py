@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact joints against Montana's equations, integrated to 1e-12."""
 
 from __future__ import annotations

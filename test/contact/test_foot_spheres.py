@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Balls in the soles of bipeds: where they lie, what they leave alone, bad input."""
 
 from __future__ import annotations

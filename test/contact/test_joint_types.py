@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ordinary joints in the form of the contact joint, beside Pinocchio's."""
 
 from __future__ import annotations

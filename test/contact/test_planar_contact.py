@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contours that roll and slide in a plane."""
 
 from __future__ import annotations

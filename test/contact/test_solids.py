@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distances, normals and curvatures of solids; scenes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Surfaces: nearest points, normals, curvatures, walks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact forces by virtual power: the same power in every set of coordinates."""
 
 from __future__ import annotations

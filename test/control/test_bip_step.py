@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bip's step and its control law: balance, feet that stay, forces by the phases."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stimulation laws: a knee that swings to and fro, and one that stands a body up."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shares of contact forces: sums, cones, prices, and wrenches out of reach."""
 
 from __future__ import annotations

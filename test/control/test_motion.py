@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Curves, postures by inverse kinematics, and motions on feet that stay."""
 
 from __future__ import annotations

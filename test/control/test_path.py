@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paths by the angle of the knees: knots, targets, ends, straighter knees."""
 
 from __future__ import annotations

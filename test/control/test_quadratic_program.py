@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quadratic programs, and Ctrl-C while they are solved."""
 
 from __future__ import annotations

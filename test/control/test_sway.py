@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demonstration's motion stays inside the limits and on flat feet."""
 
 from __future__ import annotations

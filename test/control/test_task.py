@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tasks: derivatives, rotations, stacks, refusals."""
 
 from __future__ import annotations

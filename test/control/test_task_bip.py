@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bip's task function: table 8.1, exact derivatives, singular postures."""
 
 from __future__ import annotations

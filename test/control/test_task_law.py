@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The task law: errors decay as chosen; singular Jacobians are damped and said."""
 
 from __future__ import annotations

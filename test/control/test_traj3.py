@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectory files: exact round trip, faults with their line."""
 
 from __future__ import annotations

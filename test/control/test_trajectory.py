@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectories: through the points, twice differentiable, no overshoot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole-body control of a standing human: equations, cones, bounds, symmetry, pace."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bipeds in their scenes: drops, free flight, slopes, steps, spheres, limits."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Classic problems against analytic answers; energy, complementarity, events."""
 
 from __future__ import annotations

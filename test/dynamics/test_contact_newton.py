@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Newton's method and interior points on contact problems that are hard."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contact problem on its own: known answers, redundancy, random problems."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs in other formats: every number comes back from CSV and MCAP as it was."""
 
 from __future__ import annotations

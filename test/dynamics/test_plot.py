@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The picture of a run: what is drawn is what was simulated, and it can be read."""
 
 from __future__ import annotations

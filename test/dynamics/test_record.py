@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run remembers of its model and scene is enough to have them again."""
 
 from __future__ import annotations

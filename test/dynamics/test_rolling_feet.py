@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sphere feet that roll from heel to toe; a ball that rolls as its contact joint."""
 
 from __future__ import annotations

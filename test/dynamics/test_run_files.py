@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs on disk: saved whole or not at all, damaged files refused."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contacts in the world and the loads on the soles."""
 
 from __future__ import annotations

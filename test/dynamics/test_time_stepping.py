@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The time-stepping method against the event-driven one and analytic answers."""
 
 from __future__ import annotations

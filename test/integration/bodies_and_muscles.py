@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process of several nodes: a robot, a human with muscles, and drives without a body.
 
 The robot has no name space; its parameters are those of ``--ros-args``. The human has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real rclpy nodes in real processes, on a domain of this test run's own."""
 
 from __future__ import annotations

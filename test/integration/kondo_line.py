@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated boards in a process of their own: nothing a test does keeps them waiting."""
 
 from __future__ import annotations

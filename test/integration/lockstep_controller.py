@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process that answers each state with joint torques of the same stamp."""
 
 from __future__ import annotations

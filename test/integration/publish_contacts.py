@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process that publishes a ContactStates message until it is stopped."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node ``actuation`` over real topics between real processes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node ``kondo_bridge`` with emulated boards, over real topics and processes."""
 
 from __future__ import annotations

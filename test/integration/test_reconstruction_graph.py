@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Optical markers over real topics: played by one process, explained by another."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes are killed while their graph runs, and come back.
 
 The others go on, say who is missing, and work with the node that came back; at the end

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node viewer: where it may not command, it has nothing to command with."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walking over real topics: composed in one process, and as three processes."""
 
 from __future__ import annotations

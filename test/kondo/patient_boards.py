@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boards opened with a patient line: a slow machine is not taken for a dead one."""
 
 from __future__ import annotations

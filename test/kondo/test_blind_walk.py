@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The walk of a robot that feels nothing, led by commands."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Channels: homes, senses, mirrors, trims, and faults of their files."""
 
 from __future__ import annotations

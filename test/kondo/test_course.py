@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Courses that lead an emulated robot over a serial line."""
 
 from __future__ import annotations

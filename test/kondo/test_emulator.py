@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated boards on a real pseudo-terminal, spoken to through its port."""
 
 from __future__ import annotations

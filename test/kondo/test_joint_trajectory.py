@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectories of joints: what is taken, the way between points, tolerances."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Positions that trail."""
 
 from __future__ import annotations

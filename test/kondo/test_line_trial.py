@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bad line: what is counted of it, and a short trial over a pseudo-terminal."""
 
 from __future__ import annotations

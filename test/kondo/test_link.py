@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The serial line: against emulated boards on a real pseudo-terminal."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion files: what is read is what was written; faults are told with their line."""
 
 from __future__ import annotations

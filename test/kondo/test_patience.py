@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long answers are waited for."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Playing motions: times of poses, angles between them, servos that follow."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The RCB-1's frames: known bytes, round trips, damage."""
 
 from __future__ import annotations

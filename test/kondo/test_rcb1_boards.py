@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two RCB-1 as one robot: poses, readings, memory, on a real pseudo-terminal."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot driven over a real pseudo-terminal: start-up, watchdog, stops, lost lines."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of robots: what they tell, and faults of theirs."""
 
 from __future__ import annotations

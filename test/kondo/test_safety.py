@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The last word on set points: ranges, speeds, steps, and what is refused."""
 
 from __future__ import annotations

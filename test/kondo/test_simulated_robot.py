@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A body on emulated boards: it stands, falls, walks, and does so through the line."""
 
 from __future__ import annotations

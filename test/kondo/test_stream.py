@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Courses led in real time over a real pseudo-terminal."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses taken by hand from emulated boards whose servos are limp."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far joints may be from their trajectory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An RCB-1 in memory: it answers, keeps, and moves in its own time."""
 
 from __future__ import annotations

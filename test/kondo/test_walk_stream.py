@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package's walk as a stream of set points for a robot that feels nothing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the launch tests share: a launch file under launch_testing, and its graph."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """demo.launch.py: joints move, nothing is simulated."""
 
 from __future__ import annotations

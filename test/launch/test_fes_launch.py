@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fes.launch.py: pulses move the right knee of a human."""
 
 from __future__ import annotations

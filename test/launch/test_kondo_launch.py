@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kondo.launch.py: emulated boards are energised, and follow a command."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kondo_walk.launch.py: emulated boards are led into a walk."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """play-motion.launch.py: the KHR-1 plays a motion of its boards, and stands."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """push.launch.py: the KHR-1 walks, is pushed, and walks on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """reconstruct.launch.py: a person's posture from markers that are made up."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """servos.launch.py: the KHR-1 stands on servos that are a node of their own."""
 
 from __future__ import annotations

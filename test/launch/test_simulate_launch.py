@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """simulate.launch.py: the KHR-1 falls on its feet and stands."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """walk-bip.launch.py: Bip walks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """walk.launch.py: the KHR-1 walks, turns to cmd_vel, and stops."""
 
 from __future__ import annotations

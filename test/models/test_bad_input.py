@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bad input gets a typed error that says what and where."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bip against the numbers of the original HuMAnS software."""
 
 from __future__ import annotations

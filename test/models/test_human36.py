@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Human36: oracle values of the original software, setters, symmetry."""
 
 from __future__ import annotations

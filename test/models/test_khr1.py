@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """KHR-1: masses, tags, senses of rotation."""
 
 from __future__ import annotations

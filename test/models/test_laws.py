@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws every model obeys: derivatives, symmetry, energy, round trips."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rotors of the screw drives: their angles and gear ratios."""
 
 from __future__ import annotations

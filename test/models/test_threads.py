@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model may be used from several threads at once: each has its own buffers."""
 
 from __future__ import annotations

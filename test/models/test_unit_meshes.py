@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The unit meshes are closed, convex where they should be, and up to date."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URDF: every model's loads back, other parsers read it, any URDF is a model."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """xacro files: what xacro itself makes of them, and nothing that they should not do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands out of messages: by name, and nothing of what makes no sense."""
 
 from __future__ import annotations

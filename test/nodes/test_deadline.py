@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The end of a process that comes even when the interpreter is stuck."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages put together by their stamps, whatever their order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that are reconstructed in a thread, without topics."""
 
 from __future__ import annotations

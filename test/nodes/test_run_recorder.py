@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recorded runs are runs like any other."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared memory that dead processes left behind."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Postures at the start stand on their floor."""
 
 from __future__ import annotations

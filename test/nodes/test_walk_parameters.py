@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parameter files of the walking graphs make their models walk."""
 
 from __future__ import annotations

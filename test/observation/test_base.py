@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The position observer, beside the truth of simulated runs and of plain kinematics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a walk was: steps, way and balance beside walks whose numbers are known."""
 
 from __future__ import annotations

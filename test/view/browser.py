@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of pages through a real Chromium."""
 
 from __future__ import annotations

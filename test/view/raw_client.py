@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program that speaks to a page as a browser's script does, or worse."""
 
 from __future__ import annotations

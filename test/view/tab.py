@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A page in a real Chromium that can be looked at and clicked, by its own protocol."""
 
 from __future__ import annotations

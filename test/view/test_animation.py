@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs as pages, films and film strips: what moves in the run moves in the picture."""
 
 from __future__ import annotations

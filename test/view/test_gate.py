@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who is let in to a page: requests as a hostile page or a hostile name makes them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pages of others in the same real browser, and the page itself beside them."""
 
 from __future__ import annotations

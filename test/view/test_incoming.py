@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a browser may say: values that its controls can have, and nothing else."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The viewer page in a real browser: the robot stands on the floor and faces x."""
 
 from __future__ import annotations

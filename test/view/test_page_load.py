@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many browsers that come and go: the page goes on, and nobody waits for them."""
 
 from __future__ import annotations

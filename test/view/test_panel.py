@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controls of a page, pressed without a browser."""
 
 from __future__ import annotations

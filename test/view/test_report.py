@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of a run: one page that tells what happened, for any run."""
 
 from __future__ import annotations

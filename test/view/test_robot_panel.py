@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page beside a real robot: it shows; it commands only when armed; it stops."""
 
 from __future__ import annotations

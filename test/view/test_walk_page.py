@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of a walk: what is drawn, what the controls do, and a real browser."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walking: footsteps, centre of mass and zero-moment point, swing foot, postures."""
 
 from humans_sim.control.walking.footsteps import Footprint, Velocity

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Balance: how a posture is changed by what the robot feels.
 
 Three feedbacks, each with numbers of its own in the settings:

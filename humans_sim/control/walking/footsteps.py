@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where feet go: from a velocity to the next footprint, within what legs reach."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The walking pattern: joint angles over time from a velocity command.
 
 At each knot of the plan :class:`Preview` finds where the zero-moment point goes until

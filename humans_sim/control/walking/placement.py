@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the plan of a walk lies in the world, and how the robot is seen there.
 
 A plan has a world of its own. The robot slips and drifts, so what is drawn or told of

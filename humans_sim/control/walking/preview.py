@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Motion of the centre of mass by linear model predictive control on OSQP.
 
 The linear inverted pendulum at constant height h,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walker that leads the servos of a simulated biped, sample by sample."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a walk needs to know of a biped: names, lengths and times, from a YAML file.
 
 Numbers may be expressions on the model's parameters and lengths (``0.53*h``), so that

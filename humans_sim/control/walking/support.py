@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Support polygons: convex hulls of soles, as half-planes with a margin."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The swing foot: polynomials of time, at rest where it leaves and lands."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Phases of a walk on a grid of knots: which foot stands, which goes where, and when.
 
 What has begun stays as it is; everything later is planned anew when the command

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walk with feeling: the pattern, corrected by what the robot measures.
 
 The pattern says where everything goes. A real robot leans where its servos give way,

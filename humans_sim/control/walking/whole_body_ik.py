@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Postures of a biped: feet, centre of mass and attitude of the base are given.
 
 The unknowns are the position of the base and the joints of the legs; the other joints

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walk by torques: whole-body control that follows a walking pattern."""
 
 from __future__ import annotations

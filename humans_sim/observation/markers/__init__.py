@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Optical markers: their files, and what is done to them before reconstruction."""
 
 from humans_sim.observation.markers.c3d_file import write_c3d

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The last step of every reader: from columns to a checked trial."""
 
 from __future__ import annotations

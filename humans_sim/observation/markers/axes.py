@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Units and axes of laboratories: from what a file says to metres, z up."""
 
 from __future__ import annotations

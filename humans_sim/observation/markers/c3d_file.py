@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """C3D, the binary format of most motion-capture systems.
 
 The reader is our own, because a file from elsewhere must never end the process: of 600

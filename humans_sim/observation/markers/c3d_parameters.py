@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Header and parameters of a C3D file, read within the bounds of the file.
 
 The format is that of the C3D user guide (c3d.org): blocks of 512 bytes; the first holds

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which marker of a file is which marker of a marker set."""
 
 from __future__ import annotations

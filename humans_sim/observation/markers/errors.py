@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can be wrong with a file of markers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The module ezc3d, also where it was built from source.
 
 Where ezc3d has no wheel (Linux on arm64), its extension looks for its own library in

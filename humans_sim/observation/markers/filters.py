@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Low-pass filters for markers: zero-phase for whole trials, causal for live ones."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the laboratory's frame to the model's: heading and place of who stands there."""
 
 from __future__ import annotations

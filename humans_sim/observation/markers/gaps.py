@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Occlusions filled by cubic splines through the samples around them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Marker sets: which marker a laboratory glues where, read from YAML.
 
 ``config/marker_sets`` holds the sets that come with the package; ``docs/markers.md``

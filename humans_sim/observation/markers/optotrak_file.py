@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of positions as the Optotrak of the HuMAnS experiments wrote them (CSV).
 
 One line a sample, three columns (x, y, z) an LED (manual, section 9.6). An LED that was

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is done to markers before a posture is sought, in the manual's order.
 
 Identify, fill gaps, change the frame, filter.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trial played with its own timing, on a clock of nanoseconds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of markers, whatever their format."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Markers of a motion that is known, as cameras would see them: for tests and shows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text of marker files: read whole, checked, and taken apart into numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TRC, the text format of Motion Analysis and OpenSim.
 
 Five lines of header, tabs between columns::

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Optical markers over time: what every reader gives and every step takes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""How joint centres and markers move when a person's lengths change.
 
 Joint centres and the nominal places of markers are linear in the stature and in the

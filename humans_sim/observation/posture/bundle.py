@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sizes, marker places and postures of many frames at once, by Gauss-Newton."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""A person's sizes and marker places, from standing still and from moving.
 
 Unknown are the sizes s (stature and lengths), the place of each marker on its segment,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is known of a person before it is measured."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Joint torques and ground reaction of a reconstructed motion.
 
 Velocities and accelerations are differences of the postures on the configuration's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques of the joints and the ground's reaction as a table (``.csv``)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled steps around the search of one frame: they are short, and many."""
 
 from __future__ import annotations

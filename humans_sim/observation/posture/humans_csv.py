@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables that HuMAnS wrote of a reconstruction (manual, section 9.6.3).
 
 One line a sample, its number first; one line of names above:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Compiled core of the posture solver: one call finds the posture of one frame.
 
 The cost of a posture q is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Postures from frames of markers as they come, one after another."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A reconstruction as ROS 2 messages (MCAP)."""
 
 from __future__ import annotations

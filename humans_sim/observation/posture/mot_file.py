@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """OpenSim's motion files (``.mot``): coordinates over time, degrees and metres."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A person's motion from a trial of optical markers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A reconstructed motion: postures, and how well they explain the markers."""
 
 from __future__ import annotations

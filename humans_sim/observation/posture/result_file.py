@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reconstructions in files (``.npz``): everything, to be loaded again."""
 
 from __future__ import annotations

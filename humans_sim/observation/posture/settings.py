@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a user may choose about the search for postures."""
 
 from __future__ import annotations

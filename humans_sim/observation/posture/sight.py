@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Which joints markers can see.
 
 With the normal matrix H of a posture's markers and a small pull :math:`\lambda`,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Compiled parts of the smoother: banded normal equations of a whole motion.
 
 Accelerations are second differences over the sampling times; those of the base's

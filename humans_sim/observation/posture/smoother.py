@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""A whole motion at once: markers, and accelerations that are not too large.
 
 The postures :math:`q_k` of all frames minimise

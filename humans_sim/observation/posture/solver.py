@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The posture of a person from the markers of one frame, live or from a file."""
 
 from __future__ import annotations

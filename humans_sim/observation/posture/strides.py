@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Strides of a reconstructed walk: from a heel strike to the next of the same foot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A person as measured: stature, mass, lengths and where the markers sit. YAML."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames that follow each other, in one compiled call."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A pinocchio model as the plain arrays that the posture kernels take."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Searches for a posture from far away: where the first frame finds its person."""
 
 from __future__ import annotations

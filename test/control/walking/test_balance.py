@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Balance: corrections have the right sign and size, and end with their cause."""
 
 from __future__ import annotations

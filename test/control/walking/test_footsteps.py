@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Footsteps: they follow a velocity, within reach, without crossing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan laid where the robot really is."""
 
 from __future__ import annotations

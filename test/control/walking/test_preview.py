@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The preview: an exact pendulum, a bounded motion, constraints, an oracle."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The KHR-1 walks by its servos: steps, turns, pushes, slopes, slippery floors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Support polygons: hulls against scipy, half-planes, soles of the models."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The swing foot: rest at both ends, its lift, its velocity."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walking patterns: what physics, legs and commands ask of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of a walk: files of the package, faults with file and line."""
 
 from __future__ import annotations

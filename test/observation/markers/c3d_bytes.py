@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """C3D files made by hand from the format's description, in all its number formats."""
 
 from __future__ import annotations

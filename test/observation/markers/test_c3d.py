@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """C3D files: beside ezc3d, in every number format; damage is refused by its place."""
 
 from __future__ import annotations

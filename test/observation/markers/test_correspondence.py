@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the identification of markers."""
 
 from __future__ import annotations

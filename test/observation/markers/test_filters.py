@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the low-pass filters."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the change from the laboratory's frame to the model's."""
 
 from __future__ import annotations

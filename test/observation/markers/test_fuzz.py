@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged files of markers: read, or refused with a typed error, without a hang."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The marker sets of the package, and sets of one's own."""
 
 from __future__ import annotations

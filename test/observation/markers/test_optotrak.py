@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HuMAnS/Optotrak tables: separators, names, occlusions; damage is refused by line."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which frames are due, on any clock."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Markers of known motions."""
 
 from __future__ import annotations

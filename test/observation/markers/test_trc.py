@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TRC files: what systems write is understood, what is damaged is refused by line."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measuring a person: one whose sizes are known, and a real one."""
 
 from __future__ import annotations

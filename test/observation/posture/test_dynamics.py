@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques and ground reaction: momentum, equilibrium, and a real walk."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of torques and of the ground's reaction."""
 
 from __future__ import annotations

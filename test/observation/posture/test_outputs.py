@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reconstructions as files: HuMAnS tables, OpenSim motions, ROS 2 messages."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reconstructions that are stored and loaded again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The smoother: its equations, what it gains, and pieces of long trials."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Postures from markers: exact ones, noisy ones, missing and swapped markers."""
 
 from __future__ import annotations
