@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether two versions of the software compute the same, bit for bit.
 
     python benchmarks/compare_runs.py store before

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The largest step that emulated servos receive: bad lines, pauses, late answers.
 
     python benchmarks/kondo_jumps.py [--minutes N] [--seed N]

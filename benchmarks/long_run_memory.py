@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do long runs stay out of memory?
 
     python benchmarks/long_run_memory.py [--samples N] [library] [command] [recorder]

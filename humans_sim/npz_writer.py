@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Archives of arrays (``.npz``) from arrays in memory and from rows on disk.
 
 A small archive is compressed. In a large one the arrays lie as they are, from an

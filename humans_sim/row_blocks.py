@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Long arrays in pieces, so that no copy of the whole is made.
 
 Arrays that lie on the disk (:func:`humans_sim.npz_file.read_npz` with ``lazy``) come to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results that cannot be written, and names that nobody would choose: one line each."""
 
 from __future__ import annotations

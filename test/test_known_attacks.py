@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attacks that once worked, or work elsewhere, each by its name.
 
 Here they come as they would from outside: as files that are loaded, or as words of a

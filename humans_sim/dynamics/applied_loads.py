@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything but contacts that acts on a system: its actuation, and pushes."""
 
 from __future__ import annotations

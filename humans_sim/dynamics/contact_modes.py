@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The closed contacts between two events, and what each of them does."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The events of contacts, as they are recorded."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finding the first event inside a step that was made."""
 
 from __future__ import annotations

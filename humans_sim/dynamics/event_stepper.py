@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The event-driven method: smooth motion between events, exact laws at them.
 
 How an event comes about, and the part that does it:

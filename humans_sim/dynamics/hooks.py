@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The actuation interface: how actuation plugs into the dynamics.
 
 An actuation has states z of its own, integrated with the mechanics in one vector, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Force distribution: of all contact forces with one effect, the most central ones.
 
 Redundant contacts leave the forces open: :math:`\sum J_i^T f_i` is known, the part of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which of the touching contacts stick, slide or open from now on."""
 
 from __future__ import annotations

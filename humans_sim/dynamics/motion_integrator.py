@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The integrator of smooth motion: one step at a time, then look back into it."""
 
 from __future__ import annotations

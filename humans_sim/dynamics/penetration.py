@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configurations without penetration."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples of a run on their way to its file, so that long runs need little memory."""
 
 from __future__ import annotations

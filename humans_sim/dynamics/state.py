@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a simulated system is; the parts of a stepper share one of these."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ending runs that would take for ever."""
 
 from __future__ import annotations

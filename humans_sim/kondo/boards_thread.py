@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A thread that owns the boards on a port: opens them, asks them, finds them again."""
 
 from __future__ import annotations

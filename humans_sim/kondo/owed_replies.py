@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replies that may still come: which request a reply belongs to, where none says so.
 
 An acknowledgement of the RCB-1 names its board and nothing else. A late one, of a

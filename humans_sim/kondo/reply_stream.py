@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replies in a stream of bytes, as a driver hears them.
 
 Nothing is thrown away that may be a reply: a late acknowledgement counts for the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A serial port as the boards need it; every failure is a :class:`PortError`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One set point after the other to all boards, and which of them acknowledged what."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Set points that a board may have in force, where it did not acknowledge all.
 
 A frame that was not answered was taken or not. The set point in force is the last one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times a driver keeps: since the last command, at rest, and since its own last beat.
 
 The clock counts while the machine is suspended. A driver that was paused (a signal, a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A service that answers later, without keeping its executor busy.
 
 A coroutine that awaits would do it with rclpy's classic executor, but keeps the one

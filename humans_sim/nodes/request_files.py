@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that requests name. Whoever sends one may not choose among all files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keeps a simulation's samples on the disk and writes them as run files."""
 
 from __future__ import annotations

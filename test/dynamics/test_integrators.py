@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Integrators: both give the same motion; the actuation is called when it should be."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Long runs go to their file as they come, and are used from there."""
 
 from __future__ import annotations

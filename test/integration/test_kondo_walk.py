@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node ``kondo_walk`` beside a robot that follows at once, over real topics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Set points damaged so that their sum is still right: how far they lead a servo."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What boards receive: no step too long, over lost frames, pauses and late answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replies in a stream of bytes: late, split, and bytes that are none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What boards may have in force, and how far the next set point may be from it."""
 
 from __future__ import annotations

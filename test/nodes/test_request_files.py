@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests name files of one folder."""
 
 from __future__ import annotations
