@@ -21,7 +21,7 @@ from humans_sim.dynamics.run import RunFileError
 from humans_sim.dynamics.system import System
 from humans_sim.errors import UnknownModelError
 from humans_sim.models import Model, load_model
-from humans_sim.models.catalogue import model_file
+from humans_sim.models.named_models import model_file
 
 _HALF_SPACE, _BOX = "half_space", "box"
 

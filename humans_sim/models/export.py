@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from humans_sim.models.catalogue import NAMES, load_named
+from humans_sim.models.catalogue import load_model
+from humans_sim.models.named_models import NAMES
 from humans_sim.resources import resource
 
 
 def export(folder: Path) -> list[Path]:
     """Write the package's models as URDF with their YAML; returns the URDF files."""
-    return [load_named(name).save(folder / f"{name}.urdf") for name in NAMES]
+    return [load_model(name).save(folder / f"{name}.urdf") for name in NAMES]
 
 
 if __name__ == "__main__":

@@ -332,9 +332,9 @@ class Model:
 
     def save(self, path: Path | str) -> Path:
         """Write the URDF, and what a URDF cannot hold as YAML beside it."""
-        from humans_sim.models.urdf_file import save_model
+        from humans_sim.models.urdf_file import save_parts
 
-        return save_model(self, Path(path))
+        return save_parts(self._parts, Path(path))
 
     @property
     def height(self) -> float:
@@ -368,7 +368,7 @@ class Model:
         self, lengths: Mapping[str, float] | np.ndarray | None = None, **named: float
     ) -> Model:
         """The model with some lengths replaced, by name or all in order [m]."""
-        from humans_sim.models.catalogue import named_lengths
+        from humans_sim.models.named_models import named_lengths
 
         given = named_lengths(self._parts.lengths, lengths, self.name)
         return self._again(lengths={**self._parts.given_lengths, **given, **named})
@@ -382,13 +382,13 @@ class Model:
             positions: by tag name, or all of them (ntags, 3) or flat in tag order
                 (the manual's SetTag2JointLengths).
         """
-        from humans_sim.models.catalogue import named_tags
+        from humans_sim.models.named_models import named_tags
 
         given = named_tags(self.tag_names, positions, self.name)
         return self._again(tags={**self._parts.given_tags, **given})
 
     def _again(self, **changes: object) -> Model:
-        from humans_sim.models.catalogue import NAMES, load_named
+        from humans_sim.models.named_models import NAMES, named_parts
 
         parts = self._parts
         if parts.name not in NAMES:
@@ -400,7 +400,7 @@ class Model:
             "tags": parts.given_tags,
             "rotors": parts.rotors is not None,
         }
-        return load_named(parts.name, **{**arguments, **changes})  # type: ignore[arg-type]
+        return Model(named_parts(parts.name, **{**arguments, **changes}))  # type: ignore[arg-type]
 
 
 class _Buffers(threading.local):

@@ -19,7 +19,6 @@ from humans_sim.errors import ModelFileError
 from humans_sim.files import read_text, write_atomically
 from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
 from humans_sim.models.layout import known_names, read_layout
-from humans_sim.models.model import Model
 from humans_sim.models.parts import ModelParts
 from humans_sim.models.urdf_check import check_mass_matrix, check_urdf
 from humans_sim.models.xml_file import parse_xml
@@ -37,8 +36,8 @@ _SECTIONS = (
 )
 
 
-def load_urdf(path: Path, rotors: bool = True, xacro: bool = True) -> Model:
-    """Load a URDF (or xacro) file with a floating base.
+def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelParts:
+    """Parts of the model in a URDF (or xacro) file with a floating base.
 
     Raises:
         ModelFileError: the URDF or its YAML is missing or malformed, or the file is
@@ -73,23 +72,21 @@ def load_urdf(path: Path, rotors: bool = True, xacro: bool = True) -> Model:
         index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
         drive = read_rotors(sections["rotors"], layout.joints, index)
     title = sections["title"].text() if "title" in sections else f"{name} ({path.name})"
-    return Model(
-        ModelParts(
-            name=name,
-            title=title,
-            pin_model=pin_model,
-            tags=tags,
-            contacts=contacts,
-            soles=tuple(soles),
-            humans=layout,
-            urdf=text,
-            rotors=drive,
-            parameters={},
-            lengths={},
-            given_lengths={},
-            given_tags={},
-            source=path,
-        )
+    return ModelParts(
+        name=name,
+        title=title,
+        pin_model=pin_model,
+        tags=tags,
+        contacts=contacts,
+        soles=tuple(soles),
+        humans=layout,
+        urdf=text,
+        rotors=drive,
+        parameters={},
+        lengths={},
+        given_lengths={},
+        given_tags={},
+        source=path,
     )
 
 
@@ -207,9 +204,8 @@ def _standing_height(
     return -float(min(heights))
 
 
-def save_model(model: Model, path: Path) -> Path:
+def save_parts(parts: ModelParts, path: Path) -> Path:
     """Write ``path`` (URDF) and the YAML beside it, each whole or not at all."""
-    parts = model.parts
     layout = parts.humans
     side: dict[str, Any] = {
         "title": parts.title,
@@ -230,5 +226,5 @@ def save_model(model: Model, path: Path) -> Path:
         side["rotors"] = parts.rotors.source
     text = yaml.safe_dump(side, sort_keys=False, default_flow_style=None, width=88)
     write_atomically(path.with_suffix(".yaml"), text)
-    write_atomically(path, model.urdf())
+    write_atomically(path, parts.urdf)
     return path

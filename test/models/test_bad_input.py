@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import humans_sim as hs
-from humans_sim.models.catalogue import model_file
 from humans_sim.models.expressions import ExpressionError, evaluate
+from humans_sim.models.named_models import model_file
 from humans_sim.models.tree_file import TreeFile
 from humans_sim.models.yaml_file import parse_yaml
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from humans_sim.errors import ParameterError
 from humans_sim.models.axes import to_humans
-from humans_sim.models.catalogue import model_file
 from humans_sim.models.model import Model
+from humans_sim.models.named_models import model_file
 from humans_sim.models.tree_file import TreeFile
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
