@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The models that come with the package: their files, and what they are made of."""
 
 from __future__ import annotations
