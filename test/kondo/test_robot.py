@@ -199,7 +199,8 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
     robot.command({"head_yaw": 0.1})
     wait(lambda: robot.health().delivered > 0 and bool(orders(log, 0)), "set points")
     steps = [v[5] for _, v in orders(log, 0)]
-    assert all(abs(b - a) <= 1 for a, b in zip(steps, steps[1:], strict=False))
+    # the approach, over the longest time that a set point makes up for
+    assert all(abs(b - a) <= 4 for a, b in zip(steps, steps[1:], strict=False))
     robot.hold()
     boards.unplug()
     wait(lambda: robot.state == RobotState.LOST, "loss")
