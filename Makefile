@@ -50,7 +50,7 @@ $(VENV)/.ready: $(VENV)/.base $(VENV)/.messages
 
 # Messages are slow to build: only where they or ROS 2 itself changed.
 $(VENV)/.messages: requirements/ros.lock $(MSGS) | $(VENV)/.base
-	@$(BIN)/python -m humans_sim.doctor ros_setup > $(VENV)/.ros || true; \
+	@$(BIN)/python -m humans_sim.core.doctor ros_setup > $(VENV)/.ros || true; \
 	case "$$(cat $(VENV)/.ros)" in \
 	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (README)";; \
 	wheels) set -ex; export PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"; \
@@ -86,11 +86,12 @@ demo-walk: setup
 	@if $(BIN)/python -c 'import rclpy' 2>/dev/null; then $(BIN)/humans-sim up walk --headless --steps 20 --speed $(SPEED) --folder $(DEMO); \
 	else cat $(VENV)/.ros; echo "Walked without ROS 2:"; $(BIN)/humans-sim run khr1-walk --save $(DEMO)/run.npz; fi
 
-lint: setup ## ruff and mypy
+lint: setup ## ruff, mypy and the order of imports
 	@echo "=== $$($(BIN)/python --version) on $$(uname -m)"
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: lint ## all checks and tests
 ifeq ($(EMULATE),1)
@@ -102,7 +103,7 @@ endif
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
-	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics
+	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics test/results
 
 test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13)
 	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer
@@ -135,7 +136,7 @@ licences: setup ## list the licences of what is installed, and check them
 	$(BIN)/python .ci/licences.py
 
 urdf: setup ## write the files under urdf/ anew
-	$(BIN)/python -m humans_sim.models.unit_meshes
+	$(BIN)/python -m humans_sim.models.files.unit_meshes
 	$(BIN)/python -m humans_sim.models.export
 
 clean: ## remove the environment and what tools left behind

@@ -21,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "helpers"))
 
 from fuzz_workers import (
     DIED,
@@ -46,8 +46,8 @@ def make_work(seeds: str, seed: int) -> Work:
     from fuzz_command_lines import QUICK, Lines, commands
     from typer.testing import CliRunner
 
-    from humans_sim.cli_commands import app
-    from humans_sim.errors import HumansError
+    from humans_sim.cli.commands import app
+    from humans_sim.core.errors import HumansError
 
     lines, runner = Lines(commands(app), Path(seeds)), CliRunner()
     with clean_folder() as folder, contextlib.chdir(folder):
@@ -85,7 +85,7 @@ def as_process(seeds: str, seed: int, case: int) -> tuple[str, str]:
     """One command line as a process of its own."""
     from fuzz_command_lines import Lines, commands
 
-    from humans_sim.cli_commands import app
+    from humans_sim.cli.commands import app
 
     lines = Lines(commands(app), Path(seeds))
     chance = random.Random(f"{seed} process {case}")
@@ -95,7 +95,7 @@ def as_process(seeds: str, seed: int, case: int) -> tuple[str, str]:
         shown = shlex.join(line)[:300]
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "humans_sim.cli", *line],
+                [sys.executable, "-m", "humans_sim", *line],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 cwd=folder,

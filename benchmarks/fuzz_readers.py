@@ -20,7 +20,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "helpers"))
 
 from fuzz_workers import (
     ACCEPTED,
@@ -46,7 +46,7 @@ def make_work(reader: str, seeds: str, data: str, seed: int) -> Work:
     from fuzz_targets import TARGETS
     from mutations import damaged
 
-    from humans_sim.errors import HumansError
+    from humans_sim.core.errors import HumansError
 
     target, home = TARGETS[reader], Path(seeds)
     files = sorted((home / target.seeds).iterdir())

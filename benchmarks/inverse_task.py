@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.control.bip_task import BipTask
-from humans_sim.control.inverse_task import InverseSolution, InverseTaskFunction
+from humans_sim.control.bip.inverse_task import InverseSolution, InverseTaskFunction
+from humans_sim.control.bip.task import BipTask
 
 TARGETS, TRIES, SEED = 1000, 3, 1
 RESIDUAL, LIMIT = 1e-10, 1e-3

@@ -27,17 +27,17 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from humans_sim.errors import HumansError
-from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.emulator import Emulator
-from humans_sim.kondo.frames import CHANNELS, DEGREES, FREE
-from humans_sim.kondo.line_faults import LineFaults
-from humans_sim.kondo.line_trial import RecordedLink, Said
-from humans_sim.kondo.rcb1_boards import Rcb1Boards
-from humans_sim.kondo.robot import KondoRobot
-from humans_sim.kondo.robot_health import ENERGISED, RobotState
-from humans_sim.kondo.robot_settings import RobotSettings, load_robot
-from humans_sim.servo_speeds import SPEED_STEPS
+from humans_sim.core.errors import HumansError
+from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
+from humans_sim.kondo.driver.robot import KondoRobot
+from humans_sim.kondo.driver.robot_health import ENERGISED, RobotState
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
+from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.line_trial import RecordedLink, Said
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES, FREE
+from humans_sim.kondo.protocol.line_faults import LineFaults
 
 SETTINGS = load_robot()
 LIMITS = SETTINGS.limits

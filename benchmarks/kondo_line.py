@@ -16,11 +16,11 @@ import time
 
 import numpy as np
 
-from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.line_faults import LineFaults
-from humans_sim.kondo.line_trial import LineTrial, emulated_port, try_line
-from humans_sim.kondo.link import NoAnswerError, SerialLink
-from humans_sim.kondo.robot_settings import load_robot
+from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.emulation.line_trial import LineTrial, emulated_port, try_line
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.line_faults import LineFaults
+from humans_sim.kondo.protocol.link import NoAnswerError, SerialLink
 
 RATE = 50.0
 SHARES = (50, 90, 99, 100)

@@ -20,19 +20,19 @@ from typing import Any
 import numpy as np
 
 import humans_sim as hs
+from humans_sim.analysis.gait import WalkSummary
 from humans_sim.kondo import KondoMotion, read_motion
-from humans_sim.kondo import protocol as rcb1
-from humans_sim.kondo.course import Course, Leader, MotionCourse, Progress
-from humans_sim.kondo.emulator import Emulator
-from humans_sim.kondo.frames import CHANNELS, MOTION
-from humans_sim.kondo.line_faults import LineFaults
-from humans_sim.kondo.link import SerialLink
-from humans_sim.kondo.robot import KondoRobot
-from humans_sim.kondo.robot_settings import load_robot
-from humans_sim.kondo.simulated_body import BodySettings
-from humans_sim.kondo.simulated_robot import SimulatedRobot
-from humans_sim.kondo.walk_stream import PERIOD, walk_stream
-from humans_sim.observation.gait import WalkSummary
+from humans_sim.kondo.driver.course import Course, Leader, MotionCourse, Progress
+from humans_sim.kondo.driver.robot import KondoRobot
+from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
+from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.simulated_body import BodySettings
+from humans_sim.kondo.emulation.simulated_robot import SimulatedRobot
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.frames import CHANNELS, MOTION
+from humans_sim.kondo.protocol.line_faults import LineFaults
+from humans_sim.kondo.protocol.link import SerialLink
 
 PERCENTS = (50, 95, 99, 100)
 CLEARANCE = 2e-3

@@ -33,7 +33,7 @@ import numpy as np
 import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.dynamics import problems
-from humans_sim.nodes.run_recorder import RunRecorder
+from humans_sim.nodes.common.run_recorder import RunRecorder
 
 LIMIT = 500.0
 """Largest peak of the resident memory [MB]."""
@@ -66,7 +66,7 @@ def _ball(samples: int, path: Path | None) -> int:
 
 def command(folder: Path, samples: int) -> int:
     """The command line's way."""
-    from humans_sim.cli_run_app import run_app
+    from humans_sim.cli.run_app import run_app
 
     scenario, path = folder / "ball.yaml", folder / "command.npz"
     end = (samples - 1) * PERIOD

@@ -31,8 +31,8 @@ from urllib.request import urlopen
 import numpy as np
 from websockets.sync.client import connect
 
-from humans_sim.doctor import find_chromium
-from humans_sim.graphs import read_graph
+from humans_sim.applications.graphs import read_graph
+from humans_sim.core.doctor import find_chromium
 
 PERIOD = 2.0
 """Wall time between two samples [s]."""
@@ -109,7 +109,7 @@ Gauges = dict[str, Callable[[], float]]
 
 def start_page(stack: ExitStack) -> Gauges:
     """The library's walk and a browser that shows it."""
-    command = [sys.executable, "-u", "-m", "humans_sim.cli", "view", "khr1", "--walk"]
+    command = [sys.executable, "-u", "-m", "humans_sim", "view", "khr1", "--walk"]
     view = stack.enter_context(started([*command, "--port", "0"], subprocess.PIPE))
     assert view.stdout is not None
     line = ""

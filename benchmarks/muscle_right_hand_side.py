@@ -20,10 +20,10 @@ from rich.table import Table
 
 import humans_sim as hs
 from humans_sim.actuation import CompositeActuation, FesMuscles, Stimulator
-from humans_sim.dynamics.acceleration import OPEN
+from humans_sim.contact.problem.modes import OPEN
+from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.chart import Chart
-from humans_sim.dynamics.event_stepper import EventStepper
-from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.simulation import Simulation
 
 STIFFNESS, DAMPING = 2000.0, 20.0

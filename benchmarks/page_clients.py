@@ -29,8 +29,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkSettings
-from humans_sim.view.live import LivePage, cruise
-from humans_sim.view.live_walk import LiveWalk
+from humans_sim.view.browser.live import LivePage, cruise
+from humans_sim.view.browser.live_walk import LiveWalk
 
 FULL = "503"
 """Answer where too many watch."""

@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.batch_record import Ledger
-from humans_sim.control.sway import Sway
+from humans_sim.applications.batch.record import Ledger
+from humans_sim.control.trajectories.sway import Sway
 from humans_sim.observation.markers import MarkerTrial, write_trc
 
 NOISE = 1e-3
@@ -49,7 +49,7 @@ def write_recordings(folder: Path, trials: int, samples: int) -> None:
 
 def command(source: Path, output: Path, workers: int) -> list[str]:
     """A batch as a person starts it."""
-    line = [sys.executable, "-m", "humans_sim.cli", "reconstruct", str(source)]
+    line = [sys.executable, "-m", "humans_sim", "reconstruct", str(source)]
     line += ["--marker-set", "canonical", "--no-report", "--workers", str(workers)]
     return [*line, "--output", str(output)]
 

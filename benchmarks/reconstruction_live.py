@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.graphs import read_graph
+from humans_sim.applications.graphs import read_graph
 from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
@@ -75,8 +75,8 @@ def topics(model: hs.Model, seconds: float) -> None:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Header
 
-    from humans_sim.nodes.conversions import nanoseconds_of, time_of
-    from humans_sim.nodes.marker_messages import marker_frame
+    from humans_sim.nodes.common.conversions import nanoseconds_of, time_of
+    from humans_sim.nodes.common.marker_messages import marker_frame
 
     trial = trial_of(model, "canonical", seconds)
     parameters = [

@@ -24,9 +24,9 @@ from rich.table import Table
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern
-from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.simulation import Simulation
-from humans_sim.dynamics.time_stepper import TimeStepper
+from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 
 try:
     from peers import mujoco_biped as peer

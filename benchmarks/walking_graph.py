@@ -24,10 +24,10 @@ import yaml
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.applications.graphs import read_graph
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import Order, ServoWalk
 from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
-from humans_sim.graphs import read_graph
 
 GRAPH = read_graph("walk")
 VELOCITY = Velocity(0.05, 0.0, 0.0)
@@ -61,7 +61,7 @@ def library(steps: int) -> float:
 
 def composed(steps: int) -> float:
     """Real-time factor of the graph in this process."""
-    from humans_sim.nodes.walk_trial import walk_trial
+    from humans_sim.nodes.walk.trial import walk_trial
 
     walk = walk_trial(
         replace(GRAPH, nodes=NODES),
@@ -79,9 +79,9 @@ def composed(steps: int) -> float:
 
 def processes(steps: int) -> float:
     """Real-time factor of three processes."""
-    from humans_sim.nodes.conversions import nanoseconds_of
-    from humans_sim.nodes.process import NodeProcess, StopEvent
-    from humans_sim.nodes.walk_trial import WalkCaller
+    from humans_sim.nodes.common.conversions import nanoseconds_of
+    from humans_sim.nodes.common.process import NodeProcess, StopEvent
+    from humans_sim.nodes.walk.trial import WalkCaller
 
     arguments = ["--ros-args", "--params-file", str(GRAPH.parameters), *FAST]
     started = [

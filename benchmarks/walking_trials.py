@@ -22,11 +22,11 @@ from rich.table import Table
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.analysis.gait import WalkSummary
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import Order, ServoWalk
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.soles import standing_on_slope
-from humans_sim.observation.gait import WalkSummary
 
 PERIOD = 0.02
 START = 0.5

@@ -46,10 +46,10 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.contact.ground import Ground
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.errors import HumansError
 from humans_sim.dynamics.problems import rocking_block, rocking_block_start
 from humans_sim.dynamics.simulation import Simulation
-from humans_sim.errors import HumansError
 
 try:
     from peers import mujoco_scenes as peer

@@ -20,7 +20,7 @@ from humans_sim.contact import (
     Sphere,
     contact_velocity,
 )
-from humans_sim.contact.planar_contact import Circle, Ellipse, PlanarContact
+from humans_sim.contact.joint.planar_contact import Circle, Ellipse, PlanarContact
 
 ROOT = Path(__file__).parent
 IMAGES = ROOT / "images"

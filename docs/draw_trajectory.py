@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from humans_sim.control.trajectory import ContactPhase, Trajectory
+from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
 
 IMAGES = Path(__file__).parent / "images"
 MIDDLES = {"near the middle": 0.4, "equal to the start": 0.0, "beyond the end": 1.3}

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 import humans_sim as hs
-from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking import PatternPoint, WalkPattern
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.control.walking.support import SolePair

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.bodies import SceneBody, SceneSystem
+from humans_sim.dynamics.scenes import SceneBody, SceneSystem
 
 boxes = [
     SceneBody.box(f"box{k}", 2.0 - 0.5 * k, (0.3 - 0.06 * k, 0.3, 0.1))

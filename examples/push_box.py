@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 import humans_sim as hs
-from humans_sim.scenarios import read_scenario
+from humans_sim.applications.scenarios import read_scenario
 
 run = read_scenario("push-box").with_changes(end=5.0).run()
 box = run.q[:, -7:-4]

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.dynamics.foot_phases import foot_phases
+from humans_sim.analysis.foot_phases import foot_phases
 
 LEAN, SWAY = math.radians(2.8), math.radians(0.6)  # over the middle of the feet
 

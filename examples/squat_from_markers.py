@@ -4,8 +4,8 @@
 import numpy as np
 
 import humans_sim as hs
+from humans_sim.analysis.inverse_dynamics import inverse_dynamics
 from humans_sim.observation.markers.synthetic import synthetic_trial
-from humans_sim.observation.posture.dynamics import inverse_dynamics
 
 person = hs.load_model("human36", height=1.80, mass=75.0)
 

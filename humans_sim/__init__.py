@@ -4,8 +4,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from humans_sim.core.version import __version__ as __version__
-from humans_sim.errors import (
+from humans_sim.core.errors import (
     ConfigurationError,
     HumansError,
     MissingDependencyError,
@@ -13,6 +12,7 @@ from humans_sim.errors import (
     ParameterError,
     UnknownModelError,
 )
+from humans_sim.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from humans_sim.contact import Box, Ground, HalfSpace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from humans_sim.observation.posture.reconstruct import reconstruct
     from humans_sim.observation.posture.result_file import load_reconstruction
     from humans_sim.observation.posture.subject import load_subject
-    from humans_sim.view.animation import animate
+    from humans_sim.view.film.animation import animate
 
 # Loaded when first used: a program must handle signals before large libraries load, and
 # `humans-sim --help` need not wait for them.
@@ -53,7 +53,7 @@ _LATER = {
     "RunFileError": "dynamics",
     "Simulation": "dynamics",
     "SimulationError": "dynamics",
-    "animate": "view.animation",
+    "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",

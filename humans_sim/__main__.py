@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m humans_sim`` is ``humans-sim``."""
 
-from humans_sim.cli import main
+from humans_sim.cli.main import main
 
 main()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph ``push`` as processes: ros2 launch humans_sim push.launch.py."""
 
-from humans_sim.nodes.launch_graph import describe
+from humans_sim.nodes.common.launch_graph import describe
 from launch import LaunchDescription
 
 

@@ -4,7 +4,7 @@
 ros2 launch humans_sim reconstruct.launch.py file:=walk.trc subject:=subject.yaml
 """
 
-from humans_sim.nodes.launch_graph import describe
+from humans_sim.nodes.common.launch_graph import describe
 from launch import LaunchDescription
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.doctor import ros_hint
+from humans_sim.core.doctor import ros_hint
 from humans_sim.models import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from humans_sim.cli_commands import app
+from humans_sim.cli.commands import app
 from humans_sim.models import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]

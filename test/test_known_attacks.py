@@ -19,16 +19,16 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.batch_record import Ledger
-from humans_sim.cli_run_app import run_app
+from humans_sim.applications.batch.record import Ledger
+from humans_sim.applications.graphs import read_graph
+from humans_sim.applications.scenarios import read_scenario
+from humans_sim.cli.run_app import run_app
+from humans_sim.core.errors import HumansError
+from humans_sim.core.yaml_file import read_yaml
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.record import recorded_model
-from humans_sim.errors import HumansError
-from humans_sim.graphs import read_graph
-from humans_sim.kondo.motion_file import read_motion
-from humans_sim.kondo.robot_settings import load_robot
-from humans_sim.models.yaml_file import read_yaml
-from humans_sim.scenarios import read_scenario
+from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.motion.motion_file import read_motion
+from humans_sim.results.record import recorded_model
 
 READERS: dict[str, Callable[[Path], object]] = {
     "run.npz": hs.load_run,

@@ -15,8 +15,8 @@ from fuzz_workers import SPECIAL, clean_folder
 from mutations import damaged
 from typer.testing import CliRunner
 
-from humans_sim.cli_commands import app
-from humans_sim.errors import HumansError
+from humans_sim.cli.commands import app
+from humans_sim.core.errors import HumansError
 
 CHEAP = 240
 """Cases of a reader that takes a millisecond; dear ones get fewer."""

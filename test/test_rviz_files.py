@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import humans_sim as hs
-from humans_sim.graphs import read_graph
+from humans_sim.applications.graphs import read_graph
 from humans_sim.models.links import LinkTree
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 RELAXED, DECLINING, STIMULATED = 0, 1, 2
 """States of the calcium, the manual's numbers."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.hooks import Actuation
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.results.events import Event
 
 Law = Callable[[float, np.ndarray, np.ndarray, np.ndarray], Any]
 """A control law: (t, q, v, z) to a command, or to a :class:`CommandWithNextCall`."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 TORQUE_CONSTANT = 0.05
 """[N m/A], which is [V s/rad] (assumed)."""

@@ -33,9 +33,9 @@ from humans_sim.actuation.muscle_kernel import (
     evaluate,
 )
 from humans_sim.actuation.recruitment import Stimulator
-from humans_sim.dynamics.events import Event
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.results.events import Event
 
 STIMULATION = "stimulation"
 CONTRACTILE_SWITCH = "contractile_switch"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 WRAPPED, STRAIGHT = 0, 1
 PATHS = {"quadriceps": WRAPPED, "hamstrings": STRAIGHT}

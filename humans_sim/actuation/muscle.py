@@ -38,8 +38,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.stepper import StepError
-from humans_sim.errors import ParameterError
 
 GUARD = 1.5e-8
 """Numerator that still counts as zero [N/s]; the manual's square root of epsilon."""

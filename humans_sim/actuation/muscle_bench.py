@@ -25,7 +25,7 @@ from humans_sim.actuation.muscle import (
     parallel_spring,
 )
 from humans_sim.actuation.recruitment import Stimulator
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 Strain = Callable[[float], tuple[float, float]]
 """Time to strain and its rate [1/s]."""

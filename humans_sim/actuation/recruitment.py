@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 _STEEPNESS = 5.0
 _ROUNDING = 1e-12

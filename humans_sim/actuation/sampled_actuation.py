@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation.commanded import DelayedActuation
-from humans_sim.dynamics.events import Event
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.core.roots import first_root
 from humans_sim.dynamics.integrators import Dop853
-from humans_sim.dynamics.roots import first_root
 from humans_sim.dynamics.stepper import StepError
-from humans_sim.errors import ConfigurationError
+from humans_sim.results.events import Event
 
 _RTOL, _ATOL = 1e-9, 1e-9
 _SAME = 1e-13

@@ -21,7 +21,7 @@ from numba import njit
 from humans_sim.actuation.commanded import DelayedActuation, Law
 from humans_sim.actuation.dc_motor import DCMotor
 from humans_sim.actuation.state import ActuatorState, CommandKind
-from humans_sim.errors import ConfigurationError, ParameterError
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
 from humans_sim.models.rotors import rotor_jacobian
 

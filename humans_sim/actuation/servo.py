@@ -38,10 +38,10 @@ from numba import njit
 
 from humans_sim.actuation.commanded import DelayedActuation, Law
 from humans_sim.actuation.state import ActuatorState, CommandKind
-from humans_sim.dynamics.events import Event
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.models import Model
-from humans_sim.servo_speeds import SPEED_STEPS
+from humans_sim.results.events import Event
 
 GEAR_ENGAGED = "gear_engaged"
 GEAR_FREE = "gear_free"

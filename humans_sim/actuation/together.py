@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from humans_sim.actuation.commanded import ControlClock, Law
-from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.hooks import Actuation
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.results.events import Event
 
 
 class CompositeActuation(Actuation):

@@ -12,8 +12,6 @@ from humans_sim.bodies.mass_properties import (
 )
 from humans_sim.bodies.motion import BodyMotion, move
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
-from humans_sim.bodies.scene_bodies import SceneBody
-from humans_sim.bodies.scene_system import SceneSystem
 
 __all__ = [
     "BodyError",
@@ -21,8 +19,6 @@ __all__ = [
     "BodyState",
     "MassProperties",
     "RigidBodies",
-    "SceneBody",
-    "SceneSystem",
     "move",
     "of_box",
     "of_cylinder",

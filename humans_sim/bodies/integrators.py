@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
-from humans_sim.bodies.rotations import chart_rate, crossed, spin, straighten, turn
+from humans_sim.core.rotations import chart_rate, crossed, spin, straighten, turn
 
 Forces = Callable[[float, BodyState], tuple[np.ndarray, np.ndarray]]
 """Forces at the centres and torques about them, in the world's frame (n, 3) each."""

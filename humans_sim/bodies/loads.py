@@ -13,10 +13,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from humans_sim.arrays import finite_array
 from humans_sim.bodies.integrators import Forces
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+from humans_sim.core.arrays import finite_array
 
 GRAVITY = (0.0, 0.0, -9.81)
 """[m/s^2]."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from humans_sim.arrays import finite_array
-from humans_sim.errors import HumansError
+from humans_sim.core.arrays import finite_array
+from humans_sim.core.errors import HumansError
 
 if TYPE_CHECKING:
     import trimesh

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.arrays import finite_array
 from humans_sim.bodies.mass_properties import BodyError, MassProperties
-from humans_sim.bodies.rotations import spin
+from humans_sim.core.arrays import finite_array
+from humans_sim.core.rotations import spin
 
 _ROUND = 1e-6
 """Error of a matrix that is still taken for a rotation."""

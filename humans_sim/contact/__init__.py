@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact geometry: what can be touched, with what, and contact as a joint."""
 
-from humans_sim.contact.contact_errors import (
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.solids import Box, HalfSpace, Solid
+from humans_sim.contact.joint.contact_errors import (
     ContactError,
     CurvatureSumError,
     ForbiddenMotionError,
     NoContactError,
     SurfaceError,
 )
-from humans_sim.contact.contact_joint import ContactJoint, contact_velocity
-from humans_sim.contact.ground import Ground
-from humans_sim.contact.joints import Joint, JointState
-from humans_sim.contact.solids import Box, HalfSpace, Solid
-from humans_sim.contact.surface_implicit import Ellipsoid, ImplicitSurface
-from humans_sim.contact.surface_shapes import (
+from humans_sim.contact.joint.contact_joint import ContactJoint, contact_velocity
+from humans_sim.contact.joint.joints import Joint, JointState
+from humans_sim.contact.joint.surface_implicit import Ellipsoid, ImplicitSurface
+from humans_sim.contact.joint.surface_shapes import (
     Cone,
     Cylinder,
     Inside,
@@ -21,7 +21,7 @@ from humans_sim.contact.surface_shapes import (
     Sphere,
     Torus,
 )
-from humans_sim.contact.surfaces import Surface, SurfacePoint
+from humans_sim.contact.joint.surfaces import Surface, SurfacePoint
 
 __all__ = [
     "Box",

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics with contact, impact, friction and joint limits."""
 
-from humans_sim.dynamics.events import Event
+from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.general_system import GeneralSystem
-from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.pushes import Push
-from humans_sim.dynamics.run import Run, RunFileError, load_run
 from humans_sim.dynamics.simulation import Simulation, SimulationError
-from humans_sim.dynamics.system import ContactTable
+from humans_sim.results.contact_table import ContactTable
+from humans_sim.results.events import Event
+from humans_sim.results.run import Run, RunFileError, load_run
 
 __all__ = [
     "Actuation",

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.dynamics import events as kinds
-from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.pushes import Pushes
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
+from humans_sim.results import events as kinds
+from humans_sim.results.events import Event
 
 
 class Loads(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.solids import distance
+from humans_sim.contact.geometry.solids import distance
 from humans_sim.dynamics.system import SLOW
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from humans_sim.dynamics import events as kinds
-from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
-from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.impact import Impact
-from humans_sim.dynamics.system import LIMIT, ContactTable
+from humans_sim.contact.problem.impact import Impact
+from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
+from humans_sim.results import events as kinds
+from humans_sim.results.contact_table import LIMIT, ContactTable
+from humans_sim.results.events import Event
 
 
 def mode_events(

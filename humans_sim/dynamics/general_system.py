@@ -9,15 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.chart import FlatChart
-from humans_sim.dynamics.system import (
-    EVENT_DRIVEN,
-    SLOW,
-    TIME_STEPPING,
-    ContactTable,
-    Terms,
-)
-from humans_sim.errors import ConfigurationError
+from humans_sim.dynamics.system import EVENT_DRIVEN, SLOW, TIME_STEPPING, Terms
+from humans_sim.results.contact_table import ContactTable
 
 Vector = np.ndarray
 

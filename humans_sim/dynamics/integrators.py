@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.integrate import DOP853
 
-from humans_sim.errors import HumansError, MissingDependencyError, ParameterError
+from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
 NAMES = ("dop853", "cvode")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.arrays import finite_array
-from humans_sim.contact.ground import Ground
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.arrays import finite_array
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
     add_diagonal,
@@ -20,16 +21,9 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
-from humans_sim.dynamics.system import (
-    EVENT_DRIVEN,
-    LIMIT,
-    POINT,
-    TIME_STEPPING,
-    ContactTable,
-    Terms,
-)
-from humans_sim.errors import ParameterError
+from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.models import Model
+from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 ALL, BASE = "*", "base"
 """Words for what is locked: all joints, and the base."""

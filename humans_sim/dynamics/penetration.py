@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.system import System
-from humans_sim.errors import ConfigurationError
 
 _TOLERATED = 1e-6
 """Penetration that is corrected without a word [m, rad]; more is an error."""

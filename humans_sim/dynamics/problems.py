@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from humans_sim.dynamics.general_system import GeneralSystem
-from humans_sim.dynamics.system import LIMIT, POINT, ContactTable
+from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 GRAVITY = 9.81
 Vector = np.ndarray

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.system import System
-from humans_sim.errors import ParameterError
 
 
 @dataclass(frozen=True)

@@ -12,26 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.contact.foot_spheres import POINTS, feet_of
-from humans_sim.contact.ground import Ground
-from humans_sim.dynamics import events as kinds
+from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.gauss_seidel import ContactProblemError
+from humans_sim.contact.problem.impact import LAWS
+from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.dynamics import integrators
-from humans_sim.dynamics.contact_problem import ContactProblemError
-from humans_sim.dynamics.event_stepper import EventStepper
-from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.hooks import Actuation
-from humans_sim.dynamics.impact import LAWS
+from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.pushes import Push
-from humans_sim.dynamics.record import scene_record
-from humans_sim.dynamics.run import Run
-from humans_sim.dynamics.run_stream import RunStream
-from humans_sim.dynamics.stepper import Options, Sample, StepError, Stepper
+from humans_sim.dynamics.scene_record import scene_record
+from humans_sim.dynamics.stepper import Options, StepError, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
-from humans_sim.dynamics.time_stepper import TimeStepper
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
+from humans_sim.results import events as kinds
+from humans_sim.results.events import Event
+from humans_sim.results.run import Run
+from humans_sim.results.run_stream import RunStream
+from humans_sim.results.sample import Sample
 
 Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
@@ -100,7 +101,7 @@ class Simulation:
         contact_geometry: how the feet touch: ``points`` (the contacts as they are),
             ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
             two fore-foot balls in each sole, see
-            :mod:`~humans_sim.contact.foot_spheres`; biped models only).
+            :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
         gravity: [m/s^2] (biped models only).
         pushes: from outside, at their times (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges

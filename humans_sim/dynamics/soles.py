@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.dynamics.acceleration import OPEN, SLIDE, STICK
+from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.stepper import Sample
 from humans_sim.models import Model
+from humans_sim.results.sample import Sample
 
 _LOAD = 1e-9
 """Normal force below which a sole carries nothing [N]."""
@@ -153,7 +153,7 @@ def standing_on_slope(
     Args:
         model: the model.
         joints: joint angles [rad].
-        angle: of :meth:`~humans_sim.contact.ground.Ground.slope` [rad].
+        angle: of :meth:`~humans_sim.contact.geometry.ground.Ground.slope` [rad].
         height: how far it is raised [m].
     """
     q = model.standing(joints)

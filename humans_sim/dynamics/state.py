@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from humans_sim.dynamics.events import Event
+from humans_sim.results.events import Event
 
 
 @dataclass

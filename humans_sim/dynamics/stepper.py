@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.dynamics import events as kinds
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.hooks import Actuation
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.results import events as kinds
+from humans_sim.results.events import Event
+from humans_sim.results.sample import Sample
 
 
 class StepError(HumansError):
@@ -64,21 +64,6 @@ class Options:
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
                 raise ParameterError(f"{name} must be above zero, not {value}")
-
-
-class Sample(NamedTuple):
-    """The whole state at one time; see :class:`~humans_sim.dynamics.run.Run`."""
-
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    z: np.ndarray
-    torques: np.ndarray
-    contacts: np.ndarray
-    forces: np.ndarray
-    gaps: np.ndarray
-    kinetic: float
-    potential: float
 
 
 class Stepper(ABC):

@@ -9,77 +9,17 @@ mass matrix, forces and gaps in general coordinates
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from humans_sim.dynamics.chart import Chart
-from humans_sim.errors import ParameterError
+from humans_sim.results.contact_table import ContactTable
 
-POINT, LIMIT = "point", "limit"
 EVENT_DRIVEN, TIME_STEPPING = "event_driven", "time_stepping"
 """Names of the methods."""
 SLOW = 0.05
 """Speed that impulses at others may well give to a contact in a step [m/s, rad/s]."""
-
-
-@dataclass(frozen=True)
-class ContactTable:
-    """The contacts a system may have, open and closed, in a fixed order.
-
-    Attributes:
-        names: one for each contact.
-        kinds: ``point`` (something touches the scene) or ``limit`` (a joint).
-        tangents: number of tangential directions: 2 in space, 1 in the plane, 0 for a
-            joint limit.
-        friction: Coulomb's coefficients; infinite for the sticking law.
-        restitution: Newton's coefficients.
-    """
-
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    tangents: np.ndarray
-    friction: np.ndarray
-    restitution: np.ndarray
-    units: tuple[str, ...] = field(default=())
-
-    def __post_init__(self) -> None:
-        """All columns have one length; units follow the kinds."""
-        n = len(self.names)
-        for column in (self.kinds, self.tangents, self.friction, self.restitution):
-            if len(column) != n:
-                raise ParameterError("a contact table needs one entry for each contact")
-        if (self.friction < 0).any() or np.isnan(self.friction).any():
-            raise ParameterError("friction coefficients must not be negative")
-        if not ((self.restitution >= 0) & (self.restitution <= 1)).all():
-            raise ParameterError("restitution coefficients must be 0 to 1")
-        units = tuple("m" if kind == POINT else "rad" for kind in self.kinds)
-        object.__setattr__(self, "units", units)
-
-    @classmethod
-    def of(
-        cls,
-        names: Sequence[str],
-        kinds: Sequence[str],
-        tangents: ArrayLike,
-        friction: ArrayLike,
-        restitution: ArrayLike,
-    ) -> ContactTable:
-        """A table from lists; one number stands for all contacts."""
-        n = (len(names),)
-        return cls(
-            tuple(names),
-            tuple(kinds),
-            np.array(np.broadcast_to(tangents, n), dtype=np.int64),
-            np.array(np.broadcast_to(friction, n), dtype=float),
-            np.array(np.broadcast_to(restitution, n), dtype=float),
-        )
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 class Terms(NamedTuple):

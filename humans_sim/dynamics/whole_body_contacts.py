@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 
 _CLEAR = 2.0

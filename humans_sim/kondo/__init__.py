@@ -3,8 +3,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from humans_sim.kondo.channels import Channel, ChannelMap, load_channels
-from humans_sim.kondo.motion_file import (
+from humans_sim.kondo.motion.channels import Channel, ChannelMap, load_channels
+from humans_sim.kondo.motion.motion_file import (
     UNUSED,
     KondoMotion,
     MotionFileError,
@@ -12,17 +12,17 @@ from humans_sim.kondo.motion_file import (
     read_motion,
     write_motion,
 )
-from humans_sim.kondo.player import MotionPlayer
+from humans_sim.kondo.motion.player import MotionPlayer
 
 if TYPE_CHECKING:
-    from humans_sim.kondo.pose_servo import PoseServo
+    from humans_sim.kondo.motion.pose_servo import PoseServo
 
 
 def __getattr__(name: str) -> Any:
     """The servo, at its first use: it loads the simulation, which no driver needs."""
     if name != "PoseServo":
         raise AttributeError(f"module 'humans_sim.kondo' has no attribute '{name}'")
-    from humans_sim.kondo.pose_servo import PoseServo
+    from humans_sim.kondo.motion.pose_servo import PoseServo
 
     return PoseServo
 

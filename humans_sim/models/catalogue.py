@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import ParameterError, UnknownModelError
-from humans_sim.files import is_file
-from humans_sim.models.expressions import shortened
+from humans_sim.core.errors import ParameterError, UnknownModelError
+from humans_sim.core.expressions import shortened
+from humans_sim.core.files import is_file
+from humans_sim.core.yaml_file import YamlValue
+from humans_sim.models.files.named_models import NAMES, named_parts
 from humans_sim.models.model import Model
-from humans_sim.models.named_models import NAMES, named_parts
-from humans_sim.models.yaml_file import YamlValue
 
 
 def load_model(
@@ -64,7 +64,7 @@ def load_model(
                 raise ParameterError(
                     f"'{word}' is for the package's own models; edit {path} instead"
                 )
-        from humans_sim.models.urdf_file import urdf_parts
+        from humans_sim.models.files.urdf_file import urdf_parts
 
         return Model(urdf_parts(path, rotors=rotors, xacro=xacro))
     raise UnknownModelError(

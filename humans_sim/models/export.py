@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from humans_sim.core.resources import resource
 from humans_sim.models.catalogue import load_model
-from humans_sim.models.named_models import NAMES
-from humans_sim.resources import resource
+from humans_sim.models.files.named_models import NAMES
 
 
 def export(folder: Path) -> list[Path]:

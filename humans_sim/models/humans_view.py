@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from scipy.spatial.transform import Rotation
 
-from humans_sim.errors import ConfigurationError
+from humans_sim.core.errors import ConfigurationError
 from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
 from humans_sim.models.description import HumansLayout
 

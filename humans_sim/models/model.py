@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.arrays import real_array
-from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.core.arrays import real_array
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.models.description import QUATERNION_TOLERANCE, Tag
 from humans_sim.models.parts import ModelParts
 from humans_sim.models.points import PointSet
@@ -332,7 +332,7 @@ class Model:
 
     def save(self, path: Path | str) -> Path:
         """Write the URDF, and what a URDF cannot hold as YAML beside it."""
-        from humans_sim.models.urdf_file import save_parts
+        from humans_sim.models.files.urdf_file import save_parts
 
         return save_parts(self._parts, Path(path))
 
@@ -368,7 +368,7 @@ class Model:
         self, lengths: Mapping[str, float] | np.ndarray | None = None, **named: float
     ) -> Model:
         """The model with some lengths replaced, by name or all in order [m]."""
-        from humans_sim.models.named_models import named_lengths
+        from humans_sim.models.files.named_models import named_lengths
 
         given = named_lengths(self._parts.lengths, lengths, self.name)
         return self._again(lengths={**self._parts.given_lengths, **given, **named})
@@ -382,13 +382,13 @@ class Model:
             positions: by tag name, or all of them (ntags, 3) or flat in tag order
                 (the manual's SetTag2JointLengths).
         """
-        from humans_sim.models.named_models import named_tags
+        from humans_sim.models.files.named_models import named_tags
 
         given = named_tags(self.tag_names, positions, self.name)
         return self._again(tags={**self._parts.given_tags, **given})
 
     def _again(self, **changes: object) -> Model:
-        from humans_sim.models.named_models import NAMES, named_parts
+        from humans_sim.models.files.named_models import NAMES, named_parts
 
         parts = self._parts
         if parts.name not in NAMES:

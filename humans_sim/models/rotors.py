@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from humans_sim.errors import ConfigurationError
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.core.yaml_file import YamlValue
 from humans_sim.models.description import QUATERNION_TOLERANCE
-from humans_sim.models.yaml_file import YamlValue
 
 _PAIR = ("pitch", "e", "gamma", "h", "b", "c", "d", "l")
 _SINGLE = ("pitch", "e", "gamma", "radius", "phi", "l")

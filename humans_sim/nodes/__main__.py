@@ -20,15 +20,15 @@ def main() -> None:
         print("usage: python -m humans_sim.nodes NODE [ARGUMENTS]", file=sys.stderr)
         raise SystemExit(2)
     name = sys.argv.pop(1)
-    from humans_sim.doctor import no_ros
-    from humans_sim.errors import HumansError
-    from humans_sim.kernel_compilation import ensure_cache
+    from humans_sim.core.doctor import no_ros
+    from humans_sim.core.errors import HumansError
+    from humans_sim.core.kernel_compilation import ensure_cache
 
     ensure_cache()
     try:
         try:
-            from humans_sim.nodes.model_node import node_class
-            from humans_sim.nodes.process import run_process
+            from humans_sim.nodes.common.model_node import node_class
+            from humans_sim.nodes.common.process import run_process
 
             factory = node_class(name)
         except ImportError as error:

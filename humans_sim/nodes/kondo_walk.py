@@ -21,15 +21,20 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from humans_sim.control.walking import WalkPhase
-from humans_sim.errors import ConfigurationError, HumansError, ParameterError
-from humans_sim.kondo.blind_walk import BlindWalk
-from humans_sim.kondo.robot_settings import load_robot
-from humans_sim.nodes.conversions import duration_of, joints_of, set_vector, velocity_of
-from humans_sim.nodes.model_node import ModelNode
-from humans_sim.nodes.parameters import Parameters
-from humans_sim.nodes.start_posture import walk_settings
-from humans_sim.nodes.walk_action import WalkGoals, begin_steps
-from humans_sim.nodes.walk_diagnostics import WalkDiagnostics
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.kondo.driver.blind_walk import BlindWalk
+from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.nodes.common.conversions import (
+    duration_of,
+    joints_of,
+    set_vector,
+    velocity_of,
+)
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.start_posture import walk_settings
+from humans_sim.nodes.walk.action import WalkGoals, begin_steps
+from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
 
 _DEPTH = 10
 _BEAT = 1.0

@@ -15,13 +15,13 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
-from humans_sim.control.sway import Sway
-from humans_sim.errors import ParameterError
-from humans_sim.nodes.conversions import time_of
-from humans_sim.nodes.diagnostic_status import StatusTopic
-from humans_sim.nodes.marker_messages import marker_frame
-from humans_sim.nodes.model_node import ModelNode
-from humans_sim.nodes.parameters import Parameters
+from humans_sim.control.trajectories.sway import Sway
+from humans_sim.core.errors import ParameterError
+from humans_sim.nodes.common.conversions import time_of
+from humans_sim.nodes.common.diagnostic_status import StatusTopic
+from humans_sim.nodes.common.marker_messages import marker_frame
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
 from humans_sim.observation.markers.playback import FACTORS, Playback, part_of
 from humans_sim.observation.markers.read import read_markers

@@ -18,15 +18,15 @@ from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
-from humans_sim.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.kondo import KondoMotion, load_channels
 from humans_sim.kondo import MotionPlayer as Player
-from humans_sim.kondo.lag import Lag
-from humans_sim.kondo.motion_library import load_motion
-from humans_sim.nodes.conversions import joints_of, nanoseconds_of, time_of
-from humans_sim.nodes.diagnostic_status import StatusTopic
-from humans_sim.nodes.model_node import ModelNode
-from humans_sim.nodes.parameters import Parameters
+from humans_sim.kondo.driver.lag import Lag
+from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of, time_of
+from humans_sim.nodes.common.diagnostic_status import StatusTopic
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
 
 _DEPTH = 100
 _BEAT = 1.0

@@ -20,9 +20,9 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from humans_sim.errors import ConfigurationError, HumansError
+from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.models.description import BASE_LINK
-from humans_sim.nodes.conversions import (
+from humans_sim.nodes.common.conversions import (
     joint_values,
     joints_of,
     nanoseconds_of,
@@ -31,13 +31,13 @@ from humans_sim.nodes.conversions import (
     transform,
     vector_of,
 )
-from humans_sim.nodes.diagnostic_status import StatusTopic, gone
-from humans_sim.nodes.gather import Gather
-from humans_sim.nodes.model_node import ModelNode
-from humans_sim.nodes.parameters import Parameters
-from humans_sim.nodes.start_posture import NEUTRAL, POSTURES, start_posture
+from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
+from humans_sim.nodes.common.gather import Gather
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
 from humans_sim.observation import BaseEstimate, BaseObserver
-from humans_sim.observation.base import USES
+from humans_sim.observation.base.observer import USES
 
 _DEPTH = 100
 _BEAT = 1.0

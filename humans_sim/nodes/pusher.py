@@ -16,16 +16,16 @@ from humans_msgs.srv import Push
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
-from humans_sim.errors import ParameterError
-from humans_sim.nodes.conversions import (
+from humans_sim.core.errors import ParameterError
+from humans_sim.nodes.common.conversions import (
     duration_of,
     nanoseconds_of,
     set_vector,
     time_of,
 )
-from humans_sim.nodes.diagnostic_status import StatusTopic
-from humans_sim.nodes.model_node import ModelNode
-from humans_sim.nodes.parameters import Parameters
+from humans_sim.nodes.common.diagnostic_status import StatusTopic
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
 
 _BEAT = 1.0
 """Wall time between diagnostics, and between looks for the service [s]."""

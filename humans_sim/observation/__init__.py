@@ -5,17 +5,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from humans_sim.observation.base import BaseEstimate, BaseObserver
-    from humans_sim.observation.compare import ObservedRun, observe_run
-    from humans_sim.observation.measurements import ObservationError
+    from humans_sim.observation.base.measurements import ObservationError
+    from humans_sim.observation.base.observer import BaseEstimate, BaseObserver
 
 # Loaded when first used: who reads markers need not wait for the simulation.
 _LATER = {
-    "BaseEstimate": "base",
-    "BaseObserver": "base",
-    "ObservationError": "measurements",
-    "ObservedRun": "compare",
-    "observe_run": "compare",
+    "BaseEstimate": "base.observer",
+    "BaseObserver": "base.observer",
+    "ObservationError": "base.measurements",
 }
 
 
@@ -32,6 +29,4 @@ __all__ = [
     "BaseEstimate",
     "BaseObserver",
     "ObservationError",
-    "ObservedRun",
-    "observe_run",
 ]

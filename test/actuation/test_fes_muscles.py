@@ -24,7 +24,7 @@ from humans_sim.actuation import (
     Stimulator,
 )
 from humans_sim.actuation.command_signal import DECLINING, RELAXED, STIMULATED
-from humans_sim.dynamics.hooks import Actuation
+from humans_sim.dynamics.actuation_interface import Actuation
 
 FULL = Stimulator().max_charge
 

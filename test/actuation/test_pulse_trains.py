@@ -13,7 +13,7 @@ import humans_sim as hs
 from humans_sim.actuation.fes_muscles import STIMULATION
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles, PulseTrains
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 NAN = math.nan
 KEEP = [NAN, NAN]

@@ -19,8 +19,8 @@ from humans_sim.actuation import (
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.actuation.servo import GEAR_ENGAGED
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics.stepper import StepError
-from humans_sim.errors import ConfigurationError, ParameterError
 
 NONE = np.zeros(0)
 

@@ -11,7 +11,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation import CommandKind, IdealTorque, Servo
 from humans_sim.actuation.servo import GEAR_ENGAGED, GEAR_FREE
-from humans_sim.servo_speeds import SPEED_STEPS
+from humans_sim.core.servo_speeds import SPEED_STEPS
 
 NONE = np.zeros(0)
 

@@ -11,9 +11,9 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
-from humans_sim.dynamics.run import Run
+from humans_sim.applications.scenarios import read_scenario
 from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
-from humans_sim.scenarios import read_scenario
+from humans_sim.results.run import Run
 
 G = 9.81
 

@@ -11,9 +11,9 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.dynamics import problems
+from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.chart import FreeBaseChart
-from humans_sim.dynamics.events import Event
-from humans_sim.dynamics.hooks import Actuation
+from humans_sim.results.events import Event
 
 
 def cvode_here() -> bool:

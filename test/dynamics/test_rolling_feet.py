@@ -12,17 +12,17 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.analysis.foot_phases import foot_phases
+from humans_sim.applications.scenarios import read_scenario
 from humans_sim.contact import ContactJoint, Plane, Sphere, contact_velocity
-from humans_sim.contact.foot_spheres import sphere_feet
-from humans_sim.contact.virtual_power import generalized_force, relative_velocity
-from humans_sim.dynamics.foot_phases import foot_phases
+from humans_sim.contact.geometry.foot_spheres import sphere_feet
+from humans_sim.contact.joint.virtual_power import generalized_force, relative_velocity
+from humans_sim.core.resources import resource
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.record import recorded_model
-from humans_sim.dynamics.run import Run
 from humans_sim.dynamics.soles import Soles
-from humans_sim.resources import resource
-from humans_sim.scenarios import read_scenario
-from humans_sim.view.replay import Replay
+from humans_sim.results.record import recorded_model
+from humans_sim.results.run import Run
+from humans_sim.view.browser.replay import Replay
 
 G = 9.81
 RADIUS = 0.1

@@ -13,7 +13,7 @@ import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles, standing_on_slope
-from humans_sim.dynamics.stepper import Sample
+from humans_sim.results.sample import Sample
 
 GRAVITY = 9.81
 

@@ -22,9 +22,9 @@ def main() -> None:
     """Run until stopped."""
     from rclpy.parameter import Parameter
 
-    from humans_sim.nodes.actuation import Actuation
-    from humans_sim.nodes.dynamics import Dynamics
-    from humans_sim.nodes.process import NodeProcess, StopEvent
+    from humans_sim.nodes.actuation.node import Actuation
+    from humans_sim.nodes.common.process import NodeProcess, StopEvent
+    from humans_sim.nodes.dynamics.node import Dynamics
 
     def make(node: Any, space: str, **values: Any) -> Any:
         given = {"use_sim_time": False, **values}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from humans_sim.doctor import ros_hint
+from humans_sim.core.doctor import ros_hint
 
 # Domains 1 to 101 are free on every system; one for each worker process.
 DOMAIN = 1 + os.getpid() % 101

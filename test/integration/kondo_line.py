@@ -8,8 +8,8 @@ from multiprocessing import get_context
 from multiprocessing.managers import BaseManager
 from pathlib import Path
 
-from humans_sim.kondo.emulator import Emulator
-from humans_sim.kondo.protocol import SetMotionLength, WritePose
+from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.protocol.rcb1 import SetMotionLength, WritePose
 
 HEAD, HEAD_HOME = 5, 90
 """Place of the head among the channels, and its value at zero [deg]."""

@@ -21,8 +21,8 @@ import humans_sim as hs
 from humans_sim.actuation import QUADRICEPS, IdealTorque, Servo, simulate_muscle
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
-from humans_sim.doctor import ros_hint
-from humans_sim.errors import ParameterError
+from humans_sim.core.doctor import ros_hint
+from humans_sim.core.errors import ParameterError
 
 pytestmark = pytest.mark.ros
 
@@ -502,8 +502,8 @@ def test_bad_parameters(node: Any) -> None:
     pytest.importorskip("humans_msgs", reason=ros_hint())
     from rclpy.parameter import Parameter
 
-    from humans_sim.nodes.actuation import Actuation
-    from humans_sim.nodes.dynamics import Dynamics
+    from humans_sim.nodes.actuation.node import Actuation
+    from humans_sim.nodes.dynamics.node import Dynamics
 
     cases = [(Actuation, *case) for case in BAD]
     for kind, values, said in [*cases, *((Dynamics, *case) for case in BAD_DYNAMICS)]:

@@ -18,7 +18,7 @@ from lockstep_controller import torques
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
-from humans_sim.doctor import ros_hint
+from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
 
@@ -384,7 +384,7 @@ def test_simulate_graph_on_the_wall_clock(
         node.create_subscription(WrenchStamped, f"{sole.name}/wrench", on_wrench, 10)
     begin = time.monotonic()
     process = start(
-        *("-m", "humans_sim.cli", "up", "simulate", "--headless", "--check"),
+        *("-m", "humans_sim", "up", "simulate", "--headless", "--check"),
         *("--ros", f"p dynamics:real_time_factor:={factor}"),
     )
     wait_for(lambda: bool(times) and times[-1][1] >= 0.35, "the robot to stand")

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from kondo_line import Line, line_manager
 
-from humans_sim.doctor import ros_hint
-from humans_sim.errors import ParameterError
-from humans_sim.kondo.link import PortError, SerialLink
+from humans_sim.core.doctor import ros_hint
+from humans_sim.core.errors import ParameterError
+from humans_sim.kondo.protocol.link import PortError, SerialLink
 
 pytestmark = pytest.mark.ros
 
@@ -459,7 +459,7 @@ def test_other_ends(node: Any, line: Line, port: str) -> None:
     pytest.importorskip("control_msgs", reason=ros_hint())
     from rclpy.parameter import Parameter
 
-    from humans_sim.nodes.kondo_bridge import KondoBridge
+    from humans_sim.nodes.kondo_bridge.node import KondoBridge
 
     def made(name: str, **values: Any) -> Any:
         options = {"port": port, "autostart": False} | values
@@ -521,7 +521,7 @@ def test_walk_without_hardware(
     )
     node.create_subscription(JointState, "joint_states", see, 10)
     process = start(
-        *("-m", "humans_sim.cli", "up", "kondo_walk", "--headless", "--check"),
+        *("-m", "humans_sim", "up", "kondo_walk", "--headless", "--check"),
         *("--seconds", "15", "--ros", "p kondo_bridge:use_fake_hardware:=true"),
         *("--ros", "p kondo_bridge:command_timeout:=2.0"),
         *("--ros", "p kondo_walk:cmd_vel:=[0.03,0.0,0.0]"),

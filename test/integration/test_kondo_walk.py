@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from humans_sim.doctor import ros_hint
-from humans_sim.kondo.robot_settings import load_robot
+from humans_sim.core.doctor import ros_hint
+from humans_sim.kondo.driver.robot_settings import load_robot
 
 pytestmark = pytest.mark.ros
 

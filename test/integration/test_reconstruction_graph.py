@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.doctor import ros_hint
-from humans_sim.graphs import read_graph
+from humans_sim.applications.graphs import read_graph
+from humans_sim.core.doctor import ros_hint
 from humans_sim.observation.markers import write_trc
 from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import swaying, synthetic_trial

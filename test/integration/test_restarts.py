@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from kondo_line import line_manager
 
-from humans_sim.doctor import ros_hint
-from humans_sim.graphs import read_graph
+from humans_sim.applications.graphs import read_graph
+from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
 

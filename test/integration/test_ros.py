@@ -15,7 +15,7 @@ import pytest
 from conftest import PATIENCE
 
 import humans_sim as hs
-from humans_sim.doctor import ros_hint
+from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
 
@@ -51,7 +51,7 @@ def test_humans_msgs_between_processes(
 def test_demo_graph_flows(start: Callable[..., Any]) -> None:
     """``humans-sim up demo --headless --check`` ends well and counts messages."""
     process = start(
-        *("-m", "humans_sim.cli", "up", "demo", "--headless", "--check"),
+        *("-m", "humans_sim", "up", "demo", "--headless", "--check"),
         *("--seconds", "8"),
     )
     output, _ = process.communicate(timeout=240)
@@ -68,7 +68,7 @@ def test_graph_with_another_model(
     received: list[JointState] = []
     node.create_subscription(JointState, "bip_states", received.append, 10)
     process = start(
-        *("-m", "humans_sim.cli", "up", "demo", "--headless", "--model", "bip"),
+        *("-m", "humans_sim", "up", "demo", "--headless", "--model", "bip"),
         *("--ros", "r joint_states:=bip_states"),
     )
     wait_for(lambda: bool(received), "joint states of Bip")

@@ -19,10 +19,10 @@ import yaml
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.applications.graphs import read_graph
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import Order, ServoWalk
-from humans_sim.doctor import ros_hint
-from humans_sim.graphs import read_graph
+from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
 
@@ -88,7 +88,7 @@ def test_composed_graph_is_pushed_and_walks_on(
     for topic in seen:
         node.create_subscription(Odometry, topic, keep(topic), 100)
     process = start(
-        *("-m", "humans_sim.cli", "up", "push", "--headless", "--steps", "6"),
+        *("-m", "humans_sim", "up", "push", "--headless", "--steps", "6"),
         *("--speed", "0.05", "--seconds", "200", "--folder", str(tmp_path)),
         *("--ros", "p dynamics:real_time_factor:=0.0"),
         *("--ros", "p walk:cmd_vel:=[0.0, 0.0, 0.0]"),
@@ -396,7 +396,7 @@ def test_play_motion(
         Clock, "/clock", lambda m: now.append(seconds(m.clock)), 100
     )
     process = start(
-        *("-m", "humans_sim.cli", "up", "play-motion", "--headless"),
+        *("-m", "humans_sim", "up", "play-motion", "--headless"),
         *("--ros", "p dynamics:real_time_factor:=0.0"),
         *("--ros", f"p dynamics:record:={tmp_path / 'run.npz'}"),
     )

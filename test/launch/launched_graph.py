@@ -20,9 +20,9 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import parameter_value_to_python
 
-from humans_sim.graphs import read_graph
-from humans_sim.nodes.flow_check import FlowCheck
-from humans_sim.resources import resource
+from humans_sim.applications.graphs import read_graph
+from humans_sim.core.resources import resource
+from humans_sim.nodes.common.flow_check import FlowCheck
 from launch import LaunchDescription
 
 PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "60"))

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.task.whole_body import ControlError
+from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.balance import Correction
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Velocity
 from humans_sim.control.walking.preview import Pendulum, Preview
@@ -24,8 +25,7 @@ from humans_sim.control.walking.support import SolePair
 from humans_sim.control.walking.swing import FootMotion, pivoting, resting, swing
 from humans_sim.control.walking.timeline import Footstep, Timeline, WalkPhase
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
-from humans_sim.control.whole_body import ControlError
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 
 _SAME = 1e-9

@@ -33,9 +33,9 @@ import numpy as np
 import osqp
 from scipy import sparse
 
-from humans_sim.control.quadratic_program import SOLVED, solve_quadratic_program
+from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.whole_body import ControlError
+from humans_sim.core.quadratic_program import SOLVED, solve_quadratic_program
 
 _SETTINGS = {
     "verbose": False,

@@ -11,12 +11,12 @@ import pinocchio as pin
 
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.walker import Measured, SoleWrench, WalkCommand, Walker
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.simulation import SampleController
 from humans_sim.dynamics.soles import Soles
-from humans_sim.dynamics.stepper import Sample
 from humans_sim.dynamics.system import System
-from humans_sim.errors import ParameterError
+from humans_sim.results.sample import Sample
 
 _LATE = 1e-9
 """Time that a sample may be early or late [s]."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.resources import resource
+from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.models import Model
-from humans_sim.models.yaml_file import YamlValue, read_yaml
-from humans_sim.resources import resource
 
 HIP_YAW, SLIP = "hip_yaw", "slip"
 TURNS = (HIP_YAW, SLIP)

@@ -11,7 +11,7 @@ import numpy as np
 
 from humans_sim.control.walking.footsteps import Footprint, Side
 from humans_sim.control.walking.settings import SettingError, WalkSettings
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 
 _FLAT = 1e-12

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.footsteps import (
     Footprint,
     FootstepPlanner,

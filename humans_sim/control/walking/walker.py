@@ -18,7 +18,7 @@ from humans_sim.control.walking.balance import Balance, tilt_against
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 
 _LOADED = 0.02

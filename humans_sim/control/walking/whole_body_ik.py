@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.task import CentreOfMass, FramePose, Stacked
+from humans_sim.control.task.task_functions import CentreOfMass, FramePose, Stacked
+from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.walking.settings import (
     HIP_YAW,
     SLIP,
@@ -20,7 +21,6 @@ from humans_sim.control.walking.settings import (
     WalkSettings,
 )
 from humans_sim.control.walking.swing import FootMotion
-from humans_sim.control.whole_body import ControlError
 from humans_sim.models import Model
 
 _CLOSE, _GOOD = 1e-10, 1e-6

@@ -6,17 +6,17 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.task import (
+from humans_sim.control.task.task_functions import (
     CentreOfMass,
     FrameOrientation,
     FramePose,
     JointTask,
 )
-from humans_sim.control.trajectory import ContactPhase
+from humans_sim.control.task.whole_body import Aim, Target, WholeBody
+from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.timeline import WalkPhase
-from humans_sim.control.whole_body import Aim, Target, WholeBody
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 _COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
 """Weights of the aims (ours)."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.axes import METRES, check_units, check_up, to_z_up
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.trial import MarkerTrial

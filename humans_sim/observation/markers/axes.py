@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models.axes import ROS_FROM_HUMANS
 
 METRES = {

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
-from humans_sim.files import atomic_stream
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import atomic_stream
 from humans_sim.observation.markers.assemble import (
     ReadOptions,
     check_rate,

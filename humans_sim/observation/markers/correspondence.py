@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from humans_sim.errors import ModelFileError, ParameterError
-from humans_sim.files import read_text
-from humans_sim.models.yaml_file import YamlValue, read_yaml
+from humans_sim.core.errors import ModelFileError, ParameterError
+from humans_sim.core.files import read_text
+from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.observation.markers.trial import MarkerTrial
 
 NONE = -1

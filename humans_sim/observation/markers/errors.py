@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from humans_sim.errors import FileError
+from humans_sim.core.errors import FileError
 
 
 class MarkerFileError(FileError):

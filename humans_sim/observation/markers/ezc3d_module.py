@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from humans_sim.errors import MissingDependencyError
+from humans_sim.core.errors import MissingDependencyError
 
 _LIBRARY = "libezc3d.so"
 

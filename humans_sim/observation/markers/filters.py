@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy.signal import butter, sosfilt_zi, sosfiltfilt
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
 
 CUTOFF = 8.0

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.errors import ParameterError
-from humans_sim.models.yaml_file import YamlValue
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.yaml_file import YamlValue
 from humans_sim.observation.markers.trial import MarkerTrial
 
 STANDING_SAMPLES = 20

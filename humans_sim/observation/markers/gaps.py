@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
 
 MAX_GAP = 0.1

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import ModelFileError, ParameterError
+from humans_sim.core.errors import ModelFileError, ParameterError
+from humans_sim.core.resources import named_file, resource_names
+from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.model import Model
-from humans_sim.models.tree_file import TreeFile
-from humans_sim.models.yaml_file import YamlValue, read_yaml
-from humans_sim.resources import named_file, resource_names
 
 CANONICAL = "canonical"
 """The set whose markers are the model's own tags."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pinocchio as pin
 
-from humans_sim.errors import ParameterError
-from humans_sim.models.yaml_file import YamlValue, read_yaml
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.observation.markers.correspondence import identify, load_correspondence
 from humans_sim.observation.markers.filters import CUTOFF, MOST, ORDER, smooth_markers
 from humans_sim.observation.markers.frame_change import (

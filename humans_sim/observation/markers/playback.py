@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
 
 PLAYING, PAUSED, ENDED = "playing", "paused", "ended"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.sway import Sway
-from humans_sim.errors import ParameterError
+from humans_sim.control.trajectories.sway import Sway
+from humans_sim.core.errors import ParameterError
 from humans_sim.models.axes import to_ros
 from humans_sim.models.model import Model
 from humans_sim.models.points import PointSet

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.files import read_bytes, read_text
+from humans_sim.core.files import read_bytes, read_text
 from humans_sim.observation.markers.errors import MarkerFileError
 
 LARGEST_FILE = 1 << 30

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
-from humans_sim.files import write_atomically
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import write_atomically
 from humans_sim.observation.markers.assemble import (
     ReadOptions,
     check_rate,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)

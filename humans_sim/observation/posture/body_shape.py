@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models.axes import to_humans
+from humans_sim.models.files.named_models import model_file
+from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.model import Model
-from humans_sim.models.named_models import model_file
-from humans_sim.models.tree_file import TreeFile
 from humans_sim.observation.markers.marker_set import (
     CANONICAL,
     MarkerSet,

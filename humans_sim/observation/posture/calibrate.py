@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import HumansError, ParameterError
+from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models.axes import to_humans
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set

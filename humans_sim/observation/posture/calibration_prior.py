@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.observation.posture.body_shape import BodyShape
 
 

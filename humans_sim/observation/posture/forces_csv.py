@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from humans_sim.files import write_atomically
+from humans_sim.core.files import write_atomically
 
 GROUND = ("ground_fx", "ground_fy", "ground_fz", "ground_mx", "ground_my", "ground_mz")
 """Columns of the ground's force and moment [N, N m]."""

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import ConfigurationError
-from humans_sim.files import write_atomically
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.core.files import write_atomically
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.text_file import NumberTable, read_lines
 from humans_sim.observation.posture.result import Reconstruction

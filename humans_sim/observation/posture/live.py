@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.errors import ConfigurationError, ParameterError
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.correspondence import identify, load_correspondence
 from humans_sim.observation.markers.filters import ORDER, CausalFilter

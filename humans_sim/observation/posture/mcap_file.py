@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from mcap_ros2.writer import Writer
 
-from humans_sim.dynamics.ros_messages import (
+from humans_sim.core.files import atomic_stream
+from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.results.ros_messages import (
     WORLD,
     base_transform,
     head,
@@ -19,9 +21,7 @@ from humans_sim.dynamics.ros_messages import (
     stamp_of,
     xyz,
 )
-from humans_sim.dynamics.ros_schemas import schema
-from humans_sim.files import atomic_stream
-from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.results.ros_schemas import schema
 
 _TOPICS = {
     "/joint_states": "sensor_msgs/JointState",

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from humans_sim.files import write_atomically
+from humans_sim.core.files import write_atomically
 from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
 from humans_sim.observation.posture.result import Reconstruction
 

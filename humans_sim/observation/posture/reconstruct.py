@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.gaps import fill_gaps
 from humans_sim.observation.markers.marker_set import (

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.errors import HumansError
+from humans_sim.core.errors import HumansError
+from humans_sim.core.npz_file import read_npz
+from humans_sim.core.npz_writer import write_npz
 from humans_sim.models.catalogue import load_model
+from humans_sim.models.files.named_models import NAMES
 from humans_sim.models.model import Model
-from humans_sim.models.named_models import NAMES
-from humans_sim.npz_file import read_npz
-from humans_sim.npz_writer import write_npz
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction

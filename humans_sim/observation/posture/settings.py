@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from humans_sim.errors import ConfigurationError, ParameterError
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.frame_kernels import (

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from humans_sim.errors import HumansError
-from humans_sim.files import write_atomically
+from humans_sim.core.errors import HumansError
+from humans_sim.core.files import write_atomically
+from humans_sim.core.yaml_file import read_yaml
 from humans_sim.models.catalogue import load_model, model_name_in
 from humans_sim.models.model import Model
-from humans_sim.models.yaml_file import read_yaml
 from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
 
 _DIGITS = 6

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.models.axes import to_ros
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import SetMarker

@@ -11,11 +11,11 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.analysis.compare import observe_run
+from humans_sim.analysis.gait import WalkSummary
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import Order, ServoWalk
 from humans_sim.dynamics.soles import standing_on_slope
-from humans_sim.observation import observe_run
-from humans_sim.observation.gait import WalkSummary
 
 PERIOD = 0.02
 AHEAD = Velocity(0.06, 0.0, 0.0)

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.models.yaml_file import parse_yaml
+from humans_sim.core.yaml_file import parse_yaml
 from humans_sim.observation.markers.frame_change import (
     ANKLES,
     HIPS,

@@ -10,7 +10,7 @@ import pytest
 from strolls import walking
 
 import humans_sim as hs
-from humans_sim.errors import ModelFileError, ParameterError
+from humans_sim.core.errors import ModelFileError, ParameterError
 from humans_sim.observation.markers import read_markers
 from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial

@@ -17,7 +17,7 @@ from mcap.reader import make_reader
 from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
-from humans_sim.errors import ConfigurationError, ParameterError
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
 from humans_sim.observation.markers import MarkerFileError, MarkerTrial
 from humans_sim.observation.posture.humans_csv import read_rec_pos, write_humans_csv

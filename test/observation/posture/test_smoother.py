@@ -8,7 +8,7 @@ import pytest
 from strolls import walking
 
 import humans_sim as hs
-from humans_sim.errors import ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.posture.kernels import advance

@@ -9,7 +9,7 @@ import pytest
 from strolls import walking
 
 import humans_sim as hs
-from humans_sim.errors import ConfigurationError, ParameterError
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.observation.markers.gaps import fill_gaps
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.trial import MarkerTrial

@@ -1,0 +1,1 @@
+"""What runs and reconstructions show: gait, strides, torques, comparisons."""

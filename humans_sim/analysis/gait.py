@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a walk was, in numbers, from its run alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from humans_sim.analysis.footfalls import (
+    LEAST_LIFT,
+    Stance,
+    Step,
+    first_footprint,
+    slip,
+    stances,
+    steps_of,
+    stretches,
+)
+from humans_sim.analysis.run_motion import RunMotion
+from humans_sim.analysis.summary_row import Row
+from humans_sim.control.walking.footsteps import Footprint
+from humans_sim.results.contact_table import POINT
+from humans_sim.results.events import FAILURE, PUSH, RESET
+from humans_sim.results.run import Run
+
+FALL_TILT = math.radians(35.0)
+"""Tilt of the base beyond which a biped has fallen [rad]."""
+FALL_HEIGHT = 0.6
+"""Height of the base below which it has fallen, in heights at the start."""
+RECOVERY = 0.5
+"""Who is up again after this time did not fall [s]: one bows to rise from a chair."""
+EDGE = 0.01
+"""The zero-moment point is on an edge where it is this near, in lengths of a sole."""
+_LEAST_WAY = 0.05
+"""Way ahead that drift is told for at least, in heights of the base."""
+_WORK_ERROR = 0.05
+"""Error of the work of the joints that is let pass, relative."""
+
+
+@dataclass(frozen=True)
+class JointUse:
+    """What a run asked of one joint, beside what the model allows.
+
+    Attributes:
+        name: of the joint.
+        low: least angle [rad].
+        high: largest angle [rad].
+        lower_limit: [rad].
+        upper_limit: [rad].
+        torque: largest magnitude [N m].
+        torque_limit: of the model [N m].
+        speed: largest magnitude [rad/s].
+        speed_limit: of the model [rad/s].
+    """
+
+    name: str
+    low: float
+    high: float
+    lower_limit: float
+    upper_limit: float
+    torque: float
+    torque_limit: float
+    speed: float
+    speed_limit: float
+
+
+@dataclass(frozen=True)
+class WalkSummary:
+    """What a walk was. Numbers that a run cannot give are NaN.
+
+    Way, support and steps end where the biped falls.
+
+    Attributes:
+        model: name of the model.
+        duration: of the run [s].
+        on_feet: whether a sole ever bore a load.
+        fallen: whether it fell.
+        fall_time: when [s]; NaN where it did not.
+        failure: why the simulation ended early; empty where it did not.
+        standing: where the left and the right sole stood first.
+        steps: in the order of their landings.
+        single_support: share of the time on one foot, from the first lift-off to the
+            last landing.
+        double_support: the same, on both feet.
+        distance: from start to end as the crow flies, of ``base_footprint`` [m].
+        forward: along the heading at the start [m].
+        sideways: to the left of it [m].
+        path_length: of ``base_footprint`` [m].
+        speed: distance over time from the first lift-off to the last landing [m/s].
+        heading_change: to the left [rad].
+        drift: sideways for each metre forward [m/m].
+        largest_tilt: of the base from the vertical [rad].
+        zmp_margin: least distance of the zero-moment point to the edge of the soles
+            that bear [m].
+        zmp_median: its median [m].
+        zmp_on_edge: share of the samples in which it is on the edge: a foot tips.
+        largest_load: normal force on one sole [N].
+        largest_slip: of a contact point in one stance [m].
+        least_gap: of all contact points [m].
+        work_done: by the joints, where they drive [J]; NaN, as the next two, where the
+            samples are too coarse to tell.
+        work_taken: by the joints, where they brake, positive [J].
+        cost_of_transport: work done for weight and path length.
+        joints: what was asked of them.
+    """
+
+    model: str
+    duration: float
+    on_feet: bool
+    fallen: bool
+    fall_time: float
+    failure: str
+    standing: tuple[Footprint, ...]
+    steps: tuple[Step, ...]
+    single_support: float
+    double_support: float
+    distance: float
+    forward: float
+    sideways: float
+    path_length: float
+    speed: float
+    heading_change: float
+    drift: float
+    largest_tilt: float
+    zmp_margin: float
+    zmp_median: float
+    zmp_on_edge: float
+    largest_load: float
+    largest_slip: float
+    least_gap: float
+    work_done: float
+    work_taken: float
+    cost_of_transport: float
+    joints: tuple[JointUse, ...]
+
+    @classmethod
+    def of_run(cls, run: Run) -> WalkSummary:
+        """Sum up a run of a biped.
+
+        Raises:
+            ParameterError: the run is not one of a biped.
+            RunFileError: it does not fit its model, or has no sample to look at.
+            UnknownModelError: its model is no longer there.
+        """
+        return cls.of_motion(RunMotion.of_run(run))
+
+    @classmethod
+    def of_motion(cls, motion: RunMotion) -> WalkSummary:
+        """Sum up a run that was followed already."""
+        run, t = motion.run, motion.run.t
+        whole = _stances(motion)
+        on_feet = any(len(own) for own in whole)
+        fall = _fall(motion) if on_feet else None
+        end = len(t) if fall is None else max(fall, 1)
+        stood = _before(whole, end)
+        steps = steps_of(motion, end, stood)
+        way = _way(motion.footprint[:end], motion.base_height[0])
+        single, double = _supports(t, steps, stood)
+        work_done, work_taken = _work(run)
+        path = way["path_length"]
+        failures = [e for e in run.events if e.kind == FAILURE]
+        return cls(
+            model=motion.model.name,
+            duration=float(t[-1] - t[0]),
+            on_feet=on_feet,
+            fallen=fall is not None,
+            fall_time=math.nan if fall is None else float(t[fall]),
+            failure=str(failures[-1].detail.get("text", "")) if failures else "",
+            standing=tuple(
+                first_footprint(sole, own)
+                for sole, own in zip(motion.soles, stood, strict=True)
+            ),
+            steps=steps,
+            single_support=single,
+            double_support=double,
+            **way,
+            speed=_speed(t, motion.footprint, steps),
+            largest_tilt=float(motion.tilt.max()),
+            **_balance(motion, end),
+            largest_load=max(
+                (float(sole.load.max()) for sole in motion.soles), default=math.nan
+            ),
+            largest_slip=max(
+                (
+                    slip(sole, stance)
+                    for sole, own in zip(motion.soles, stood, strict=True)
+                    for stance in own
+                ),
+                default=math.nan,
+            ),
+            least_gap=_least_gap(run),
+            work_done=work_done,
+            work_taken=work_taken,
+            cost_of_transport=(
+                work_done / (motion.weight * path) if steps and path > 0 else math.nan
+            ),
+            joints=_joints(motion),
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One word: fell, failed, walked, stood, or floated."""
+        if self.fallen:
+            return "fell"
+        if self.failure:
+            return "failed"
+        if self.steps:
+            return "walked"
+        return "stood" if self.on_feet else "floated"
+
+    @property
+    def headline(self) -> str:
+        """One sentence."""
+        count = len(self.steps)
+        made = f"{count} step{'' if count == 1 else 's'}"
+        walked = f"{made}, {self.distance:.3f} m" if count else "without a step"
+        if math.isfinite(self.speed):
+            walked += f" at {self.speed:.3f} m/s"
+        return {
+            "fell": f"Fell at {self.fall_time:.2f} s: {walked}",
+            "failed": f"The simulation failed after {self.duration:.2f} s: {walked}",
+            "walked": f"Walked {walked}",
+            "stood": f"Stood for {self.duration:.2f} s, without a step",
+            "floated": f"No sole touched the ground in {self.duration:.2f} s",
+        }[self.verdict]
+
+    def step_values(self, name: str) -> np.ndarray:
+        """One number of all steps, by its name in :class:`Step`."""
+        return np.array([getattr(step, name) for step in self.steps], dtype=float)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data for JSON; what is not finite is None."""
+        plain: dict[str, Any] = {
+            "verdict": self.verdict,
+            "step_count": len(self.steps),
+        }
+        for field in fields(self):
+            plain[field.name] = _plain(getattr(self, field.name))
+        return plain
+
+    def rows(self) -> list[Row]:
+        """The summary as lines for people; what the run cannot tell is left out."""
+        from humans_sim.analysis.gait_text import summary_rows
+
+        return summary_rows(self)
+
+    def table(self) -> str:
+        """The summary as a text for people."""
+        rows = self.rows()
+        wide = max(len(row.name) for row in rows)
+        lines, section = [self.headline], ""
+        for row in rows:
+            if row.section != section:
+                section = row.section
+                lines += ["", section]
+            lines.append(f"  {row.name:<{wide}}  {row.value}")
+        return "\n".join(lines)
+
+
+def _stances(motion: RunMotion) -> list[list[Stance]]:
+    """Stances of each sole over the whole run."""
+    lift = LEAST_LIFT * abs(float(motion.base_height[0]))
+    return [
+        stances(motion.run.t, sole.load, sole.height, motion.weight, lift)
+        for sole in motion.soles
+    ]
+
+
+def _before(stood: Sequence[Sequence[Stance]], end: int) -> list[list[Stance]]:
+    """Stances, cut where a walk ends."""
+    return [
+        [Stance(s.first, min(s.last, end - 1)) for s in own if s.first < end]
+        for own in stood
+    ]
+
+
+def _fall(motion: RunMotion) -> int | None:
+    """First sample at which the biped is down and does not come up again at once."""
+    t = motion.run.t
+    low = motion.base_height < FALL_HEIGHT * max(float(motion.base_height[0]), 0.0)
+    for first, last in stretches((motion.tilt > FALL_TILT) | low):
+        if last == len(t) - 1 or t[last + 1] - t[first] > RECOVERY:
+            return first
+    return None
+
+
+def _way(footprint: np.ndarray, height: float) -> dict[str, float]:
+    moved = footprint[-1] - footprint[0]
+    c, s = math.cos(footprint[0, 2]), math.sin(footprint[0, 2])
+    forward = float(c * moved[0] + s * moved[1])
+    sideways = float(c * moved[1] - s * moved[0])
+    ways = np.linalg.norm(np.diff(footprint[:, :2], axis=0), axis=1)
+    enough = abs(forward) > _LEAST_WAY * abs(height)
+    return {
+        "distance": float(np.hypot(moved[0], moved[1])),
+        "forward": forward,
+        "sideways": sideways,
+        "path_length": float(ways.sum()),
+        "heading_change": float(moved[2]),
+        "drift": sideways / abs(forward) if enough else math.nan,
+    }
+
+
+def _speed(t: np.ndarray, footprint: np.ndarray, steps: Sequence[Step]) -> float:
+    if not steps:
+        return math.nan
+    start, end = steps[0].lift_off, steps[-1].landing
+    places = [np.interp([start, end], t, footprint[:, axis]) for axis in (0, 1)]
+    return float(np.hypot(*(b - a for a, b in places)) / (end - start))
+
+
+def _supports(
+    t: np.ndarray, steps: Sequence[Step], stood: Sequence[Sequence[Stance]]
+) -> tuple[float, float]:
+    """Shares of the time on one foot and on two."""
+    if not steps:
+        return math.nan, math.nan
+    bears = np.zeros((len(stood), len(t)), dtype=bool)
+    for row, own in zip(bears, stood, strict=True):
+        for stance in own:
+            row[stance.first : stance.last + 1] = True
+    within = (t >= steps[0].lift_off) & (t < steps[-1].landing)
+    count = bears[:, within].sum(axis=0)
+    times = np.diff(t, append=t[-1])[within]
+    total = float(times.sum())
+    if total <= 0:
+        return math.nan, math.nan
+    return float(times[count == 1].sum()) / total, float(
+        times[count == 2].sum()
+    ) / total
+
+
+def _balance(motion: RunMotion, end: int) -> dict[str, float]:
+    margin = motion.zmp_margin[:end]
+    margin = margin[np.isfinite(margin)]
+    if not len(margin):
+        return dict.fromkeys(("zmp_margin", "zmp_median", "zmp_on_edge"), math.nan)
+    size = max(float(np.ptp(sole.corners[:, 0])) for sole in motion.soles)
+    return {
+        "zmp_margin": float(margin.min()),
+        "zmp_median": float(np.median(margin)),
+        "zmp_on_edge": float(np.mean(margin < EDGE * size)),
+    }
+
+
+def _least_gap(run: Run) -> float:
+    points = [kind == POINT for kind in run.table.kinds]
+    gaps = run.gaps[:, points]
+    gaps = gaps[np.isfinite(gaps)]
+    return float(gaps.min()) if gaps.size else math.nan
+
+
+def _work(run: Run) -> tuple[float, float]:
+    """Work of the joints where they drive and where they brake [J].
+
+    The samples see the power at some times only, at those of the commands if the
+    periods are the same. Contact takes energy and gives none: where the joints seem to
+    have done less than what the body has gained, the samples miss too much, and the
+    work is not told; unless pushes or resets gave energy, too.
+    """
+    power = np.nan_to_num(run.torques[:, 6:]) * run.v[:, 6:]
+    done = float(np.trapezoid(np.maximum(power, 0.0), run.t, axis=0).sum())
+    taken = float(np.trapezoid(np.maximum(-power, 0.0), run.t, axis=0).sum())
+    gained = float(run.energy[-1].sum() - run.energy[0].sum())
+    alone = not any(event.kind in (PUSH, RESET) for event in run.events)
+    if alone and done - taken < gained - _WORK_ERROR * (done + taken):
+        return math.nan, math.nan
+    return done, taken
+
+
+def _joints(motion: RunMotion) -> tuple[JointUse, ...]:
+    model, run = motion.model, motion.run
+    angles = run.q[:, 7:]
+    torques = np.abs(np.nan_to_num(run.torques[:, 6:])).max(axis=0)
+    columns = (
+        angles.min(axis=0),
+        angles.max(axis=0),
+        model.lower_limits,
+        model.upper_limits,
+        torques,
+        model.effort_limits,
+        np.abs(run.v[:, 6:]).max(axis=0),
+        model.velocity_limits,
+    )
+    return tuple(
+        JointUse(name, *(float(column[j]) for column in columns))
+        for j, name in enumerate(model.joint_names)
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Footprint):
+        return {"x": value.x, "y": value.y, "heading": value.yaw}
+    if isinstance(value, Step):
+        return {
+            **{f.name: _plain(getattr(value, f.name)) for f in fields(value)},
+            "side": value.side.name.lower(),
+        }
+    if isinstance(value, JointUse):
+        return {name: _plain(number) for name, number in asdict(value).items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

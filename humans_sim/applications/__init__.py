@@ -1,0 +1,1 @@
+"""Scenarios, scenes, graphs: simulations and nodes as files describe them."""

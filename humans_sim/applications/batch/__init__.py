@@ -1,0 +1,1 @@
+"""Batches of recordings, reconstructed on several processes."""

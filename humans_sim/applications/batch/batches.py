@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many recordings at once: found in folders, done once, gone on with after a kill.
+
+The scripts StaticTrajectoriesReconstruction and AllSubjectsTrajectoriesReconstruction
+of HuMAnS (manual, sections 9.6.3 and 9.6.6): every recording below a folder that is not
+reconstructed yet is, with the sizes of its subject, and the results lie in a tree of
+the same shape.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from humans_sim.applications.batch.record import HOME, Ledger, journal_entry
+from humans_sim.applications.batch.settings import Person, TrialSettings
+from humans_sim.applications.batch.trial import (
+    DONE,
+    FAILED,
+    Job,
+    Outcome,
+    Watch,
+    failed,
+    kept,
+    run_job,
+)
+from humans_sim.applications.batch.workers import on_cluster, on_processes
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.files import is_file, is_folder
+from humans_sim.observation.markers.read import READERS
+
+SUBJECT = "subject.yaml"
+"""File of the person whose recordings lie beside or below it."""
+_IN_FOLDERS = tuple(suffix for suffix in READERS if suffix != ".txt")
+"""Recordings looked for in folders; a text may be anything, it is named by hand."""
+_RESULT = re.compile(r"(RecPos|TagPos|COMPos).*\.csv", re.IGNORECASE)
+_NUMBER = re.compile(r"fl_c_dat#(.+)", re.IGNORECASE)
+
+
+def plan_batch(
+    sources: Sequence[Path | str],
+    output: Path | str,
+    person: Person | None = None,
+    settings: TrialSettings | None = None,
+) -> list[Job]:
+    """Find the recordings of a batch.
+
+    Args:
+        sources: files, and folders to look through. Results of a folder keep their
+            place below it; of several folders, each under its own name.
+        output: folder of the results.
+        person: who is in all of them; None: each one's is the nearest
+            ``subject.yaml`` in its folder or above, up to the folder given.
+        settings: how they are done.
+
+    Raises:
+        ParameterError: a source is not there, there is no recording in them, or two
+            would be written to one place.
+        HumansError: the settings name a file that is wrong.
+    """
+    settings = settings or TrialSettings()
+    settings = replace(
+        settings,
+        pipeline=_absolute(settings.pipeline),
+        correspondence=_absolute(settings.correspondence),
+    )
+    if settings.frame_change is not None and Path(settings.frame_change).is_file():
+        settings = replace(
+            settings, frame_change=str(Path(settings.frame_change).resolve())
+        )
+    settings.identity()  # files of settings are there and sound
+    if person is not None:
+        person = replace(person, subject=_absolute(person.subject))
+        if person.marker_set.endswith(".yaml"):
+            own = Path(person.marker_set).expanduser().resolve()
+            person = replace(person, marker_set=str(own))
+        person.load()
+    output = Path(output).expanduser().resolve()
+    if output.exists() and not output.is_dir():
+        raise ParameterError(f"{output} is a file: a folder is wanted for the results")
+    given = [Path(source).expanduser() for source in sources]
+    found = _found(given, output, settings)
+    jobs = [
+        Job(name, path, person or _subject_of(path, top), settings, output)
+        for path, name, top in _named(found)
+    ]
+    _check_places(jobs)
+    return jobs
+
+
+def run_batch(
+    jobs: Sequence[Job],
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+    again: bool = False,
+    watch: Watch | None = None,
+) -> Generator[Outcome, None, None]:
+    """Do the trials of a batch that are not done yet.
+
+    A trial is done when its record is written, after everything else of it. One whose
+    recording, person, settings and software are as they were, and whose files are
+    there, is kept. Close the iterator to end early: nothing half done stays.
+
+    Args:
+        jobs: of :func:`plan_batch`, all with one output folder.
+        workers: processes; None: as many as there are cores; 0: this process does
+            it, as it does a single trial.
+        cluster: address of a dask scheduler, instead of processes here.
+        again: do what is done again.
+        watch: told of frames.
+
+    Yields:
+        An outcome for each trial: those kept first, then as they come.
+
+    Raises:
+        BatchBusyError: another process works on the same output folder.
+        HumansError: the folder cannot be written, or the cluster does not answer.
+        ParameterError: the number of workers is negative.
+    """
+    if workers is not None and workers < 0:
+        raise ParameterError(f"0 workers or more are wanted, not {workers}")
+    if not jobs:
+        return
+    mark = uuid.uuid4().hex
+    jobs = [replace(job, batch=mark, again=again) for job in jobs]
+    ledger = Ledger(jobs[0].output)
+    with ledger.lock():
+        names = [job.name for job in jobs]
+        ledger.sweep(names)
+        ledger.catch_up()
+        try:
+            open_jobs = []
+            for job in jobs:
+                outcome = _before(job, ledger)
+                if outcome is None:
+                    open_jobs.append(job)
+                else:
+                    yield _logged(outcome, ledger)
+            processes = _cores() if workers is None else workers
+            doing = _doing(open_jobs, processes, cluster, watch)
+            with closing(doing):
+                for outcome in doing:
+                    yield _logged(outcome, ledger)
+        finally:
+            ledger.sweep(names)
+
+
+def _doing(
+    jobs: Sequence[Job], workers: int, cluster: str | None, watch: Watch | None
+) -> Generator[Outcome, None, None]:
+    if cluster is not None and jobs:
+        yield from on_cluster(jobs, cluster)
+    elif len(jobs) == 1 or not workers:
+        yield from (run_job(job, watch) for job in jobs)
+    else:
+        yield from on_processes(jobs, workers, watch)
+
+
+def _before(job: Job, ledger: Ledger) -> Outcome | None:
+    """What is known of a trial without doing it."""
+    try:
+        return kept(job, ledger, job.fingerprint())
+    except HumansError as error:
+        return failed(job, str(error))
+
+
+def _logged(outcome: Outcome, ledger: Ledger) -> Outcome:
+    if outcome.state in (DONE, FAILED):
+        ledger.log(journal_entry(asdict(outcome)))
+    return outcome
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _found(
+    given: Iterable[Path], output: Path, settings: TrialSettings
+) -> list[tuple[Path, Path, Path]]:
+    """Recordings, the place of their results, and the folder they were found from."""
+    given = list(given)
+    folders = [path for path in given if is_folder(path)]
+    not_meant = {settings.correspondence, settings.pipeline}
+    found: dict[Path, tuple[Path, Path, Path]] = {}
+    for path in given:
+        if is_file(path):
+            path = path.resolve()
+            found.setdefault(path, (path, Path(path.name), path.parent))
+        elif is_folder(path):
+            top = path.resolve()
+            if top == output:
+                raise ParameterError(
+                    f"the results would be among the recordings in {path}: give "
+                    "another --output"
+                )
+            under = Path(top.name) if len(folders) > 1 else Path()
+            for file in _recordings(top, output):
+                if file not in not_meant:
+                    place = under / file.relative_to(top)
+                    found.setdefault(file, (file, place, top))
+        else:
+            raise ParameterError(f"{path}: there is no such file or folder")
+    if not found:
+        where = ", ".join(map(str, given)) or "nothing"
+        raise ParameterError(
+            f"{where} holds no recording ({', '.join(_IN_FOLDERS)}; other files are "
+            "given by name)"
+        )
+    return list(found.values())
+
+
+def _recordings(top: Path, output: Path) -> list[Path]:
+    """Recordings below a folder, in the order of their names."""
+    found: list[Path] = []
+
+    def refuse(error: OSError) -> None:
+        raise ParameterError(f"{error.filename}: {error.strerror}") from None
+
+    for folder, below, files in os.walk(top, onerror=refuse):
+        here = Path(folder)
+        below[:] = sorted(
+            name
+            for name in below
+            if not name.startswith(".")
+            and here / name != output
+            and not (here / name / HOME).is_dir()  # results of another batch
+        )
+        found += [
+            here / name
+            for name in sorted(files)
+            if not name.startswith(".")
+            and Path(name).suffix.lower() in _IN_FOLDERS
+            and not _RESULT.fullmatch(name)
+        ]
+    return found
+
+
+def _named(
+    found: Sequence[tuple[Path, Path, Path]],
+) -> Iterator[tuple[Path, str, Path]]:
+    """Give results their names; the same recording in two formats has two."""
+    names = [_result_name(place) for _, place, _ in found]
+    count = Counter(names)
+    for name, (path, place, top) in zip(names, found, strict=True):
+        ending = f"_{place.suffix[1:].lower()}" if count[name] > 1 else ""
+        yield path, f"{name}{ending}", top
+
+
+def _result_name(place: Path) -> str:
+    """What the names of a trial's results end with, with the folders above."""
+    numbered = _NUMBER.fullmatch(place.stem)
+    stem = numbered.group(1) if numbered else place.stem
+    return (place.parent / stem).as_posix()
+
+
+def _check_places(jobs: Sequence[Job]) -> None:
+    places: dict[str, Job] = {}
+    for job in jobs:
+        other = places.setdefault(job.name, job)
+        if other is not job:
+            raise ParameterError(
+                f"{other.source} and {job.source} would both be written as "
+                f"'{job.name}': do them one after the other with another --output, or "
+                "give the folder above them"
+            )
+    sources = {job.source for job in jobs}
+    for job in jobs:
+        written = (job.output / job.name).with_name(f"{Path(job.name).name}.trc")
+        if "trc" in job.settings.formats and written in sources:
+            raise ParameterError(
+                f"the result would be written over {written}: give another --output"
+            )
+
+
+def _subject_of(path: Path, top: Path) -> Person | None:
+    for folder in path.parents:
+        if (folder / SUBJECT).is_file():
+            return Person(subject=folder / SUBJECT)
+        if folder == top:
+            break
+    return None
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return None if path is None else path.expanduser().resolve()

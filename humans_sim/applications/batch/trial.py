@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recording of a batch: read it, reconstruct it, write what was found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from humans_sim.applications.batch.record import Ledger
+from humans_sim.applications.batch.settings import Person, TrialSettings, content_hash
+from humans_sim.core.errors import HumansError
+from humans_sim.core.json_text import fits
+from humans_sim.core.version import __version__
+from humans_sim.observation.markers.pipeline import Prepared, prepare
+from humans_sim.observation.markers.read import read_markers
+from humans_sim.observation.posture.reconstruct import reconstruct
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+
+DONE, KEPT, FAILED = "done", "kept", "failed"
+"""What became of a trial; kept: it was done before."""
+_WORST = 8
+_NUMBER = (int, float, NoneType)
+_SHARES = {"occluded": float, "rejected": float}
+_RECORD = {
+    **dict.fromkeys(("name", "source", "state", "message", "detail"), str),
+    **dict.fromkeys(("fingerprint", "batch", "mark"), str),
+    "files": [str],
+    "seconds": float,
+    "summary": {
+        **dict.fromkeys(("frames", "converged"), int),
+        **dict.fromkeys(("rms", "worst_marker_mean"), _NUMBER),
+        **dict.fromkeys(("worst_marker", "mode"), str),
+        **dict.fromkeys(("unobservable", "missing", "ignored"), [str]),
+        **_SHARES,
+        "markers": [{"name": str, "rms": _NUMBER, "mean": _NUMBER, **_SHARES}],
+        "worst_frames": [
+            {
+                **dict.fromkeys(("frame", "used"), int),
+                **dict.fromkeys(("rms", "largest"), _NUMBER),
+                "time": float,
+                "marker": str,
+            }
+        ],
+    },
+}
+"""What the record of a trial that is done holds."""
+
+Watch = Callable[[str, int, int], None]
+"""Told the name of a trial, how many of its frames are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial to do.
+
+    Attributes:
+        name: of the results under the output folder, e.g. ``Subject01/106``.
+        source: the recording.
+        person: who is in it; None: nobody said, which fails.
+        settings: how it is done.
+        output: folder of the batch.
+        batch: mark of the run of the batch.
+        again: whether it is done again though it is done.
+    """
+
+    name: str
+    source: Path
+    person: Person | None
+    settings: TrialSettings
+    output: Path
+    batch: str = ""
+    again: bool = False
+
+    def fingerprint(self) -> str:
+        """Equal for two trials that give the same results.
+
+        Raises:
+            HumansError: a file cannot be read, or nobody said who is in it.
+        """
+        if self.person is None:
+            raise HumansError(
+                f"{self.source}: nobody said who this is: put a subject.yaml beside it "
+                "(humans-sim calibrate makes one), or give --subject or --marker-set"
+            )
+        told = {
+            "version": __version__,
+            "recording": content_hash(self.source),
+            "person": self.person.identity(),
+            "settings": self.settings.identity(),
+        }
+        text = json.dumps(told, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a trial; all of it goes into its record.
+
+    Attributes:
+        name: of the trial.
+        source: the recording.
+        state: done, kept or failed.
+        message: why it failed.
+        detail: where in the software, if it failed unexpectedly.
+        fingerprint: of what it was made from.
+        batch: mark of the run that did it.
+        mark: of this doing, unlike any other.
+        files: written, relative to the output folder.
+        seconds: it took.
+        summary: numbers for tables.
+    """
+
+    name: str
+    source: str
+    state: str
+    message: str = ""
+    detail: str = ""
+    fingerprint: str = ""
+    batch: str = ""
+    mark: str = ""
+    files: tuple[str, ...] = ()
+    seconds: float = 0.0
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+def failed(job: Job, message: str, detail: str = "") -> Outcome:
+    """A trial that did not work."""
+    return Outcome(job.name, str(job.source), FAILED, message, detail, batch=job.batch)
+
+
+def kept(job: Job, ledger: Ledger, fingerprint: str) -> Outcome | None:
+    """What an earlier doing of the same trial found, if all of it is still there.
+
+    A trial that is to be done again is kept only where this very batch did it: a
+    cluster may hand it out twice.
+    """
+    outcome = _recorded(ledger.read(job.name))
+    if outcome is None:
+        return None
+    if outcome.fingerprint != fingerprint or outcome.state != DONE:
+        return None
+    if job.again and outcome.batch != job.batch:
+        return None
+    try:
+        if not all((job.output / name).is_file() for name in outcome.files):
+            return None
+    except (OSError, ValueError):  # names that no file can have
+        return None
+    return replace(outcome, state=KEPT)
+
+
+def _recorded(stored: dict[str, Any]) -> Outcome | None:
+    """The outcome of a record; None where it is damaged."""
+    if not fits(stored, _RECORD) or stored["summary"]["frames"] < 1:
+        return None
+    return Outcome(**{**stored, "files": tuple(stored["files"])})
+
+
+def run_job(job: Job, watch: Watch | None = None) -> Outcome:
+    """Do a trial; whatever goes wrong is told, not raised."""
+    ledger = Ledger(job.output)
+    try:
+        with ledger.claim(job.name):
+            fingerprint = job.fingerprint()
+            before = kept(job, ledger, fingerprint)
+            return before or _done(job, ledger, fingerprint, watch)
+    except HumansError as error:
+        return failed(job, str(error))
+    except MemoryError:
+        return failed(job, f"{job.source}: too little memory")
+    except OSError as error:
+        where = error.filename or job.source
+        return failed(job, f"{where}: {error.strerror or error}")
+    except Exception as error:  # one bad trial must not end the others
+        message = f"{job.source}: unexpected {type(error).__name__}: {error}"
+        return failed(job, message, traceback.format_exc())
+
+
+def _done(job: Job, ledger: Ledger, fingerprint: str, watch: Watch | None) -> Outcome:
+    start = time.perf_counter()
+    assert job.person is not None  # without a person there is no fingerprint
+    model, marker_set = job.person.load()
+    settings = job.settings
+    trial = read_markers(
+        job.source, up=settings.up, units=settings.units, rate=settings.rate
+    )
+    used = [marker for marker in marker_set.markers if not marker.calibration]
+    prepared = prepare(
+        trial,
+        settings.steps(),
+        [marker.name for marker in used],
+        {marker.name: marker.aliases for marker in used},
+    )
+    result = reconstruct(
+        model,
+        prepared.trial,
+        marker_set,
+        mode=settings.mode,
+        progress=None if watch is None else lambda k, n: watch(job.name, k, n),
+    )
+    stale = ledger.forget(job.name)
+    files = _written(job, result)
+    for name in set(stale) - set(files):
+        (job.output / name).unlink(missing_ok=True)
+    outcome = Outcome(
+        job.name,
+        str(job.source),
+        DONE,
+        fingerprint=fingerprint,
+        batch=job.batch,
+        mark=uuid.uuid4().hex,
+        files=files,
+        seconds=time.perf_counter() - start,
+        summary=_summary(result, prepared),
+    )
+    ledger.write(job.name, asdict(outcome))
+    return outcome
+
+
+def _written(job: Job, result: Reconstruction) -> tuple[str, ...]:
+    """Write what is wanted; names relative to the output folder."""
+    from humans_sim.observation.posture.humans_csv import write_humans_csv
+    from humans_sim.observation.posture.mot_file import write_mot
+    from humans_sim.observation.posture.result_file import save_reconstruction
+
+    folder, stem = (job.output / job.name).parent, Path(job.name).name
+    formats = job.settings.formats
+    paths: list[Path] = []
+    if "csv" in formats:
+        paths += write_humans_csv(result, folder, stem)
+    if "mot" in formats:
+        paths.append(write_mot(result, folder / f"{stem}.mot"))
+    if "trc" in formats:
+        from humans_sim.observation.markers.trc_file import write_trc
+
+        paths.append(write_trc(result.trial, folder / f"{stem}.trc"))
+    if "mcap" in formats:
+        from humans_sim.observation.posture.mcap_file import write_mcap
+
+        paths.append(write_mcap(result, folder / f"{stem}.mcap"))
+    if "npz" in formats:
+        paths.append(save_reconstruction(result, folder / f"{stem}.npz"))
+    dynamics = None
+    if job.settings.inverse_dynamics:
+        from humans_sim.analysis.inverse_dynamics import inverse_dynamics
+        from humans_sim.observation.posture.forces_csv import write_forces_csv
+
+        dynamics = inverse_dynamics(result)
+        names = result.model.joint_names
+        paths.append(write_forces_csv(dynamics, names, folder / f"Forces{stem}.csv"))
+    if job.settings.report:
+        from humans_sim.view.reports.posture_report import write_posture_report
+
+        page = folder / f"{stem}.html"
+        paths.append(write_posture_report(result, page, job.name, dynamics=dynamics))
+    return tuple(path.relative_to(job.output).as_posix() for path in paths)
+
+
+def _summary(result: Reconstruction, prepared: Prepared) -> dict[str, Any]:
+    rejected = result.status == MarkerStatus.REJECTED
+    means, rms = result.marker_means, result.marker_rms
+    worst = int(np.argmax(np.nan_to_num(means, nan=-1.0)))
+    frames = []
+    for row in result.worst_frames(_WORST):
+        distances = np.where(result.used[row], result.residuals[row], -1.0)
+        frames.append(
+            {
+                "frame": int(result.trial.frames[row]),
+                "time": float(result.t[row]),
+                "rms": _number(result.frame_rms[row]),
+                "marker": result.names[int(np.argmax(distances))],
+                "largest": _number(distances.max()),
+                "used": int(result.used[row].sum()),
+            }
+        )
+    markers = [
+        {
+            "name": name,
+            "rms": _number(rms[k]),
+            "mean": _number(means[k]),
+            "occluded": float(result.occluded[:, k].mean()),
+            "rejected": float(rejected[:, k].mean()),
+        }
+        for k, name in enumerate(result.names)
+    ]
+    return {
+        "frames": len(result.t),
+        "rms": _number(result.rms),
+        "worst_marker": result.names[worst],
+        "worst_marker_mean": _number(means[worst]),
+        "occluded": float(result.occluded.mean()),
+        "rejected": float(rejected.mean()),
+        "converged": int(np.asarray(result.converged, bool).sum()),
+        "mode": result.mode,
+        "unobservable": list(result.unobservable),
+        "missing": list(prepared.missing),
+        "ignored": list(prepared.ignored),
+        "markers": markers,
+        "worst_frames": frames,
+    }
+
+
+def _number(value: float) -> float | None:
+    """A number that JSON has."""
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who does the trials of a batch: processes of this machine, or a dask cluster.
+
+Processes are started anew (spawn), use one thread each and do one trial at a time. One
+that dies, whatever kills it, fails the trial it had and is replaced; all of them end
+with the process that started them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from humans_sim.applications.batch.trial import Job, Outcome, Watch, failed, run_job
+from humans_sim.core.errors import HumansError, MissingDependencyError
+from humans_sim.core.kernel_compilation import Compilation, forward, report_compilation
+
+_ONE_THREAD = (
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+_TELL_EVERY = 0.1
+"""Time between two reports of a worker's frames [s]."""
+_ANSWER = 15.0
+"""Time in which a scheduler has to answer [s]."""
+
+
+class ClusterError(HumansError, ConnectionError):
+    """A cluster cannot be used."""
+
+
+class _Worker:
+    """A process and the trial it has."""
+
+    def __init__(self) -> None:
+        context = mp.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.job: Job | None = None
+        self.process: BaseProcess = context.Process(
+            target=_work, args=(theirs,), daemon=True
+        )
+        with _one_thread():
+            self.process.start()
+        theirs.close()
+
+    def give(self, job: Job) -> bool:
+        """Hand a trial over; False: the worker is dead."""
+        try:
+            self.pipe.send(job)
+        except OSError:
+            return False
+        self.job = job
+        return True
+
+    def end(self) -> None:
+        """End at once."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def on_processes(
+    jobs: Sequence[Job], workers: int, watch: Watch | None = None
+) -> Iterator[Outcome]:
+    """Do trials in processes of this machine.
+
+    Args:
+        jobs: the trials.
+        workers: number of processes.
+        watch: told of frames.
+
+    Yields:
+        Outcomes in the order they come.
+    """
+    waiting = deque(jobs)
+    crew: dict[Any, _Worker] = {}
+    try:
+        for _ in range(min(workers, len(waiting))):
+            _employ(crew, waiting)
+        while crew:
+            for pipe in connection.wait(list(crew)):
+                worker = crew[pipe]
+                try:
+                    message = worker.pipe.recv()
+                except (EOFError, OSError):
+                    del crew[pipe]
+                    yield _lost(worker)
+                    _employ(crew, waiting)
+                    continue
+                if isinstance(message, Compilation):
+                    forward(message)
+                    continue
+                if not isinstance(message, Outcome):
+                    if watch is not None:
+                        watch(*message)
+                    continue
+                yield message
+                worker.job = None
+                if not waiting or not worker.give(waiting[0]):
+                    del crew[pipe]
+                    worker.end()
+                    _employ(crew, waiting)
+                else:
+                    waiting.popleft()
+    finally:
+        for worker in crew.values():
+            worker.end()
+
+
+def _employ(crew: dict[Any, _Worker], waiting: deque[Job]) -> None:
+    """Start a worker for the next trial, if there is one."""
+    if not waiting:
+        return
+    with _interrupts_later():
+        worker = _Worker()
+        crew[worker.pipe] = worker
+        worker.give(waiting.popleft())
+
+
+def _lost(worker: _Worker) -> Outcome:
+    """The trial of a worker that died."""
+    assert worker.job is not None  # one without a trial is ended, not waited for
+    worker.process.join()
+    code = worker.process.exitcode or 0
+    how = f"ended with code {code}"
+    if code < 0:
+        how = f"was killed by {signal.Signals(-code).name}"
+    worker.pipe.close()
+    advice = "if memory is short, try fewer --workers"
+    return failed(worker.job, f"{worker.job.source}: the worker {how}; {advice}")
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Keep signals until the end of the block, and from processes started in it.
+
+    A process that is left in the middle of its start complains.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    noted: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: noted.append(number))
+        for number in _INTERRUPTS
+    }
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for late in noted:
+            signal.raise_signal(late)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started meanwhile use one thread each: workers are the parallelism."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _work(pipe: Any) -> None:
+    """A worker's life."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    told = 0.0
+
+    def watch(name: str, done: int, total: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told > _TELL_EVERY or done == total:
+            told = now
+            pipe.send((name, done, total))
+
+    try:
+        with report_compilation(pipe.send):
+            while True:
+                pipe.send(run_job(pipe.recv(), watch))
+    except (EOFError, BrokenPipeError):
+        return
+
+
+def _end_with_parent() -> None:
+    parent = mp.parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)
+
+
+def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Outcome]:
+    """Do trials on a dask cluster whose workers see the same folders.
+
+    Args:
+        jobs: the trials.
+        address: of the scheduler, e.g. ``tcp://10.0.0.1:8786``.
+
+    Yields:
+        Outcomes in the order they come.
+
+    Raises:
+        MissingDependencyError: dask.distributed is not installed.
+        ClusterError: no scheduler answers, or it has no workers.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise MissingDependencyError(
+            "a cluster needs dask.distributed: pip install 'humans-sim[dask]'"
+        ) from None
+    try:
+        client = Client(address, timeout=_ANSWER, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ClusterError(
+            f"no dask scheduler answers at '{address}' ({error}): start one with "
+            "'dask scheduler'"
+        ) from None
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise ClusterError(
+                f"the scheduler at {address} has no workers: start some with "
+                f"'dask worker {address}'"
+            )
+        futures = {
+            client.submit(run_job, job, key=f"{job.name}-{job.batch}"): job
+            for job in jobs
+        }
+        try:
+            for future in as_completed(futures, loop=client.loop):
+                lost = future.exception()
+                if lost is None:
+                    yield future.result()
+                    continue
+                job = futures[future]
+                what = f"{type(lost).__name__}: {lost}"
+                yield failed(job, f"{job.source}: lost on the cluster: {what}")
+        finally:
+            client.cancel(list(futures))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs: which nodes run together, with which parameters. Read from YAML.
+
+The same files serve ``humans-sim up`` (nodes composed in one process) and
+``ros2 launch`` (nodes as processes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from humans_sim.core.files import is_file
+from humans_sim.core.resources import named_file, resource, resource_names
+from humans_sim.core.yaml_file import read_yaml
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph of nodes.
+
+    Attributes:
+        name: its name.
+        title: one line for people.
+        nodes: node types, modules of ``humans_sim.nodes``.
+        pages: those of the nodes that open a page; left out without a display.
+        parameters: parameter file.
+        topics: topics that must flow, with their types.
+        latched: those of the topics that are published once.
+    """
+
+    name: str
+    title: str
+    nodes: tuple[str, ...]
+    pages: frozenset[str]
+    parameters: Path
+    topics: dict[str, str]
+    latched: frozenset[str]
+
+
+def graph_names() -> list[str]:
+    """Names of the graphs that come with the package."""
+    return resource_names("graphs")
+
+
+def read_graph(name: str) -> Graph:
+    """Read a graph of the package, or a file of one's own.
+
+    Raises:
+        ParameterError: no such graph.
+        ModelFileError: the file is malformed.
+    """
+    path = named_file("graphs", name, "graph")
+    fields = read_yaml(path).fields(
+        ("title", "parameters", "nodes", "topics"), ("pages", "latched")
+    )
+    parameters = Path(fields["parameters"].text())
+    if not parameters.is_absolute():
+        own = path.parent / parameters
+        parameters = own if is_file(own) else resource("config", str(parameters))
+    if not is_file(parameters):
+        raise fields["parameters"].error(f"there is no file {parameters}")
+
+    def words(key: str) -> tuple[str, ...]:
+        return tuple(item.text() for item in fields[key]) if key in fields else ()
+
+    topics = {key: value.text() for key, value in fields["topics"].mapping().items()}
+    return Graph(
+        name=path.stem,
+        title=fields["title"].text(),
+        nodes=words("nodes"),
+        pages=frozenset(words("pages")),
+        parameters=parameters,
+        topics=topics,
+        latched=frozenset(words("latched")),
+    )

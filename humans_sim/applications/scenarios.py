@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios: simulations described by small YAML files that anyone can copy.
+
+A scenario names a biped model and its scene, or one of the classic problems of
+:mod:`humans_sim.dynamics.problems`, or free bodies, with a biped among them or without;
+where it starts; and how long it runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import is_file
+from humans_sim.core.resources import named_file, resource_names
+from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.models.catalogue import model_name_in
+
+_MOST_PARTS = 100
+"""Bodies of a classic problem."""
+_TIME = ("end", "sampling_period")
+_START = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
+_OPTIONS = (
+    "integrator",
+    "rtol",
+    "atol",
+    "max_step",
+    "max_work",
+    "impact",
+    "time_step",
+    "zeno_time",
+    "zeno_speed",
+)
+_OPTIONAL = (
+    "model",
+    "problem",
+    "parameters",
+    "bodies",
+    "loads",
+    "ground",
+    "locked",
+    "free",
+    "limits",
+    "radii",
+    "contacts",
+    "contact_geometry",
+    "gravity",
+    "actuation",
+    "controller",
+    "pushes",
+    "start",
+    "method",
+    "options",
+)
+
+
+_BIPEDS_ONLY = ("locked", "free", "limits", "pushes", "start", "contact_geometry")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A simulation as a file describes it.
+
+    Attributes:
+        name: its name.
+        title: one line for people.
+        model: name of a biped model, or path of a URDF from the file's folder or the
+            present one; None for a classic problem.
+        end: time at the end [s].
+        sampling_period: [s].
+        method: ``event_driven`` or ``time_stepping``.
+        options: of the integration.
+        friction: Coulomb's coefficient instead of the ground's own law, or None.
+    """
+
+    name: str
+    title: str
+    model: str | None
+    end: float
+    sampling_period: float
+    method: str
+    options: dict[str, Any]
+    _fields: dict[str, YamlValue]
+    friction: float | None = None
+
+    def with_changes(self, **changes: Any) -> Scenario:
+        """The same scenario with another model, end, method, friction or options."""
+        for key in ("model", "friction"):
+            if changes.get(key) is not None and self.model is None:
+                raise ParameterError(
+                    f"the scenario '{self.name}' has no biped model: no other {key}"
+                )
+        given = {key: value for key, value in changes.items() if value is not None}
+        options = {**self.options, **given.pop("options", {})}
+        return replace(self, options=options, **given)
+
+    @property
+    def has_bodies(self) -> bool:
+        """Whether there are free bodies."""
+        return "bodies" in self._fields
+
+    def prepare(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """The simulation with its start: (Simulation, q0, v0)."""
+        if self.has_bodies:
+            return self._prepare_scene()
+        if self.model is None:
+            return self._prepare_problem()
+        return self._prepare_model(self.model)
+
+    def _start(self) -> dict[str, YamlValue]:
+        if "start" not in self._fields:
+            return {}
+        return self._fields["start"].fields((), _START)
+
+    def _prepare_scene(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        from humans_sim.applications.scene_files import ground_of
+        from humans_sim.applications.scene_scenarios import prepare_scene
+        from humans_sim.models import load_model
+
+        ground = ground_of(self._fields.get("ground"))
+        if self.friction is not None:
+            ground = replace(ground, law="coulomb", friction=self.friction)
+        model = None if self.model is None else load_model(self.model)
+        return prepare_scene(self._fields, model, ground, self.options)
+
+    def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        from humans_sim.dynamics import problems
+        from humans_sim.dynamics.simulation import Simulation
+
+        chosen = self._fields["problem"]
+        make: Callable[..., Any] = problems.PROBLEMS[
+            chosen.choice(tuple(problems.PROBLEMS))
+        ]
+        parameters: dict[str, Any] = {}
+        if "parameters" in self._fields:
+            parameters = _problem_parameters(make, self._fields["parameters"])
+        try:
+            system = make(**parameters)
+        except TypeError as error:
+            raise chosen.error(f"these parameters do not fit: {error}") from None
+        start = self._start()
+        q = np.zeros(system.nq)
+        v = np.zeros(system.nv)
+        if "q" in start:
+            q = start["q"].vector(system.nq, {"pi": math.pi})
+        if "v" in start:
+            v = start["v"].vector(system.nv)
+        return Simulation(system, method=self.method, **self.options), q, v
+
+    def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
+        from humans_sim.applications.scenario_control import drive
+        from humans_sim.applications.scene_files import (
+            geometry_of,
+            ground_of,
+            limits_of,
+            pushes_of,
+            told_at,
+        )
+        from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
+        from humans_sim.dynamics.simulation import Simulation
+        from humans_sim.models import load_model
+
+        model, fields = load_model(name), self._fields
+        ground = ground_of(fields.get("ground"))
+        if self.friction is not None:
+            ground = replace(ground, law="coulomb", friction=self.friction)
+        scene: dict[str, Any] = {"ground": ground}
+        if "locked" in fields:
+            wanted = [item.text() for item in fields["locked"]]
+            scene["locked"] = [j for j in wanted if j in (ALL, BASE) or _has(model, j)]
+        if "free" in fields:
+            free = {item.text() for item in fields["free"]}
+            unknown = sorted(free - {BASE, *model.joint_names})
+            if unknown:
+                raise fields["free"].error(f"{model.name} has no joint '{unknown[0]}'")
+            scene["locked"] = [j for j in (BASE, *model.joint_names) if j not in free]
+        if "contacts" in fields:
+            scene["contacts"] = [item.text() for item in fields["contacts"]]
+        if "limits" in fields:
+            scene["limits"] = limits_of(fields["limits"])
+        if "radii" in fields:
+            given = fields["radii"].mapping()
+            scene["radii"] = {key: value.number() for key, value in given.items()}
+        if "contact_geometry" in fields:
+            feet = geometry_of(fields["contact_geometry"], model, scene.get("contacts"))
+            model, scene["contacts"] = feet.model, feet.contacts
+            scene["radii"] = {**feet.radii, **scene.get("radii", {})}
+        if "gravity" in fields:
+            scene["gravity"] = fields["gravity"].vector(3)
+        known: dict[str, Any] = {"ground": ground}
+        for key in ("contacts", "radii", "limits"):
+            if key in scene:
+                known[key] = scene[key]
+            if key in fields:
+                with told_at(fields[key]):
+                    ModelSystem(model, **known)
+        driven = drive(fields.get("actuation"), fields.get("controller"), model, scene)
+        simulation = Simulation(
+            model,
+            driven.actuation,
+            driven.controller,
+            method=self.method,
+            pushes=pushes_of(fields.get("pushes")),
+            **scene,
+            **self.options,
+        )
+        if driven.start is not None and "start" not in fields:
+            return simulation, driven.start, np.zeros(model.nv)
+        return (simulation, *self._model_start(model, simulation.system))
+
+    def _model_start(self, model: Any, system: Any) -> tuple[np.ndarray, np.ndarray]:
+        import pinocchio as pin
+
+        start = self._start()
+        joints = np.zeros(len(model.joint_names))
+        v = np.zeros(model.nv)
+        names = list(model.joint_names)
+        for key, target, scale in (
+            ("joints", joints, math.pi / 180),
+            ("joint_speeds", v[6:], 1.0),
+        ):
+            if key not in start:
+                continue
+            for name, value in start[key].mapping().items():
+                if name in names:
+                    target[names.index(name)] = scale * value.number()
+                elif model.name == self._fields["model"].text():
+                    raise value.error(f"{model.name} has no joint '{name}'")
+        q = model.standing(joints)
+        if "tilt" in start:
+            angles = np.radians(start["tilt"].vector(3))
+            turn = pin.Quaternion(pin.rpy.rpyToMatrix(*angles))
+            q[3:7] = turn.coeffs()
+            if model.contact_names:
+                q[2] -= model.contact(q)[:, 2].min()
+        balls = [model.tag_names.index(name) for name in system.contact_points]
+        if "contact_geometry" in self._fields and balls:
+            q[2] -= (model.tags(q)[balls, 2] - system.radii).min()
+        if "height" in start:
+            q[2] += start["height"].number()
+        if "base_velocity" in start:
+            v[:6] = start["base_velocity"].vector(6)
+        return q, v
+
+    def run(
+        self,
+        progress: bool | Callable[[int, int], None] | None = None,
+        save: Path | str | None = None,
+    ) -> Any:
+        """Simulate; returns the :class:`~humans_sim.results.run.Run`.
+
+        Args:
+            progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
+            save: file (``.npz``) that the samples are written to as they come.
+        """
+        simulation, q, v = self.prepare()
+        return simulation.run(
+            q,
+            v,
+            t_end=self.end,
+            sampling_period=self.sampling_period,
+            progress=progress,
+            save=save,
+        )
+
+
+def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str, Any]:
+    """Parameters of a classic problem, each of its kind."""
+    kinds = {
+        name: parameter.annotation
+        for name, parameter in inspect.signature(make).parameters.items()
+    }
+    parameters: dict[str, Any] = {}
+    for name, value in given.fields((), tuple(kinds)).items():
+        if kinds[name] == "bool":
+            parameters[name] = value.choice(("true", "false")) == "true"
+            continue
+        number = value.number({"pi": math.pi})
+        if kinds[name] == "int":
+            if number != int(number) or not 1 <= number <= _MOST_PARTS:
+                raise value.error(f"a whole number of 1 to {_MOST_PARTS} is wanted")
+            number = int(number)
+        elif name in ("mass", "length", "radius") and number <= 0:
+            raise value.error(f"a number above zero is wanted, not {number:g}")
+        parameters[name] = number
+    return parameters
+
+
+def _has(model: Any, joint: str) -> bool:
+    return joint in model.joint_names
+
+
+def _check_scene(root: YamlValue, fields: dict[str, YamlValue]) -> None:
+    """Refuse what scenes with free bodies cannot do."""
+    if "method" not in fields or fields["method"].text() != "time_stepping":
+        raise root.error("free bodies need method: time_stepping")
+    for key in (*_BIPEDS_ONLY, "problem"):
+        if key in fields:
+            raise fields[key].error("a scene with free bodies knows no such thing")
+
+
+def scenario_names() -> list[str]:
+    """Names of the scenarios that come with the package."""
+    return resource_names("scenarios")
+
+
+def read_scenario(name: str) -> Scenario:
+    """Read a scenario of the package, or a file of one's own.
+
+    Raises:
+        ParameterError: no such scenario.
+        ModelFileError: the file is malformed.
+    """
+    path = named_file("scenarios", name, "scenario")
+    root = read_yaml(path)
+    fields = root.fields(("title", "time"), _OPTIONAL)
+    alone = "bodies" in fields and not {"model", "problem"} & set(fields)
+    if not alone and ("model" in fields) == ("problem" in fields):
+        raise root.error("a scenario has either a model or a problem, or bodies")
+    if "bodies" in fields:
+        _check_scene(root, fields)
+    time = fields["time"].fields(_TIME)
+    options: dict[str, Any] = {}
+    if "options" in fields:
+        for key, value in fields["options"].fields((), _OPTIONS).items():
+            word = key in ("integrator", "impact")
+            options[key] = value.text() if word else value.positive()
+    methods = ("event_driven", "time_stepping")
+    model = model_name_in(fields["model"]) if "model" in fields else None
+    if model is not None and is_file(path.parent / model):
+        model = str(path.parent / model)
+    return Scenario(
+        name=path.stem,
+        title=fields["title"].text(),
+        model=model,
+        end=time["end"].positive(),
+        sampling_period=time["sampling_period"].positive(),
+        method=fields["method"].choice(methods) if "method" in fields else methods[0],
+        options=options,
+        _fields=fields,
+    )

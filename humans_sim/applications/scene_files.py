@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenes as files describe them: the ground, what stands on it, pushes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from humans_sim.contact import Box, Ground, HalfSpace
+from humans_sim.contact.geometry.foot_spheres import SPHERES, Feet, feet_of, sphere_feet
+from humans_sim.core.errors import HumansError, ModelFileError
+from humans_sim.core.yaml_file import YamlValue
+from humans_sim.dynamics.pushes import Push
+from humans_sim.models import Model
+
+_GROUND = (
+    "friction",
+    "restitution",
+    "law",
+    "slope",
+    "steps",
+    "boxes",
+    "chair",
+    "empty",
+)
+
+
+@contextmanager
+def told_at(value: YamlValue) -> Iterator[None]:
+    """Errors of what a value of a file asks for are told with its place there."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except HumansError as error:
+        raise value.error(str(error)) from error
+
+
+def ground_of(value: YamlValue | None) -> Ground:
+    """The scene that a file describes; a floor where it says nothing."""
+    if value is None:
+        return Ground()
+    given = value.fields((), _GROUND)
+    numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
+    law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
+    solids: tuple[HalfSpace, ...] = (HalfSpace(),)
+    if "slope" in given:
+        angle = math.radians(given["slope"].number())
+        solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
+    if "empty" in given and given["empty"].choice(("true", "false")) == "true":
+        solids = ()
+    with told_at(value):
+        ground = Ground(law=law, solids=solids, **numbers)
+    if "steps" in given:
+        steps = given["steps"].fields(("count", "rise", "depth", "start"))
+        count = steps["count"].positive()
+        if not count.is_integer():
+            raise steps["count"].error(f"a whole number is wanted, not {count:g}")
+        ground = ground.with_steps(
+            int(count),
+            steps["rise"].positive(),
+            steps["depth"].positive(),
+            steps["start"].number(),
+        )
+    if "chair" in given:
+        chair = given["chair"].fields(("x",), ("seat_height", "friction"))
+        with told_at(given["chair"]):
+            ground = ground.with_chair(**{k: x.number() for k, x in chair.items()})
+    for k, item in enumerate(given["boxes"].items() if "boxes" in given else ()):
+        box = item.fields(("size", "centre"), ("name", "friction"))
+        name = box["name"].text() if "name" in box else f"box_{k}"
+        size, centre = box["size"].vector(3), box["centre"].vector(3)
+        friction = box["friction"].number() if "friction" in box else None
+        with told_at(item):
+            ground = ground.with_solids(
+                Box(tuple(size), tuple(centre), name=name, friction=friction)
+            )
+    return ground
+
+
+def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) -> Feet:
+    """How the feet touch: one word, or ``spheres`` with their radii."""
+    if not value.is_mapping():
+        with told_at(value):
+            return feet_of(model, value.text(), contacts)
+    balls = value.fields((SPHERES,))[SPHERES]
+    given = balls.fields((), ("heel_radius", "fore_radius"))
+    with told_at(balls):
+        radii = {key: radius.number() for key, radius in given.items()}
+        return sphere_feet(model, **radii, contacts=contacts)
+
+
+def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:
+    """Whether joints have limits, or other limits for some: degrees to radians."""
+    if value.is_mapping():
+        return {name: pair.degrees() for name, pair in value.mapping().items()}
+    return value.choice(("true", "false")) == "true"
+
+
+def pushes_of(value: YamlValue | None) -> list[Push]:
+    """The pushes that a file describes."""
+    pushes = []
+    for item in [] if value is None else value.items():
+        given = item.fields(("time", "impulse"), ("link", "point", "duration"))
+        x, y, z = given["impulse"].vector(3)
+        at = given["point"].vector(3) if "point" in given else (0.0, 0.0, 0.0)
+        with told_at(item):
+            push = Push(
+                given["time"].number(),
+                (float(x), float(y), float(z)),
+                given["link"].text() if "link" in given else "",
+                (float(at[0]), float(at[1]), float(at[2])),
+                given["duration"].number() if "duration" in given else 0.0,
+            )
+        pushes.append(push)
+    return pushes

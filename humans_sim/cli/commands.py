@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of ``humans-sim``.
+
+What a command works with is imported by the command itself: help and completion are
+fast.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from humans_sim.cli.graphs import up
+from humans_sim.cli.help import Command, Group
+from humans_sim.cli.installation import doctor, models
+from humans_sim.cli.kondo.group import app as kondo
+from humans_sim.cli.output import console, register
+from humans_sim.cli.reconstruct import calibrate, reconstruct
+from humans_sim.cli.runs import check, report, run
+from humans_sim.cli.view import view
+from humans_sim.core.version import __version__
+
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Simulate, observe and drive bipeds: humans and robots.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"humans_sim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Simulate, observe and drive bipeds: humans and robots."""
+
+
+register(app, doctor)
+register(app, models)
+app.command(cls=Command)(view)
+register(app, run)
+register(app, check)
+register(app, report)
+register(app, calibrate)
+register(app, reconstruct)
+register(app, up)
+app.add_typer(kondo, name="kondo", help="Drive a Kondo KHR-1, or an emulated one.")

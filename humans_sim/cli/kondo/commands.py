@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of ``humans-sim kondo``."""
+
+from __future__ import annotations
+
+import typer
+
+from humans_sim.cli.kondo.emulate import emulate
+from humans_sim.cli.kondo.look import info, ports
+from humans_sim.cli.kondo.moves import free, home, pose, walk
+from humans_sim.cli.kondo.play import play, save
+from humans_sim.cli.kondo.record import record
+from humans_sim.cli.kondo.trim import trim
+from humans_sim.cli.output import register
+
+app = typer.Typer(no_args_is_help=True)
+for _command in (
+    ports,
+    info,
+    home,
+    free,
+    pose,
+    play,
+    save,
+    record,
+    trim,
+    walk,
+    emulate,
+):
+    register(app, _command)

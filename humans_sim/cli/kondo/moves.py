@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim kondo home``, ``free``, ``pose`` and ``walk``."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from humans_sim.cli.kondo.session import (
+    FreeAfter,
+    OnStop,
+    Port,
+    Robot,
+    Then,
+    check_heard,
+    connected,
+    degrees,
+    finish,
+    print_health,
+    progress,
+)
+from humans_sim.cli.options import number
+from humans_sim.cli.output import console, result, say
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.kondo.driver.robot import KondoRobot
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
+from humans_sim.models import load_model
+
+_SETTLE = 0.4
+"""Servos may lag behind their last set point for so long [s]."""
+_OFF = 5.0
+"""Servos give way by less than this, standing [deg]."""
+
+
+def home(
+    port: Port = None,
+    robot: Robot = "khr1",
+    free: FreeAfter = False,
+    on_stop: OnStop = Then.FREE,
+) -> None:
+    """Lead every joint slowly to zero, where the robot stands straight."""
+    settings = load_robot(robot)
+    zero = dict.fromkeys(settings.joint_names, 0.0)
+    _go(settings, port, zero, "home", free, on_stop)
+
+
+def pose(
+    joints: Annotated[
+        list[str], typer.Argument(help="JOINT=DEGREES ...", metavar="JOINT=ANGLE...")
+    ],
+    radians: Annotated[
+        bool, typer.Option("--radians", help="The angles are in radians.")
+    ] = False,
+    port: Port = None,
+    robot: Robot = "khr1",
+    free: FreeAfter = False,
+    on_stop: OnStop = Then.FREE,
+) -> None:
+    """Lead joints slowly to angles; the others stay where they are.
+
+    An example: humans-sim kondo pose head_yaw=30 l_elbow=-45
+    """
+    settings = load_robot(robot)
+    wanted = _parsed(joints, settings, radians)
+    _go(settings, port, wanted, "pose", free, on_stop)
+
+
+def free(port: Port = None, robot: Robot = "khr1") -> None:
+    """Make every servo limp: hold the robot, it sinks down."""
+    with connected(load_robot(robot), port) as driven:
+        driven.free()
+        say("the servos are limp")
+
+
+def walk(
+    steps: Annotated[
+        int,
+        typer.Option(
+            help="How many, the closing one included.", callback=number(least=1)
+        ),
+    ] = 10,
+    speed: Annotated[
+        float, typer.Option(help="Forwards [m/s].", callback=number())
+    ] = 0.05,
+    side: Annotated[
+        float, typer.Option(help="To the left [m/s].", callback=number())
+    ] = 0.0,
+    turn: Annotated[
+        float, typer.Option(help="To the left [rad/s].", callback=number())
+    ] = 0.0,
+    port: Port = None,
+    robot: Robot = "khr1",
+    free: FreeAfter = False,
+    on_stop: OnStop = Then.FREE,
+) -> None:
+    """Walk by the package's pattern, blindly: the boards feel nothing."""
+    from humans_sim.cli.progress import display
+    from humans_sim.kondo.driver.course import way_to
+    from humans_sim.kondo.driver.stream import Rest, energise, stream
+    from humans_sim.kondo.driver.walk_stream import walk_stream
+
+    settings = load_robot(robot)
+    model = load_model(settings.model)
+    velocity = (speed, side, turn)
+    say("planning the steps")
+    with display():
+        course = walk_stream(model, settings, steps, velocity)
+    walking = Rest(course, course.begin)
+    with connected(settings, port, on_stop) as driven:
+        way = way_to(settings, energise(driven), walking.angles(0.0))
+        with progress("to the walk's posture") as watch:
+            stream(driven, way, "walk", watch)
+        vx, vy, wz = course.velocity
+        count = "1 step" if steps == 1 else f"{steps} steps"
+        say(
+            f"{count} with {vx:.3f} m/s forwards, {vy:.3f} m/s to the left, "
+            f"{wz:.3f} rad/s; {walking.duration:.1f} s, servos turn with up to "
+            f"{np.degrees(course.fastest):.0f} deg/s (Ctrl-C stops)"
+        )
+        result(
+            steps=steps,
+            forwards=vx,
+            sideways=vy,
+            turn=wz,
+            duration=walking.duration,
+            fastest_servo=course.fastest,
+        )
+        with progress("walk") as watch:
+            stream(driven, walking, "walk", watch)
+        heard = print_health(driven)
+        finish(driven, free)
+    check_heard(heard)
+
+
+def _parsed(
+    words: list[str], settings: RobotSettings, radians: bool
+) -> dict[str, float]:
+    """Joint angles as they were typed [rad]."""
+    from humans_sim.kondo.driver.course import joint_limits
+
+    limits, unit = joint_limits(settings), "rad" if radians else "deg"
+    found: dict[str, float] = {}
+    for word in words:
+        joint, _, text = word.partition("=")
+        if joint not in limits:
+            raise ParameterError(
+                f"'{word}': the robot has no joint '{joint}' (it has "
+                f"{', '.join(limits)})"
+            )
+        if joint in found:
+            raise ParameterError(f"{joint} is given twice")
+        try:
+            typed = float(text)
+        except ValueError:
+            typed = math.nan
+        if not math.isfinite(typed):
+            raise ParameterError(f"'{word}' is not JOINT=ANGLE, such as {joint}=10")
+        angle = typed if radians else math.radians(typed)
+        ends = limits[joint].lower, limits[joint].upper
+        if not ends[0] <= angle <= ends[1]:
+            low, high = ends if radians else np.degrees(ends)
+            raise ParameterError(
+                f"{joint} goes from {low:.4g} to {high:.4g} {unit}, not to {typed:g}"
+            )
+        found[joint] = angle
+    return found
+
+
+def _go(
+    settings: RobotSettings,
+    port: str | None,
+    target: Mapping[str, float],
+    name: str,
+    free: bool,
+    on_stop: Then,
+) -> None:
+    """Lead a robot to a pose and tell where it came to."""
+    from humans_sim.kondo.driver.course import way_to
+    from humans_sim.kondo.driver.stream import energise, stream
+
+    with connected(settings, port, on_stop) as driven:
+        course = way_to(settings, energise(driven), target)
+        with progress(name) as watch:
+            stream(driven, course, name, watch)
+        driven.hold()
+        time.sleep(_SETTLE)
+        off = _print_pose(driven, target)
+        finish(driven, free)
+    if off:
+        raise HumansError(
+            f"not there (more than {_OFF:g} degrees off): {', '.join(off)}. Is "
+            "something in the way, or a servo out?"
+        )
+
+
+def _print_pose(robot: KondoRobot, target: Mapping[str, float]) -> list[str]:
+    """Print where the joints are; those that are not where they were told to be."""
+    read, told = robot.read_back(), robot.set_points()
+    table = Table(title="joints, in degrees")
+    table.add_column("joint")
+    for column in ("told", "read back", "off by"):
+        table.add_column(column, justify="right")
+    off: list[str] = []
+    joints: list[dict[str, object]] = []
+    result(joints=joints)
+    for joint in target:
+        joints.append({"joint": joint, "told": told[joint], "read_back": read[joint]})
+        there, wanted = np.degrees((read[joint], told[joint]))
+        if abs(there - wanted) > _OFF:
+            off.append(joint)
+        table.add_row(joint, *map(degrees, (wanted, there, there - wanted)))
+    console.print(table)
+    return off

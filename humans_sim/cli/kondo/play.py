@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim kondo play`` and ``save``: motions of files and of the boards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from humans_sim.cli.kondo.session import (
+    MOST_MOTIONS,
+    FreeAfter,
+    OnStop,
+    Port,
+    Robot,
+    Then,
+    check_heard,
+    connected,
+    finish,
+    memory_of,
+    print_health,
+    progress,
+)
+from humans_sim.cli.options import motion_names, number, positive
+from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.output_paths import check_output_file
+from humans_sim.kondo import KondoMotion, write_motion
+from humans_sim.kondo.driver.motion_check import check_motion
+from humans_sim.kondo.driver.robot import KondoRobot
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
+from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.models import load_model
+
+_LONGEST = 120.0
+"""Longest wait for the boards' memory [s]."""
+_MOTION_NUMBER = number(least=0, most=MOST_MOTIONS - 1)
+
+
+def play(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A motion file .csv, or the name of a motion.",
+            autocompletion=motion_names,
+        ),
+    ] = "",
+    repeat: Annotated[int, typer.Option(help="How often.", callback=positive)] = 1,
+    rate: Annotated[
+        float, typer.Option(help="Speed over the recorded one.", callback=positive)
+    ] = 1.0,
+    stored: Annotated[
+        int | None,
+        typer.Option(
+            help="Play this motion of the boards' memory.", callback=_MOTION_NUMBER
+        ),
+    ] = None,
+    store: Annotated[
+        int | None,
+        typer.Option(
+            help="Write into the boards' memory; do not play.", callback=_MOTION_NUMBER
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="With --store: over another motion.")
+    ] = False,
+    port: Port = None,
+    robot: Robot = "khr1",
+    free: FreeAfter = False,
+    on_stop: OnStop = Then.FREE,
+) -> None:
+    """Play a motion over the line, within the robot's limits, or store one."""
+    from humans_sim.kondo.driver.course import MOST_REPETITIONS, RATES
+
+    if repeat > MOST_REPETITIONS:
+        raise ParameterError(f"--repeat is at most {MOST_REPETITIONS}, not {repeat}")
+    if not RATES[0] <= rate <= RATES[1]:
+        raise ParameterError(f"--rate is {RATES[0]:g} to {RATES[1]:g}, not {rate}")
+    if bool(file) == (stored is not None) or (store is not None and not file):
+        raise ParameterError("give a motion file, or --stored NUMBER (one of the two)")
+    settings = load_robot(robot)
+    motion = None
+    if file:
+        motion = load_motion(file)
+        check_motion(load_model(settings.model), settings, motion, rate)
+    if store is not None:
+        assert motion is not None
+        _store(settings, port, motion, store, overwrite)
+        return
+    with connected(settings, port, on_stop) as driven:
+        if motion is None:
+            assert stored is not None
+            motion = _read(driven, stored)
+            check_motion(load_model(settings.model), settings, motion, rate)
+        _play(driven, motion, rate, repeat)
+        heard = print_health(driven)
+        finish(driven, free)
+    check_heard(heard)
+
+
+def save(
+    number: Annotated[
+        int, typer.Argument(help="Of the motion, 0 to 39.", callback=_MOTION_NUMBER)
+    ],
+    file: Annotated[Path, typer.Argument(help="The motion file .csv to write.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Over a file that is there.")
+    ] = False,
+    port: Port = None,
+    robot: Robot = "khr1",
+) -> None:
+    """Write a motion of the boards' memory into a file. Nothing moves."""
+    check_output_file(file, (".csv",), overwrite)
+    with connected(load_robot(robot), port) as driven:
+        motion = _read(driven, number)
+    with described_os_errors(file):
+        write_motion(motion, file)
+    result(motion=number, poses=len(motion.poses), written=[file])
+    say(f"{len(motion.poses)} poses written: {file}")
+
+
+def _read(robot: KondoRobot, number: int) -> KondoMotion:
+    """A motion of the boards' memory."""
+    with console.status("reading the motion"):
+        found = robot.ask(lambda boards: memory_of(boards).stored(number), _LONGEST)
+    if found is None:
+        raise ParameterError(f"the boards have no motion {number}: "
+                             "`humans-sim kondo info` lists them")  # fmt: skip
+    return found
+
+
+def _store(
+    settings: RobotSettings,
+    port: str | None,
+    motion: KondoMotion,
+    number: int,
+    overwrite: bool,
+) -> None:
+    with connected(settings, port) as driven:
+        if not overwrite:
+            with console.status("looking"):
+                old = driven.ask(lambda b: memory_of(b).stored(number), _LONGEST)
+            if old is not None:
+                raise ParameterError(
+                    f"the boards have a motion {number} of {len(old.poses)} poses: "
+                    f"`humans-sim kondo save {number} FILE` keeps it, --overwrite "
+                    "writes over it"
+                )
+        with console.status("writing, and reading back"):
+            driven.ask(lambda b: memory_of(b).store(number, motion), _LONGEST)
+    result(motion=motion.name, poses=len(motion.poses), stored=number)
+    say(f"{motion.name}: {len(motion.poses)} poses are motion {number} of the boards "
+        "now; read back, and the same")  # fmt: skip
+
+
+def _play(robot: KondoRobot, motion: KondoMotion, rate: float, repeat: int) -> None:
+    from humans_sim.kondo.driver.course import MotionCourse, way_to
+    from humans_sim.kondo.driver.stream import energise, stream
+
+    settings = robot.settings
+    model = load_model(settings.model)
+    first = settings.channels.angles(motion.poses[0].channels)
+    way = way_to(settings, energise(robot), first)
+    with progress("to the first pose") as watch:
+        stream(robot, way, motion.name, watch)
+    present = robot.set_points()
+    course = MotionCourse(model, settings, motion, present, rate, repeat)
+    result(motion=motion.name, poses=len(motion.poses), duration=course.duration)
+    times = "" if repeat == 1 else f", {repeat} times"
+    say(f"{motion.name}: {len(motion.poses)} poses{times}, {course.duration:.1f} s "
+        "(Ctrl-C stops)")  # fmt: skip
+    with progress(motion.name) as watch:
+        stream(robot, course, motion.name, watch)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of ``humans-sim``: what is allowed, checked before the work; completion.
+
+Light: a shell asks for names to complete while a person types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.output_paths import check_output_file, check_output_folder
+from humans_sim.core.resources import resource_names
+
+Check = Callable[[typer.CallbackParam, Any], Any]
+
+
+class Method(StrEnum):
+    """How contacts are treated in time."""
+
+    EVENT_DRIVEN = "event_driven"
+    TIME_STEPPING = "time_stepping"
+
+
+class Integrator(StrEnum):
+    """Integrator of smooth motion."""
+
+    DOP853 = "dop853"
+    CVODE = "cvode"
+
+
+class Mode(StrEnum):
+    """Of the reconstruction."""
+
+    STATIC = "static"
+    SMOOTH = "smooth"
+
+
+class Unit(StrEnum):
+    """Of positions in a file."""
+
+    MILLIMETRE = "mm"
+    CENTIMETRE = "cm"
+    DECIMETRE = "dm"
+    METRE = "m"
+    INCH = "in"
+    FOOT = "ft"
+
+
+class Axis(StrEnum):
+    """Of a file's frame."""
+
+    X = "x"
+    Y = "y"
+    Z = "z"
+    MINUS_X = "-x"
+    MINUS_Y = "-y"
+    MINUS_Z = "-z"
+
+
+def number(
+    above: float = -math.inf, least: float = -math.inf, most: float = math.inf
+) -> Check:
+    """A check of an option: a finite number within limits."""
+    limits = [
+        f"{word} {limit:g}"
+        for word, limit in (("above", above), ("at least", least), ("at most", most))
+        if math.isfinite(limit)
+    ]
+    wanted = " ".join(["a finite number", " and ".join(limits)]).strip()
+
+    def check(param: typer.CallbackParam, value: Any) -> Any:
+        if value is None:
+            return None
+        if not (math.isfinite(value) and above < value and least <= value <= most):
+            raise ParameterError(f"{_name(param)} must be {wanted}, not {value:g}")
+        return value
+
+    return check
+
+
+positive = number(above=0.0)
+share = number(least=0.0, most=1.0)
+port_number = number(least=0, most=65535)
+
+
+def output_file(*suffixes: str) -> Check:
+    """A check of an option: a file that can be written."""
+
+    def check(param: typer.CallbackParam, value: Path | None) -> Path | None:
+        if value is not None:
+            with _told_of(param):
+                check_output_file(value, suffixes)
+        return value
+
+    return check
+
+
+def output_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    """A check of an option: a folder of results that can be written to, or made."""
+    if value is not None:
+        with _told_of(param):
+            check_output_folder(value)
+    return value
+
+
+class _told_of:  # noqa: N801
+    """Errors name the option."""
+
+    def __init__(self, param: typer.CallbackParam) -> None:
+        self._name = _name(param)
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if isinstance(error, ParameterError):
+            raise ParameterError(f"{self._name}: {error}") from None
+
+
+def _name(param: typer.CallbackParam) -> str:
+    return str(param.opts[0]) if param.opts else str(param.name)
+
+
+def named(folder: str) -> Callable[[str], list[str]]:
+    """Completes names of the package's files of one kind."""
+
+    def complete(incomplete: str) -> list[str]:
+        return resource_names(folder, incomplete)
+
+    return complete
+
+
+model_names = named("models")
+scenario_names = named("scenarios")
+graph_names = named("graphs")
+robot_names = named("kondo")
+
+
+def marker_set_names(incomplete: str) -> list[str]:
+    """Completes marker sets; the model's own tags are one of them."""
+    found = ["canonical"] if "canonical".startswith(incomplete) else []
+    return found + named("marker_sets")(incomplete)
+
+
+def motion_names(incomplete: str) -> list[str]:
+    """Completes motions of the KHR-1."""
+    return resource_names("motions", incomplete, ".csv")

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim calibrate`` and ``humans-sim reconstruct``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from humans_sim.cli.options import (
+    Axis,
+    Mode,
+    Unit,
+    marker_set_names,
+    number,
+    output_file,
+    output_folder,
+    positive,
+)
+from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.cli.posture_tables import (
+    print_calibration,
+    print_details,
+    print_outcomes,
+)
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.output_paths import make_output_folder
+
+if TYPE_CHECKING:
+    from humans_sim.applications.batch.settings import Person
+    from humans_sim.applications.batch.trial import Job, Outcome
+    from humans_sim.observation.posture.calibrate import Calibration
+
+_MarkerSet = Annotated[
+    str | None,
+    typer.Option(
+        "--marker-set",
+        help="Name of a marker set, or a file of your own.",
+        autocompletion=marker_set_names,
+    ),
+]
+_Height = Annotated[
+    float | None, typer.Option(help="Stature in metres, if known.", callback=positive)
+]
+_Mass = Annotated[
+    float | None,
+    typer.Option(help="Body mass in kilograms, if known.", callback=positive),
+]
+_Correspondence = Annotated[
+    Path | None,
+    typer.Option(help="File that tells which marker of the files is which."),
+]
+_Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
+_Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
+_Rate = Annotated[
+    float | None, typer.Option(help="Samples a second [Hz].", callback=positive)
+]
+
+
+def calibrate(
+    trials: Annotated[
+        list[Path] | None,
+        typer.Argument(help="A trial of standing still, then motions if there are."),
+    ] = None,
+    marker_set: _MarkerSet = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The subject file.",
+            callback=output_file(".yaml", ".yml"),
+        ),
+    ] = Path("subject.yaml"),
+    height: _Height = None,
+    mass: _Mass = None,
+    correspondence: _Correspondence = None,
+    up: _Up = None,
+    units: _Units = None,
+    rate: _Rate = None,
+    title: Annotated[str, typer.Option(help="One line about the person.")] = "",
+) -> None:
+    """Measure a person from markers (without a file: list the marker sets)."""
+    if not trials:
+        _print_marker_sets()
+        return
+    if marker_set is None:
+        raise ParameterError(
+            "which markers are these? Give --marker-set NAME or a file of your own "
+            "(humans-sim calibrate lists them)"
+        )
+    from humans_sim.cli.progress import display
+    from humans_sim.models import load_model
+    from humans_sim.observation.markers.marker_set import load_marker_set
+    from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
+    from humans_sim.observation.markers.read import read_markers
+    from humans_sim.observation.posture.calibrate import calibrate as measure
+
+    model = load_model("human36", height=height, mass=mass)
+    markers = load_marker_set(marker_set, model).markers
+    # Sizes come from positions as they are: a filter would only smear a motion.
+    steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
+    axis = None if up is None else up.value
+    unit = None if units is None else units.value
+    read = [
+        prepare(
+            read_markers(path, up=axis, units=unit, rate=rate),
+            steps,
+            [marker.name for marker in markers],
+            {marker.name: marker.aliases for marker in markers},
+        ).trial
+        for path in trials
+    ]
+    say("measuring")
+    with display():
+        found = measure(model, read, marker_set, height=height, mass=mass, title=title)
+    print_calibration(console, found)
+    with described_os_errors(output):
+        found.subject.save(output)
+    say(f"written: {output}")
+    result(**_contents(found), written=[output])
+
+
+def _contents(found: Calibration) -> dict[str, Any]:
+    """A calibration, for ``--json``."""
+    return {
+        "height": found.subject.height,
+        "mass": found.subject.mass,
+        "mass_given": found.mass_given,
+        "rms": found.rms,
+        "frames": found.frames,
+        "sizes": found.sizes,
+        "markers": found.markers,
+        "unseen": found.unseen,
+        "missing": found.missing,
+        "ignored": found.ignored,
+    }
+
+
+def _print_marker_sets() -> None:
+    from humans_sim.models import load_model
+    from humans_sim.observation.markers.marker_set import load_marker_set
+    from humans_sim.observation.markers.marker_set import marker_set_names as all_names
+
+    human = load_model("human36")
+    table = Table(title="marker sets")
+    table.add_column("name")
+    table.add_column("what it is")
+    table.add_column("markers", justify="right")
+    listed = []
+    for name in all_names():
+        found = load_marker_set(name, human)
+        table.add_row(name, found.title, str(len(found.markers)))
+        labels = [marker.name for marker in found.markers]
+        listed.append({"name": name, "title": found.title, "markers": labels})
+    result(marker_sets=listed)
+    console.print(table)
+    console.print("A file of your own is a marker set too: see docs/markers.md.")
+
+
+def reconstruct(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Recordings, or folders of them.")
+    ],
+    subject: Annotated[
+        Path | None,
+        typer.Option(help="File of the person; default: subject.yaml beside or above."),
+    ] = None,
+    marker_set: _MarkerSet = None,
+    height: _Height = None,
+    mass: _Mass = None,
+    mode: Annotated[
+        Mode, typer.Option(help="static: frame by frame; smooth: the whole trial.")
+    ] = Mode.STATIC,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Folder of the results.", callback=output_folder
+        ),
+    ] = Path("reconstructed"),
+    correspondence: _Correspondence = None,
+    up: _Up = None,
+    units: _Units = None,
+    rate: _Rate = None,
+    max_gap: Annotated[
+        float | None,
+        typer.Option(
+            help="Longest gap to fill, in seconds; 0: none.", callback=number(least=0.0)
+        ),
+    ] = None,
+    cutoff: Annotated[
+        float | None,
+        typer.Option(
+            help="Of the low-pass filter [Hz]; 0: no filter.",
+            callback=number(least=0.0),
+        ),
+    ] = None,
+    frame_change: Annotated[
+        str | None, typer.Option(help="standing, none or a .yaml file.")
+    ] = None,
+    pipeline: Annotated[
+        Path | None, typer.Option(help="File with all choices about the markers.")
+    ] = None,
+    formats: Annotated[
+        str, typer.Option(help="Of csv, mot, trc, mcap, npz.")
+    ] = "csv,mot,npz",
+    report: Annotated[
+        bool, typer.Option(help="A page for each recording; it takes longest.")
+    ] = True,
+    inverse_dynamics: Annotated[
+        bool,
+        typer.Option("--inverse-dynamics", help="Torques and the ground's reaction."),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes; default: one a core; 0: this one.",
+            callback=number(least=0),
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler, instead.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Do again what is done.")
+    ] = False,
+) -> None:
+    """Find a person's postures from markers; one recording or a tree of them."""
+    from humans_sim.applications.batch.batches import plan_batch
+    from humans_sim.applications.batch.settings import TrialSettings
+
+    settings = TrialSettings(
+        mode=mode.value,
+        up=None if up is None else up.value,
+        units=None if units is None else units.value,
+        rate=rate,
+        pipeline=pipeline,
+        correspondence=correspondence,
+        max_gap=max_gap,
+        cutoff=cutoff,
+        frame_change=frame_change,
+        formats=tuple(word.strip() for word in formats.split(",") if word.strip()),
+        report=report,
+        inverse_dynamics=inverse_dynamics,
+    )
+    person = _person(subject, marker_set, height, mass)
+    jobs = plan_batch(sources, output, person, settings)
+    if make_output_folder(output):
+        say(f"folder made: {output}")
+    say(f"{len(jobs)} recording{'s' if len(jobs) > 1 else ''}")
+    outcomes = _run(jobs, workers, cluster, again)
+    _print_all(outcomes, output)
+
+
+def _person(
+    subject: Path | None,
+    marker_set: str | None,
+    height: float | None,
+    mass: float | None,
+) -> Person | None:
+    from humans_sim.applications.batch.settings import Person
+
+    if subject is not None and marker_set is not None:
+        raise ParameterError("a subject file has its markers: without --marker-set")
+    if marker_set is None:
+        if height is not None or mass is not None:
+            raise ParameterError("a subject has its sizes; --height and --mass go with "
+                                 "--marker-set")  # fmt: skip
+        return None if subject is None else Person(subject=subject)
+    return Person(marker_set=marker_set, height=height, mass=mass)
+
+
+def _run(
+    jobs: Sequence[Job], workers: int | None, cluster: str | None, again: bool
+) -> list[Outcome]:
+    from humans_sim.applications.batch.batches import run_batch
+    from humans_sim.cli.progress import display
+
+    outcomes: list[Outcome] = []
+    try:
+        with (
+            display() as shown,
+            closing(
+                run_batch(
+                    jobs,
+                    workers=workers,
+                    cluster=cluster,
+                    again=again,
+                    watch=shown.show,
+                )
+            ) as doing,
+        ):
+            shown.show("recordings", 0, len(jobs))
+            for outcome in doing:
+                outcomes.append(outcome)
+                shown.show("recordings", len(outcomes), len(jobs))
+                shown.remove(outcome.name)
+                if outcome.state == "failed":
+                    _print_failure(outcome)
+    except KeyboardInterrupt:
+        sound = sum(outcome.state != "failed" for outcome in outcomes)
+        say(f"stopped: {sound} of {len(jobs)} are done; the same command goes on")
+        raise
+    order = {job.name: place for place, job in enumerate(jobs)}
+    return sorted(outcomes, key=lambda outcome: order[outcome.name])
+
+
+def _print_failure(outcome: Outcome) -> None:
+    console.print(f"[red]{escape(outcome.name)}:[/] {escape(outcome.message)}",
+                  highlight=False)  # fmt: skip
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    """What became of a trial, for ``--json``."""
+    return {
+        "name": outcome.name,
+        "state": outcome.state,
+        "message": outcome.message,
+        "seconds": outcome.seconds,
+        "summary": outcome.summary or None,
+    }
+
+
+def _print_all(outcomes: Sequence[Outcome], output: Path) -> None:
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    result(output=output, trials=[_outcome(outcome) for outcome in outcomes])
+    if len(outcomes) == 1 and not failed:
+        print_details(console, outcomes[0])
+    if len(failed) < len(outcomes):
+        print_outcomes(console, outcomes)
+    kept = sum(outcome.state == "kept" for outcome in outcomes)
+    if kept:
+        say(f"{kept} done before, kept (--again does such ones again)")
+    if len(failed) < len(outcomes):
+        say(f"written: {output}")
+    if failed:
+        raise HumansError(
+            f"{len(failed)} of {len(outcomes)} recordings failed: see above"
+        )

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command from its words to its exit code; every error is one line."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from rich.markup import escape
+
+from humans_sim.cli import signals
+from humans_sim.cli.commands import app
+from humans_sim.cli.output import (
+    SafeConsole,
+    end_quietly,
+    json_printed,
+    mute,
+    os_error_line,
+    print_json,
+)
+from humans_sim.core.errors import (
+    HumansError,
+    ParameterError,
+    UnknownModelError,
+    printable,
+)
+from humans_sim.core.files import remove_unfinished
+from humans_sim.core.kernel_compilation import ensure_cache
+
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
+_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises where the words make no sense; it has no public name there."""
+
+
+def run_app(words: Sequence[str]) -> int:
+    """Run a command; its exit code.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted.
+    """
+    signals.at_forced_end(remove_unfinished)
+    signals.at_forced_end(_show_cursor)
+    ensure_cache()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # names need not be text it knows
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        end_quietly()
+    except OSError as error:  # standard output itself
+        mute()
+        _print_error(os_error_line(error, "standard output"))
+        return FAILED
+    return code
+
+
+def _show_cursor() -> None:
+    """A progress bar hides it."""
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), b"\x1b[?25h")
+
+
+def _run(words: Sequence[str]) -> int:
+    try:
+        returned = app(list(words), prog_name="humans-sim", standalone_mode=False)
+    except (ParameterError, UnknownModelError) as error:
+        return _refuse(words, str(error))
+    except HumansError as error:
+        _print_error(str(error))
+        return FAILED
+    except typer.Abort:
+        return FAILED
+    except _USAGE_ERROR as error:
+        return _explain(words, error)
+    except SystemExit as end:  # typer's own answer to a closed pipe
+        if isinstance(end.__context__, BrokenPipeError):
+            end_quietly()
+        raise
+    return returned if isinstance(returned, int) else DONE
+
+
+def _explain(words: Sequence[str], error: Any) -> int:
+    """Say what is wrong with the words, and where help is."""
+    message = " ".join(error.format_message().split())
+    if error.ctx is None:
+        return _refuse(words, message)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return WRONG_USAGE
+    path = error.ctx.command_path
+    return _refuse(words, f"{message} ({path} --help)", error.ctx.info_name)
+
+
+def _refuse(words: Sequence[str], message: str, command: str | None = None) -> int:
+    """Nothing was done, as what was typed makes no sense."""
+    if "--json" in words and not json_printed():
+        print_json(command or words[0], message, {})
+    _print_error(message)
+    return WRONG_USAGE
+
+
+def _print_error(message: str) -> None:
+    SafeConsole(stderr=True).print(
+        f"[red]humans-sim:[/] {escape(printable(message))}",
+        highlight=False,
+        soft_wrap=True,
+    )

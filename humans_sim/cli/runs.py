@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim run``, ``check`` and ``report``: simulations, and stored ones."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from humans_sim.cli.options import (
+    Integrator,
+    Method,
+    model_names,
+    number,
+    output_file,
+    positive,
+    scenario_names,
+)
+from humans_sim.cli.output import (
+    console,
+    described_os_errors,
+    print_titles,
+    result,
+    say,
+)
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.output_paths import check_output_file
+
+if TYPE_CHECKING:
+    from humans_sim.results.check import Check
+    from humans_sim.results.run import Run
+
+_WRITERS = {".npz": "", ".mcap": "to_mcap", ".csv": "to_csv"}
+"""What writes a run, by ending; run files are written while it is simulated."""
+_NOT_RIGHT = "the run is not physically right: see the table"
+
+
+def run(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a scenario, or a scenario file of your own.",
+            autocompletion=scenario_names,
+        ),
+    ] = "",
+    model: Annotated[
+        str | None,
+        typer.Option(help="Another biped model.", autocompletion=model_names),
+    ] = None,
+    end: Annotated[
+        float | None,
+        typer.Option(help="Time at the end in seconds.", callback=positive),
+    ] = None,
+    method: Annotated[
+        Method | None, typer.Option(help="How contacts are treated in time.")
+    ] = None,
+    integrator: Annotated[
+        Integrator | None, typer.Option(help="Of the event-driven method.")
+    ] = None,
+    friction: Annotated[
+        float | None,
+        typer.Option(
+            help="Coulomb friction with this coefficient.", callback=number(least=0.0)
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the run: .npz, .mcap or .csv.", callback=output_file(*_WRITERS)
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the run: .png, .svg or .pdf.",
+            callback=output_file(".png", ".svg", ".pdf"),
+        ),
+    ] = None,
+    animate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Page .html, film .gif or film strip .png (bipeds).",
+            callback=output_file(".html", ".gif", ".png"),
+        ),
+    ] = None,
+    view: Annotated[
+        bool, typer.Option("--view", help="Play it in the browser (bipeds).")
+    ] = False,
+) -> None:
+    """Simulate a scenario and check its physics (without a name: list them)."""
+    from humans_sim.applications.scenarios import read_scenario
+    from humans_sim.applications.scenarios import scenario_names as all_names
+
+    if not scenario:
+        titles = {name: read_scenario(name).title for name in all_names()}
+        print_titles("scenarios", "scenarios", "what happens", titles)
+        return
+    changes: dict[str, Any] = {"model": model, "end": end, "friction": friction}
+    if method is not None:
+        changes["method"] = method.value
+    if integrator is not None:
+        changes["options"] = {"integrator": integrator.value}
+    chosen = read_scenario(scenario).with_changes(**changes)
+    shown = chosen.model is not None or chosen.has_bodies
+    if not shown and (view or animate is not None):
+        raise ParameterError(
+            f"'{chosen.name}' has neither a biped model nor bodies: --view and "
+            "--animate cannot show it; try --plot"
+        )
+    if chosen.has_bodies and animate is not None and animate.suffix.lower() != ".html":
+        raise ParameterError(f"--animate: free bodies are shown as a page .html, "
+                             f"not '{animate.name}'")  # fmt: skip
+    say(f"{chosen.title}: {chosen.end:g} s, {chosen.method}")
+    start = time.perf_counter()
+    streamed = save is not None and save.suffix.lower() == ".npz"
+    done, failure = _simulated(chosen, save if streamed else None)
+    wall = time.perf_counter() - start
+    _print_run(chosen, done, wall)
+    checked = done.check()
+    _write(done, save, plot, animate)
+    if failure is not None:
+        raise failure
+    if view:
+        from humans_sim.cli.view import play
+
+        play(done)
+    if not checked:
+        raise HumansError(_NOT_RIGHT)
+
+
+def _simulated(chosen: Any, save: Path | None) -> tuple[Run, HumansError | None]:
+    """A run, to its end or to what stopped it; a run file is written on the way."""
+    from humans_sim.cli.progress import progress
+    from humans_sim.dynamics.simulation import SimulationError
+
+    with progress("simulating") as watch:
+        try:
+            return chosen.run(progress=watch, save=save), None
+        except SimulationError as error:
+            return error.run, error
+
+
+def _print_run(chosen: Any, done: Run, wall: float) -> None:
+    from humans_sim.cli.tables import print_check, print_events
+
+    span = float(done.t[-1] - done.t[0])
+    say(f"{span:g} s simulated in {wall:.2f} s")
+    print_events(console, done)
+    checked = done.check()
+    print_check(console, checked)
+    result(
+        scenario=chosen.name,
+        title=chosen.title,
+        method=chosen.method,
+        simulated=span,
+        wall_time=wall,
+        **_contents(done, checked),
+        written=[],
+    )
+
+
+def _contents(done: Run, checked: Check) -> dict[str, Any]:
+    """What a run holds, for ``--json``."""
+    counts: dict[str, int] = {}
+    for event in done.events:
+        counts[event.kind] = counts.get(event.kind, 0) + 1
+    return {
+        "system": done.info.get("system"),
+        "samples": len(done.t),
+        "end_time": done.t[-1] if len(done.t) else None,
+        "events": counts,
+        "physically_right": bool(checked),
+        "checks": checked.findings,
+    }
+
+
+def _write(
+    done: Run, save: Path | None, plot: Path | None, animate: Path | None
+) -> None:
+    written: list[Path] = []
+    result(written=written)
+    if save is not None:
+        if writer := _WRITERS[save.suffix.lower()]:
+            with described_os_errors(save):
+                getattr(done, writer)(save)
+        written.append(save)
+        say(f"written: {save}")
+    if plot is not None:
+        with described_os_errors(plot):
+            done.plot(plot)
+        written.append(plot)
+        say(f"drawn: {plot}")
+    if animate is not None:
+        from humans_sim.view.film.animation import animate as write_animation
+
+        with described_os_errors(animate):
+            write_animation(done, animate)
+        written.append(animate)
+        say(f"animated: {animate}")
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+) -> None:
+    """Check the physics of a run: gaps, forces, friction, energy, impacts."""
+    from humans_sim.cli.tables import print_check
+    from humans_sim.results.run import load_run
+
+    stored = load_run(file, lazy=True)
+    checked = stored.check()
+    say(f"{file}: {stored.info.get('system')}, {len(stored.t)} samples")
+    print_check(console, checked)
+    result(file=file, **_contents(stored, checked))
+    if not checked:
+        raise HumansError(_NOT_RIGHT)
+
+
+def report(
+    file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The page; default: beside the run.",
+            callback=output_file(".html"),
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    animation: Annotated[
+        bool, typer.Option(help="With a film and a scene to turn; they take longer.")
+    ] = True,
+    walked: Annotated[
+        bool,
+        typer.Option(
+            "--walked", help="Fail unless it walked, did not fall, and is clean."
+        ),
+    ] = False,
+) -> None:
+    """Tell what a run was: steps, way, balance, checks; write it as one page."""
+    from humans_sim.cli.tables import print_check, print_summary
+    from humans_sim.results.run import load_run
+
+    stored = load_run(file, lazy=True)
+    page = file.with_suffix(".html") if output is None else output
+    check_output_file(page, (".html",))
+    from humans_sim.cli.progress import display
+    from humans_sim.view.reports.report import write_report
+
+    say(f"writing {page}")
+    with display(), described_os_errors(page):
+        summary = write_report(stored, page, title, animation=animation)
+    checked = stored.check()
+    if summary is not None:
+        print_summary(console, summary)
+    print_check(console, checked)
+    say(f"written: {page}")
+    verdict = None if summary is None else summary.verdict
+    walk = None if summary is None else summary.as_dict()
+    result(file=file, written=[page], walk=walk, **_contents(stored, checked))
+    if walked and verdict != "walked":
+        raise HumansError(f"{file} is no walk to the end")
+    if walked and not checked:
+        raise HumansError(f"{file} is not clean: see the checks above")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim view``, and runs played in the browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from humans_sim.cli.options import model_names, port_number, positive
+from humans_sim.cli.output import console, described_os_errors
+from humans_sim.cli.signals import until_interrupted
+from humans_sim.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from humans_sim.models import Model
+    from humans_sim.results.run import Run
+
+
+def view(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="human36, bip, khr1 or a URDF file.", autocompletion=model_names
+        ),
+    ],
+    height: Annotated[
+        float | None,
+        typer.Option(help="Stature of a human in metres.", callback=positive),
+    ] = None,
+    mass: Annotated[
+        float | None, typer.Option(help="Body mass in kilograms.", callback=positive)
+    ] = None,
+    port: Annotated[
+        int, typer.Option(help="First port to try; 0: any.", callback=port_number)
+    ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen on; the default is this machine only."),
+    ] = "127.0.0.1",
+    move: Annotated[
+        bool, typer.Option("--move", help="Let the joints sway, without ROS.")
+    ] = False,
+    walk: Annotated[
+        bool, typer.Option("--walk", help="Let it walk, simulated, without ROS.")
+    ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Close after so long; default: Ctrl-C.", callback=positive),
+    ] = None,
+) -> None:
+    """Show a model in the browser: a slider for each joint, or a walk."""
+    if walk and move:
+        raise ParameterError("a model walks or sways: --walk or --move, not both")
+    with until_interrupted(), described_os_errors():
+        from humans_sim.models import load_model
+
+        loaded = load_model(model, height=height, mass=mass)
+        if walk:
+            _show_walk(loaded, host, port, seconds)
+        else:
+            _show_model(loaded, host, port, move, seconds)
+
+
+def _show_model(
+    model: Model, host: str, port: int, move: bool, seconds: float | None
+) -> None:
+    from humans_sim.control.trajectories.sway import Sway
+    from humans_sim.view.browser.scene import Scene
+
+    scene = Scene(model, host, port)
+    try:
+        _tell(model.title, scene.url, host)
+        sway = Sway.of_model(model) if move else None
+        if sway is None:
+            scene.add_sliders()
+        start = time.monotonic()
+        while seconds is None or time.monotonic() - start < seconds:
+            if sway is not None:
+                joints, _ = sway.at(time.monotonic() - start)
+                scene.show(model.standing(joints))
+            time.sleep(1 / 30 if sway is not None else 0.2)
+    finally:
+        scene.stop()
+
+
+def _show_walk(model: Model, host: str, port: int, seconds: float | None) -> None:
+    from humans_sim.cli.progress import display
+    from humans_sim.view.browser.live import show_walk
+
+    def opened(url: str) -> None:
+        _tell(f"{model.title} walks", url, host)
+
+    with display():
+        show_walk(model, host, port, seconds, opened)
+
+
+def _tell(what: str, url: str, host: str = "127.0.0.1") -> None:
+    from humans_sim.view.browser.page_server import warning_of
+
+    warning = warning_of(host)
+    if warning:
+        console.print(f"[yellow]{warning}[/]")
+    # An address that is broken into two lines cannot be clicked.
+    console.print(f"{what}: open [bold]{url}[/] (Ctrl-C ends)", soft_wrap=True)
+
+
+def play(run: Run) -> None:
+    """Show a run in the browser, again and again, in real time, until Ctrl-C."""
+    import numpy as np
+
+    with until_interrupted():
+        show, scene = _shown(run)
+        _tell("the run", scene.url)
+        pause = 1.0
+        try:
+            while True:
+                start = time.monotonic()
+                while (now := time.monotonic() - start + run.t[0]) < run.t[-1] + pause:
+                    k = min(int(np.searchsorted(run.t, now)), len(run.t) - 1)
+                    show(k)
+                    time.sleep(1 / 30)
+        finally:
+            scene.stop()
+
+
+def _shown(run: Run) -> tuple[Callable[[int], None], Any]:
+    """A page of a run: what shows a sample of it, and the page."""
+    if "bodies" in run.info:
+        from humans_sim.view.browser.bodies_page import BodiesView
+
+        bodies = BodiesView(run)
+        return bodies.show, bodies
+    from humans_sim.view.browser.page import camera, show_sample
+    from humans_sim.view.browser.replay import Replay
+    from humans_sim.view.browser.scene import Scene
+
+    replay = Replay(run)
+    scene = Scene(replay.model, ground=replay.ground, axes=False)
+    scene.look_at(*camera(replay))
+    return lambda k: show_sample(scene, replay, k), scene

@@ -1,0 +1,1 @@
+"""Solids, the ground and feet on balls: where things touch."""

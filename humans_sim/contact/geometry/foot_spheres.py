@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the feet of a model touch: points, soles, or balls that roll from heel to toe.
+
+A foot on balls has one under its heel and two under its fore-foot. They lie in the
+sole, their lowest points in its plane: a model stands on them as high as on its sole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.models.description import Sole, Tag
+from humans_sim.models.model import Model
+
+POINTS, SOLES, SPHERES = "points", "soles", "spheres"
+GEOMETRIES = (POINTS, SOLES, SPHERES)
+LENGTH_SHARE, WIDTH_SHARE = 1 / 12, 1 / 4
+"""Greatest radius of a ball unless given, in lengths and widths of its sole."""
+_FLAT = 1e-6
+"""How far from one plane the corners of a sole may be, in lengths of the sole."""
+
+
+@dataclass(frozen=True)
+class Feet:
+    """A model and how it touches: arguments of a simulation.
+
+    Attributes:
+        model: the model; with the centres of the balls among its tags.
+        contacts: the tags that may touch.
+        radii: of the balls, by tag [m].
+    """
+
+    model: Model
+    contacts: tuple[str, ...]
+    radii: Mapping[str, float]
+
+
+def feet_of(model: Model, geometry: str, contacts: Sequence[str] | None = None) -> Feet:
+    """The feet of a model by one word.
+
+    Args:
+        model: the model.
+        geometry: ``points``, the contacts as they are; ``soles``, the corners of the
+            soles and nothing else; ``spheres``, balls instead of these corners.
+        contacts: tags that may touch; the model's contact points unless given.
+    """
+    if geometry not in GEOMETRIES:
+        raise ParameterError(
+            f"contact_geometry must be one of {', '.join(GEOMETRIES)}, not '{geometry}'"
+        )
+    if geometry == SPHERES:
+        return sphere_feet(model, contacts=contacts)
+    names = model.contact_names if contacts is None else tuple(contacts)
+    if geometry == SOLES:
+        corners = _corners(model)
+        names = tuple(name for name in names if name in corners)
+    return Feet(model, names, {})
+
+
+def sphere_feet(
+    model: Model,
+    heel_radius: float | None = None,
+    fore_radius: float | None = None,
+    contacts: Sequence[str] | None = None,
+) -> Feet:
+    """Feet on balls: ``<sole>_heel``, ``<sole>_fore_left``, ``<sole>_fore_right``.
+
+    The heel ball lies at the back of the sole, as far in as its radius. The others lie
+    at the left and right corners of the front half, moved in where they would stand
+    out. So a rectangular sole has them in its corners, a human one under the heads of
+    the first and the fifth metatarsal.
+
+    Args:
+        model: a model with soles of three corners or more each, x forward and z up.
+        heel_radius: [m]; as the sole allows unless given.
+        fore_radius: [m]; the same.
+        contacts: tags that may touch, the model's contact points unless given; the
+            corners of soles among them give way to the balls.
+    """
+    corners = _corners(model)
+    balls: dict[str, dict[str, Any]] = {}
+    radii: dict[str, float] = {}
+    for sole in model.soles:
+        balls[sole.name] = {}
+        for name, radius, tag in _foot(model, sole, heel_radius, fore_radius):
+            balls[sole.name][name] = [tag.link, *tag.position.tolist()]
+            radii[name] = radius
+    names = model.contact_names if contacts is None else tuple(contacts)
+    kept = [name for name in names if name not in corners]
+    standing = with_sphere_tags(model, balls)
+    return Feet(standing, (*radii, *(n for n in kept if n not in radii)), radii)
+
+
+def sphere_tags(model: Model) -> dict[str, dict[str, list[Any]]]:
+    """Balls of a model as plain data: by sole and name, link and centre in it."""
+    tags = {tag.name: tag for tag in model.parts.tags}
+    return {
+        sole.name: {
+            name: [tags[name].link, *tags[name].position.tolist()]
+            for name in sole.spheres
+        }
+        for sole in model.soles
+        if sole.spheres
+    }
+
+
+def with_sphere_tags(
+    model: Model, balls: Mapping[str, Mapping[str, Sequence[Any]]]
+) -> Model:
+    """A model with these balls, and no others, in its soles.
+
+    Args:
+        model: the model.
+        balls: as :func:`sphere_tags` gives them.
+    """
+    parts = model.parts
+    old = {name for sole in model.soles for name in sole.spheres}
+    kept = [tag for tag in parts.tags if tag.name not in old]
+    taken = {tag.name for tag in kept}
+    added, soles = [], []
+    for sole in model.soles:
+        own = balls.get(sole.name, {})
+        for name, (link, *place) in own.items():
+            if name in taken:
+                raise ParameterError(f"{model.name} has a tag '{name}' already")
+            centre = np.array(place, dtype=float)
+            if not (model.pin.existFrame(link) and centre.shape == (3,)):
+                raise ParameterError(
+                    f"the ball {name} has no place on {model.name}: {link}, {place}"
+                )
+            added.append(Tag(name, link, centre))
+        soles.append(replace(sole, spheres=tuple(own)))
+    return Model(replace(parts, tags=(*kept, *added), soles=tuple(soles)))
+
+
+def _corners(model: Model) -> set[str]:
+    if not model.soles:
+        raise ParameterError(
+            f"{model.name} has no soles: name them in its YAML, or give contacts and "
+            "radii one by one"
+        )
+    return {name for sole in model.soles for name in sole.contacts}
+
+
+def _foot(
+    model: Model, sole: Sole, heel_radius: float | None, fore_radius: float | None
+) -> list[tuple[str, float, Tag]]:
+    """Names, radii and centres of the balls of one foot."""
+    q = model.neutral()
+    pose = model.frame_pose(q, sole.name)
+    rows = [model.tag_names.index(name) for name in sole.contacts]
+    corners = np.array([pose.actInv(place) for place in model.tags(q)[rows]])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    length, width, height = high - low
+    if len(corners) < 3 or not (length > 0 and width > 0 and height < _FLAT * length):
+        raise ParameterError(
+            f"the sole {sole.name} of {model.name} has no flat outline: three corners "
+            "or more in a plane across z of its frame are wanted"
+        )
+    usual = min(LENGTH_SHARE * length, WIDTH_SHARE * width)
+    heel = _radius(heel_radius, usual, width / 2, f"heel_radius of {sole.name}")
+    fore = _radius(fore_radius, usual, width / 2, f"fore_radius of {sole.name}")
+    rear = corners[corners[:, 0] <= low[0] + length / 2]
+    front = corners[corners[:, 0] >= low[0] + length / 2]
+    left, right = front[np.argmax(front[:, 1])], front[np.argmin(front[:, 1])]
+    if high[0] - fore <= low[0] + heel or left[1] - right[1] <= 0:
+        raise ParameterError(
+            f"the balls do not fit into the sole {sole.name} of {model.name}, "
+            f"{length:.3g} m by {width:.3g} m: give smaller radii"
+        )
+    places = {
+        "heel": (low[0], rear[:, 1].mean(), heel),
+        "fore_left": (left[0], left[1], fore),
+        "fore_right": (right[0], right[1], fore),
+    }
+    found = []
+    for word, (x, y, radius) in places.items():
+        inside = np.clip([x, y], low[:2] + radius, high[:2] - radius)
+        centre = np.array([*inside, low[2] + radius])
+        nearest = np.argmin(np.linalg.norm(corners - centre, axis=1))
+        link = next(
+            tag.link for tag in model.parts.tags if tag.name == sole.contacts[nearest]
+        )
+        local = model.frame_pose(q, link).actInv(pose.act(centre))
+        name = f"{sole.name}_{word}"
+        found.append((name, radius, Tag(name, link, local)))
+    return found
+
+
+def _radius(given: float | None, usual: float, most: float, what: str) -> float:
+    if given is None:
+        return float(usual)
+    if not (math.isfinite(given) and 0 < given <= most):
+        raise ParameterError(
+            f"{what} must be above 0 and at most half the sole's width, {most:.3g} m, "
+            f"not {given}"
+        )
+    return float(given)

@@ -1,0 +1,1 @@
+"""Contact as a joint: surfaces that roll and slide on each other."""

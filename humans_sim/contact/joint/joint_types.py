@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ordinary joints in the form of the contact joint: fixed axes in the joint frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.contact.joint.joints import Joint, JointState, checked_time
+from humans_sim.contact.joint.surfaces import placed, placement_field
+from humans_sim.core.arrays import finite_array, real_array
+from humans_sim.core.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class AxisJoint(Joint):
+    """A joint whose allowed velocities never change in its frame.
+
+    The frame rests in body 1 and moves in body 2 only. Coordinates q, one a freedom,
+    place it by the exponential of ``axes @ q``.
+
+    Attributes:
+        axes: (6, freedoms), allowed velocities in the joint frame.
+        first: placement of the joint frame in body 1.
+        second: placement of the joint frame in body 2 where q is zero.
+    """
+
+    axes: np.ndarray
+    first: pin.SE3 = placement_field()
+    second: pin.SE3 = field(default_factory=pin.SE3.Identity)
+
+    def __post_init__(self) -> None:
+        """Refuse axes that are none."""
+        axes = real_array(self.axes, "axes of a joint").copy()
+        if axes.ndim != 2 or axes.shape[0] != 6 or not np.isfinite(axes).all():
+            raise ParameterError("axes of a joint: a finite array (6, freedoms)")
+        if axes.shape[1] and np.linalg.matrix_rank(axes) < axes.shape[1]:
+            raise ParameterError("axes of a joint: they depend on each other")
+        axes.setflags(write=False)
+        object.__setattr__(self, "axes", axes)
+        placed(self.first, "joint in body 1")
+        placed(self.second, "joint in body 2")
+
+    def basis(self, state: JointState) -> np.ndarray:
+        """The axes."""
+        return self.axes
+
+    def twists(
+        self, state: JointState, velocity: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """At rest in body 1."""
+        return np.zeros(6), -self.checked(state, velocity)
+
+    def step(self, state: JointState, velocity: np.ndarray, dt: float) -> JointState:
+        """Exact for any time step."""
+        _, moved = self.twists(state, velocity)
+        turn = pin.exp6(moved * checked_time(dt))
+        return JointState(state.first, _tidy(state.second * turn))
+
+    def place(self, q: np.ndarray) -> JointState:
+        """The joint at coordinates (freedoms,) [rad or m]."""
+        found = finite_array(q, (self.axes.shape[1],), "coordinates of a joint")
+        return JointState(self.first, self.second * pin.exp6(-self.axes @ found))
+
+    def coordinates(self, state: JointState) -> np.ndarray:
+        """The coordinates of a placed joint; angles within a turn."""
+        moved = -pin.log6(self.second.actInv(state.second)).vector
+        return np.asarray(np.linalg.lstsq(self.axes, moved, rcond=None)[0])
+
+
+def fixed(first: pin.SE3 | None = None, second: pin.SE3 | None = None) -> AxisJoint:
+    """No freedom."""
+    return _joint(np.zeros((6, 0)), first, second)
+
+
+def revolute(first: pin.SE3 | None = None, second: pin.SE3 | None = None) -> AxisJoint:
+    """A turn about z of the joint frame."""
+    return _joint(_columns(5), first, second)
+
+
+def prismatic(first: pin.SE3 | None = None, second: pin.SE3 | None = None) -> AxisJoint:
+    """A slide along z of the joint frame."""
+    return _joint(_columns(2), first, second)
+
+
+def screw(
+    pitch: float, first: pin.SE3 | None = None, second: pin.SE3 | None = None
+) -> AxisJoint:
+    """A turn about z that advances by ``pitch`` [m] a turn; below zero: left-handed."""
+    if not math.isfinite(pitch):
+        raise ParameterError(f"pitch of a screw must be finite, not {pitch}")
+    axes = _columns(5)
+    axes[2, 0] = pitch / (2 * math.pi)
+    return _joint(axes, first, second)
+
+
+def cylindrical(
+    first: pin.SE3 | None = None, second: pin.SE3 | None = None
+) -> AxisJoint:
+    """A slide along z and a turn about it."""
+    return _joint(_columns(2, 5), first, second)
+
+
+def ball(first: pin.SE3 | None = None, second: pin.SE3 | None = None) -> AxisJoint:
+    """Any turn about the origin of the joint frame; q is a rotation vector."""
+    return _joint(_columns(3, 4, 5), first, second)
+
+
+def _columns(*rows: int) -> np.ndarray:
+    return np.eye(6)[:, list(rows)]
+
+
+def _joint(
+    axes: np.ndarray, first: pin.SE3 | None, second: pin.SE3 | None
+) -> AxisJoint:
+    one = pin.SE3.Identity() if first is None else first
+    return AxisJoint(axes, one, pin.SE3.Identity() if second is None else second)
+
+
+def _tidy(frame: pin.SE3) -> pin.SE3:
+    # One Newton step to the nearest rotation: round-off must not grow over many steps.
+    turn = frame.rotation
+    turn = turn @ (1.5 * np.eye(3) - 0.5 * turn.T @ turn)
+    return pin.SE3(turn, frame.translation)

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plane, sphere, cylinder, cone, torus, and the inside of any of them.
+
+All but the plane are surfaces of revolution about their z axis: e1 runs along the
+circles, e2 along the meridians.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.contact.joint.contact_errors import SurfaceError
+from humans_sim.contact.joint.surfaces import (
+    Surface,
+    SurfacePoint,
+    arc,
+    cross,
+    placed,
+    placement_field,
+    positive,
+)
+from humans_sim.core.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class Plane(Surface):
+    """The plane z = 0 of its placement; outside is above."""
+
+    placement: pin.SE3 = placement_field()
+    steady = True
+    round = True
+
+    def __post_init__(self) -> None:
+        """Refuse a placement that is none."""
+        placed(self.placement, "plane")
+
+    def local(self, point: np.ndarray) -> SurfacePoint:
+        """The foot of the point on the plane."""
+        return SurfacePoint(
+            np.array([point[0], point[1], 0.0]),
+            np.array([0.0, 0.0, 1.0]),
+            np.eye(3)[:, :2],
+            np.zeros(2),
+            np.zeros(2),
+        )
+
+
+class Revolution(Surface):
+    """A surface of revolution about z whose meridian has one curvature everywhere.
+
+    Walks are exact: a rotation about the axis, then an arc of the meridian.
+    """
+
+    def walk(self, frame: pin.SE3, step: np.ndarray, side: int = 1) -> pin.SE3:
+        """Around the axis, then along the meridian, without turning about the normal.
+
+        A rotation about the axis turns the frame about its normal as well where the
+        circle is no geodesic; that part is taken back.
+        """
+        found = self.at(frame.translation)
+        flat = frame.rotation[:, :2].T @ found.axes
+        along = flat[:, 0] / math.hypot(flat[0, 0], flat[1, 0])
+        beside = side * np.array([-along[1], along[0]])
+        circle, meridian = float(along @ step), float(beside @ step)
+        local = self.placement.actInv(frame)
+        angle = circle / math.hypot(local.translation[0], local.translation[1])
+        turn = pin.SE3(pin.utils.rotate("z", angle), np.zeros(3))
+        around = self.placement * turn * local
+        spin = 0.0 if found.turning is None else -side * circle * found.turning[0]
+        back = pin.SE3(pin.utils.rotate("z", float(spin)), np.zeros(3))
+        return around * arc(beside, meridian, side * float(found.curvatures[1])) * back
+
+    def revolved(
+        self, point: np.ndarray, radius: float, height: float, out: float, up: float
+    ) -> SurfacePoint:
+        """The surface at a point of its meridian.
+
+        Args:
+            point: only its direction from the axis is used.
+            radius: from the axis [m].
+            height: along the axis [m].
+            out: part of the normal away from the axis.
+            up: part of the normal along the axis.
+        """
+        x, y, _ = point
+        far = math.hypot(x, y)
+        c, s = x / far, y / far
+        return SurfacePoint(
+            np.array([radius * c, radius * s, height]),
+            np.array([out * c, out * s, up]),
+            np.array([[-s, -up * c], [c, -up * s], [0.0, out]]),
+            np.array([out / radius, self.meridian]),
+            np.array([up / radius, 0.0]),
+        )
+
+    @property
+    def meridian(self) -> float:
+        """Curvature along the meridian [1/m]."""
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere(Surface):
+    """A sphere about the origin of its placement.
+
+    Attributes:
+        radius: [m].
+    """
+
+    radius: float
+    placement: pin.SE3 = placement_field()
+    steady = True
+    round = True
+
+    def __post_init__(self) -> None:
+        """Refuse a sphere that is none."""
+        positive(self.radius, "radius of a sphere")
+        placed(self.placement, "sphere")
+
+    def local(self, point: np.ndarray) -> SurfacePoint:
+        """The point of the sphere on the ray from the centre."""
+        length = math.sqrt(point @ point)
+        if length == 0.0:
+            raise SurfaceError("the centre of a sphere has no nearest point on it")
+        normal = point / length
+        far = math.hypot(normal[0], normal[1])
+        e1 = (
+            np.array([-normal[1] / far, normal[0] / far, 0.0])
+            if far > 1e-6
+            else np.array([1.0, 0.0, 0.0]) - normal[0] * normal
+        )
+        e1 = e1 / math.sqrt(e1 @ e1)
+        curvature = 1.0 / self.radius
+        return SurfacePoint(
+            self.radius * normal,
+            normal,
+            np.column_stack([e1, cross(normal, e1)]),
+            np.array([curvature, curvature]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Cylinder(Revolution):
+    """An endless cylinder about the z axis of its placement.
+
+    Attributes:
+        radius: [m].
+    """
+
+    radius: float
+    placement: pin.SE3 = placement_field()
+    steady = True
+
+    def __post_init__(self) -> None:
+        """Refuse a cylinder that is none."""
+        positive(self.radius, "radius of a cylinder")
+        placed(self.placement, "cylinder")
+
+    def local(self, point: np.ndarray) -> SurfacePoint:
+        """The point of the cylinder at the same height."""
+        if math.hypot(point[0], point[1]) == 0.0:
+            raise SurfaceError("the axis of a cylinder has no nearest point on it")
+        return self.revolved(point, self.radius, float(point[2]), 1.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Cone(Revolution):
+    """An endless cone: apex at the origin of its placement, open along +z.
+
+    Attributes:
+        half_angle: between the axis and the surface, 0 to pi/2, without them [rad].
+    """
+
+    half_angle: float
+    placement: pin.SE3 = placement_field()
+
+    def __post_init__(self) -> None:
+        """Refuse a cone that is none."""
+        positive(self.half_angle, "half angle of a cone")
+        if self.half_angle >= math.pi / 2:
+            raise ParameterError(
+                f"half angle of a cone: below pi/2, not {self.half_angle}"
+            )
+        placed(self.placement, "cone")
+
+    def local(self, point: np.ndarray) -> SurfacePoint:
+        """The foot of the point on the generator of its side."""
+        far = math.hypot(point[0], point[1])
+        s, c = math.sin(self.half_angle), math.cos(self.half_angle)
+        length = far * s + float(point[2]) * c
+        if length <= 0.0 or far == 0.0:
+            raise SurfaceError("the apex and the axis of a cone have no normal")
+        return self.revolved(point, length * s, length * c, c, -s)
+
+
+@dataclass(frozen=True, eq=False)
+class Torus(Revolution):
+    """A ring about the z axis of its placement.
+
+    Attributes:
+        ring_radius: of the circle that the tube follows [m].
+        tube_radius: below the ring's [m].
+    """
+
+    ring_radius: float
+    tube_radius: float
+    placement: pin.SE3 = placement_field()
+
+    def __post_init__(self) -> None:
+        """Refuse a torus that is none."""
+        positive(self.ring_radius, "ring radius of a torus")
+        positive(self.tube_radius, "tube radius of a torus")
+        if self.tube_radius >= self.ring_radius:
+            raise ParameterError(
+                f"tube radius {self.tube_radius} of a torus: it must be below the ring "
+                f"radius {self.ring_radius}, or the torus cuts itself"
+            )
+        placed(self.placement, "torus")
+
+    def local(self, point: np.ndarray) -> SurfacePoint:
+        """The point of the tube on the ray from the tube's middle."""
+        x = math.hypot(point[0], point[1]) - self.ring_radius
+        z = float(point[2])
+        length = math.hypot(x, z)
+        if length == 0.0 or x == -self.ring_radius:
+            raise SurfaceError("the axis and the tube's middle have no nearest point")
+        out, up = x / length, z / length
+        radius = self.ring_radius + self.tube_radius * out
+        return self.revolved(point, radius, self.tube_radius * up, out, up)
+
+    @property
+    def meridian(self) -> float:
+        """Curvature of the tube [1/m]."""
+        return 1.0 / self.tube_radius
+
+
+@dataclass(frozen=True, eq=False)
+class Inside(Surface):
+    """The same surface of a hole: bowl, bore, groove. Outwards is into the hole.
+
+    Attributes:
+        surface: the surface seen from outside.
+    """
+
+    surface: Surface
+
+    def __post_init__(self) -> None:
+        """Take over what is known of the surface."""
+        if not isinstance(self.surface, Surface):
+            kind = type(self.surface).__name__
+            raise ParameterError(f"the inside of a Surface, not of a {kind}")
+        for name in ("placement", "steady", "round"):
+            object.__setattr__(self, name, getattr(self.surface, name))
+
+    def local(self, point: np.ndarray) -> SurfacePoint:
+        """The same point: normal, e2 and curvatures change their signs."""
+        found = self.surface.local(point)
+        turning = None
+        if found.turning is not None:
+            turning = found.turning * (-1.0, 1.0)
+        return SurfacePoint(
+            found.point,
+            -found.normal,
+            found.axes * (1.0, -1.0),
+            -found.curvatures,
+            turning,
+        )
+
+    def walk(self, frame: pin.SE3, step: np.ndarray, side: int = 1) -> pin.SE3:
+        """The walk of the surface, seen from its other side."""
+        return self.surface.walk(frame, step, -side)

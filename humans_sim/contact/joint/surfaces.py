@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smooth surfaces: nearest point, normal, principal curvatures, and walks on them.
+
+Curvatures are positive where a surface is convex. A frame *lies on* a surface when its
+origin is a point of the surface and its z axis is the normal there: outwards (side +1)
+or inwards (side -1). Two bodies touch when one frame lies on both, with opposite sides.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.core.arrays import real_array
+from humans_sim.core.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SurfacePoint:
+    """A surface near one of its points.
+
+    Its arrays become float64, whatever a surface of one's own computes them with.
+
+    Attributes:
+        point: the point (3,) [m].
+        normal: outwards, unit (3,).
+        axes: (3, 2), the principal directions e1, e2 as columns; e1 x e2 = normal.
+        curvatures: (2,), along e1 and e2 [1/m]: the article's C and c.
+        turning: (2,), how fast (e1, e2) turn about the normal per metre along e1 and
+            e2, or None where the surface does not say [rad/m].
+    """
+
+    point: np.ndarray
+    normal: np.ndarray
+    axes: np.ndarray
+    curvatures: np.ndarray
+    turning: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        """Make its arrays what pinocchio takes."""
+        for name in ("point", "normal", "axes", "curvatures", "turning"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            found = real_array(given, f"{name} of a surface")
+            if found is not given:
+                object.__setattr__(self, name, found)
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Cross product of two vectors; numpy's costs ten times more for a single one."""
+    ax, ay, az = a
+    bx, by, bz = b
+    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
+
+
+class Surface(ABC):
+    """A smooth surface of a body.
+
+    A new surface says one thing, :meth:`local`. Walks then follow the torus that has
+    the same curvatures; a surface that knows better overrides :meth:`walk`.
+
+    Attributes:
+        placement: of the surface's own axes in its body.
+        steady: the principal curvatures never change on a walk without pivoting (plane,
+            sphere, cylinder): a contact of two such surfaces is updated exactly.
+        round: both curvatures are equal everywhere (plane, sphere).
+    """
+
+    placement: pin.SE3
+    steady: bool = False
+    round: bool = False
+
+    @abstractmethod
+    def local(self, point: np.ndarray) -> SurfacePoint:
+        """The surface nearest to a point, in the surface's own axes."""
+
+    def at(self, point: np.ndarray) -> SurfacePoint:
+        """The surface nearest to a point, in the axes of its body."""
+        if self._place is None:
+            return self.local(point)
+        turn, origin = self._place
+        found = self.local(turn.T @ (point - origin))
+        return SurfacePoint(
+            origin + turn @ found.point,
+            turn @ found.normal,
+            turn @ found.axes,
+            found.curvatures,
+            found.turning,
+        )
+
+    @cached_property
+    def _place(self) -> tuple[np.ndarray, np.ndarray] | None:
+        if self.placement.isIdentity(0.0):
+            return None
+        return self.placement.rotation.copy(), self.placement.translation.copy()
+
+    def frame(self, point: np.ndarray, side: int = 1, angle: float = 0.0) -> pin.SE3:
+        """The frame on the surface nearest to a point, x at an angle from e1."""
+        found = self.at(real_array(point, "point of a surface"))
+        z = side * found.normal
+        e1 = found.axes[:, 0]
+        x = math.cos(angle) * e1 + math.sin(angle) * cross(z, e1)
+        return pin.SE3(np.column_stack([x, cross(z, x), z]), found.point)
+
+    def misfit(self, frame: pin.SE3, side: int = 1) -> tuple[float, float]:
+        """How far a frame is from lying on the surface: height [m] and angle [rad]."""
+        found = self.at(frame.translation)
+        z = side * found.normal
+        tilt = float(np.linalg.norm(cross(frame.rotation[:, 2], z)))
+        angle = math.atan2(tilt, float(frame.rotation[:, 2] @ z))
+        return float(found.normal @ (frame.translation - found.point)), angle
+
+    def settle(self, frame: pin.SE3, side: int = 1) -> pin.SE3:
+        """The frame put back on the surface: nearest point, least rotation."""
+        found = self.at(frame.translation)
+        z = side * found.normal
+        old = frame.rotation
+        over = cross(old[:, 2], z)
+        x = old[:, 0]
+        twice = cross(over, x)
+        x = x + twice + cross(over, twice) / (1.0 + float(old[:, 2] @ z))
+        x = x - (x @ z) * z
+        x = x / math.sqrt(x @ x)
+        return pin.SE3(np.column_stack([x, cross(z, x), z]), found.point)
+
+    def walk(self, frame: pin.SE3, step: np.ndarray, side: int = 1) -> pin.SE3:
+        """A frame walks along e1, then along e2, without turning about its normal.
+
+        The steps are arcs about the centres of curvature: what the article does with
+        a torus. They are exact on a plane, a cylinder and a sphere. On a round surface
+        every plane is principal: one arc, straight along the step.
+
+        Args:
+            frame: on the surface, in its body.
+            step: (2,), along the frame's x and y [m].
+            side: +1 where z points outwards, -1 inwards.
+        """
+        found = self.at(frame.translation)
+        if self.round:
+            length = math.hypot(step[0], step[1])
+            way = step / length if length else step
+            return frame * arc(way, length, side * float(found.curvatures[0]))
+        flat = frame.rotation[:, :2].T @ found.axes
+        along = flat[:, 0] / math.hypot(flat[0, 0], flat[1, 0])
+        beside = side * np.array([-along[1], along[0]])
+        for way, curvature in zip((along, beside), found.curvatures, strict=True):
+            frame = frame * arc(way, float(way @ step), side * float(curvature))
+        return frame
+
+
+def arc(way: np.ndarray, length: float, curvature: float) -> pin.SE3:
+    """An arc in the plane of a tangent (2,) and z, curved away from z: in the frame."""
+    turn = curvature * length
+    twist = [way[0] * length, way[1] * length, 0.0, -way[1] * turn, way[0] * turn, 0.0]
+    return pin.exp6(real_array(twist, "arc on a surface"))
+
+
+def placed(placement: pin.SE3, what: str) -> None:
+    """Refuse a placement that is none."""
+    if not isinstance(placement, pin.SE3):
+        kind = type(placement).__name__
+        raise ParameterError(f"placement of {what}: a pinocchio.SE3, not {kind}")
+    if not np.isfinite(placement.homogeneous).all():
+        raise ParameterError(f"placement of {what}: not finite")
+    turn = placement.rotation
+    if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9):
+        raise ParameterError(f"placement of {what}: its rotation is no rotation")
+
+
+def positive(value: float, what: str) -> None:
+    """Refuse a length that is not above zero."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise ParameterError(f"{what} must be a number above zero, not {value}")
+
+
+def placement_field() -> pin.SE3:
+    """A dataclass field for a placement: the body's own axes unless given."""
+    return field(default_factory=pin.SE3.Identity)

@@ -1,0 +1,1 @@
+"""The laws of contact, friction and impact, and their solvers."""

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Impacts: how velocities jump when contacts close.
+
+.. math:: M (v_+ - v_-) = \sum_i J_i^T p_i
+
+``inequality`` (the default): impulses and velocities after the impact fulfil the
+contact problem, so contacts may open, slide or stick; the normal velocity is reversed
+by Newton's coefficient. ``humans``: the manual's law (1.8); every touching contact
+comes to rest and none opens.
+
+Newton's coefficient together with friction, or with several contacts, can ask for more
+energy than there is. Then all coefficients are lowered by one factor until energy does
+not grow; with factor zero it never does. The event says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.contact.problem.gauss_seidel import ContactProblemError, solve_contact
+from humans_sim.contact.problem.modes import (
+    STICK,
+    constrained_acceleration,
+    idle_forces,
+)
+from humans_sim.core.errors import ParameterError
+
+LAWS = ("inequality", "humans")
+_HALVINGS = 50
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What an impact did.
+
+    Attributes:
+        velocity: v after it (nv,).
+        impulses: (k, 3): normal and tangents [N s].
+        before: contact velocities before (k, 3) [m/s].
+        after: contact velocities after (k, 3) [m/s].
+        restitution_factor: 1, or less where Newton's coefficient asked for energy.
+        push_work: work of an impulse from outside [J].
+    """
+
+    velocity: np.ndarray
+    impulses: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    restitution_factor: float
+    push_work: float
+
+    @property
+    def work(self) -> float:
+        """Work of all impulses: the change of kinetic energy [J]."""
+        contacts = 0.5 * np.sum(self.impulses * (self.before + self.after))
+        return float(contacts) + self.push_work
+
+
+def solve_impact(
+    mass: np.ndarray,
+    rows: np.ndarray,
+    velocity: np.ndarray,
+    tangents: np.ndarray,
+    friction: np.ndarray,
+    restitution: np.ndarray,
+    law: str = "inequality",
+    push: np.ndarray | None = None,
+) -> Impact:
+    """Velocities after the impact of k touching contacts.
+
+    Args:
+        mass: (nv, nv).
+        rows: contact Jacobians (k, 3, nv).
+        velocity: v before (nv,).
+        tangents: (k,) number of tangents.
+        friction: (k,).
+        restitution: (k,) Newton's coefficients.
+        law: ``inequality`` or ``humans``.
+        push: an impulse from outside at the same time (nv,), or None.
+    """
+    if law not in LAWS:
+        raise ParameterError(f"impact must be one of {LAWS}, not '{law}'")
+    k, nv = len(tangents), len(velocity)
+    before = rows @ velocity
+    pushed = velocity if push is None else velocity + np.linalg.solve(mass, push)
+    flat = rows.reshape(3 * k, nv)
+    reached = rows @ pushed
+
+    def result(after: np.ndarray, impulses: np.ndarray, factor: float) -> Impact:
+        work = 0.0 if push is None else float(0.5 * push @ (velocity + after))
+        return Impact(after, impulses, before, rows @ after, factor, work)
+
+    if law == "humans":
+        stick = np.full(k, STICK)
+        jump, impulses, _ = constrained_acceleration(
+            mass,
+            np.zeros(nv),
+            rows,
+            reached,
+            stick,
+            tangents,
+            friction,
+            np.zeros((k, 2)),
+            np.zeros((k, 3)),
+            idle_forces(mass, rows, stick, tangents),
+        )
+        after_velocity = pushed + jump
+        return result(after_velocity, impulses, 1.0)
+    mobility = np.linalg.solve(mass, flat.T)
+    delassus = flat @ mobility
+    approach = np.minimum(before[:, 0], 0.0)
+    energy = 0.5 * pushed @ mass @ pushed
+
+    def attempt(factor: float) -> tuple[np.ndarray, np.ndarray]:
+        free = reached.copy()
+        free[:, 0] += factor * restitution * approach
+        solution = solve_contact(delassus, free, tangents, friction)
+        return pushed + mobility @ solution.forces.ravel(), solution.forces
+
+    def grows(after: np.ndarray) -> bool:
+        return bool(0.5 * after @ mass @ after > energy * (1 + 1e-12))
+
+    factor = 1.0
+    after_velocity, impulses = attempt(factor)
+    if restitution.any() and grows(after_velocity):
+        low, high = 0.0, 1.0
+        after_velocity, impulses = attempt(low)
+        factor = 0.0
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            try:
+                trial = attempt(middle)
+            except ContactProblemError:
+                high = middle
+                continue
+            if grows(trial[0]):
+                high = middle
+            else:
+                low = factor = middle
+                after_velocity, impulses = trial
+            if high - low < 1e-9:
+                break
+    return result(after_velocity, impulses, factor)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""The contact problem by Newton's method, started from forces that are nearly right.
+
+One step of the time-stepping method is a contact problem that differs little from the
+one before it. With Alart and Curnier's functions, which are zero where the law holds,
+
+.. math:: F_n = f_n - \max(0, f_n - u_n), \qquad
+   F_t = f_t - \operatorname{proj}_{|\cdot| \le \mu \max(0, f_n - u_n)} (f_t - u_t),
+
+Newton's method finds the modes and the forces together, mostly in one to three
+iterations. Where it does not arrive, interior points
+(:mod:`~humans_sim.contact.problem.interior_point`) come near to a solution from afar,
+and Newton's method ends what they began.
+
+Redundant contacts make W singular, so a little of the identity is added to it: forces
+are shared evenly, and the motion is wrong by 1e-10 of the free motion, about
+1e-12 m/s for a robot that stands. The residual is that of W itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.contact.problem.gauss_seidel import residual_of
+from humans_sim.contact.problem.interior_point import interior_point
+from humans_sim.contact.problem.modes import lu_factor, lu_solve
+
+_REGULAR = 1e-10
+_NEWTON = 12
+_POLISH = 12
+_SOFTNESS = (0.0, 0.01, 0.1)
+_NEAR = 100.0
+"""How many times the accepted residual need not be worked at any further."""
+_SEARCH = 1e-3
+_CONVERGED = 1e-11
+_IDLE = 1e-12
+"""Share of the largest normal force below which a force is rounding."""
+
+
+@njit(cache=True)
+def solve_near(delassus, free, tangents, friction, start, accepted):
+    """Solve the contact problem, its forces near to known ones.
+
+    Args:
+        delassus: W (3k, 3k).
+        free: b (k, 3), motion without contact forces.
+        tangents: (k,) number of tangents of each contact.
+        friction: (k,); infinite for the sticking law.
+        start: forces to start from (k, 3).
+        accepted: residual below which no other method is tried.
+
+    Returns:
+        forces inside their cones (k, 3), and the residual, relative.
+    """
+    n = friction.shape[0]
+    # Contacts of different units (metres, radians) are put on one scale.
+    scale = np.empty(n)
+    largest = 0.0
+    for c in range(n):
+        scale[c] = np.sqrt(max(delassus[3 * c, 3 * c], 1e-300))
+        largest = max(largest, scale[c])
+    for c in range(n):
+        scale[c] = 1.0 / (scale[c] if scale[c] > 1e-9 * largest else largest)
+    matrix = np.empty((3 * n, 3 * n))
+    motion, forces = np.empty((n, 3)), np.empty((n, 3))
+    size = 0.0
+    for c in range(n):
+        for i in range(3):
+            motion[c, i] = scale[c] * free[c, i]
+            forces[c, i] = start[c, i] / scale[c]
+            size = max(size, abs(motion[c, i]))
+            for d in range(n):
+                for j in range(3):
+                    matrix[3 * c + i, 3 * d + j] = (
+                        scale[c] * scale[d] * delassus[3 * c + i, 3 * d + j]
+                    )
+    regular = matrix.copy()
+    for i in range(3 * n):
+        regular[i, i] += _REGULAR
+    none = np.zeros((n, 2))
+    if size == 0.0:
+        return np.zeros((n, 3)), 0.0
+    goal = _CONVERGED * size
+    _newton(regular, motion, tangents, friction, forces, goal, _NEWTON)
+    _confine(forces, tangents, friction)
+    residual = residual_of(matrix, motion, tangents, friction, none, forces)
+    enough = accepted
+    for softness in _SOFTNESS:
+        if residual <= enough:
+            break
+        enough = _NEAR * accepted
+        other = interior_point(regular, motion, tangents, friction, size, softness)
+        for polish in range(2):
+            if polish:
+                _newton(regular, motion, tangents, friction, other, goal, _POLISH)
+            trial = other.copy()
+            _confine(trial, tangents, friction)
+            trial_residual = residual_of(
+                matrix, motion, tangents, friction, none, trial
+            )
+            if not trial_residual >= residual:
+                residual = trial_residual
+                forces[:] = trial
+    for c in range(n):
+        for i in range(3):
+            forces[c, i] *= scale[c]
+    return forces, residual
+
+
+@njit(cache=True)
+def _confine(forces, tangents, friction):
+    """Put forces that rounding left outside their cones back."""
+    n = forces.shape[0]
+    load = 0.0
+    for c in range(n):
+        load = max(load, forces[c, 0])
+    for c in range(n):
+        held = np.isinf(friction[c]) and tangents[c] > 0
+        if forces[c, 0] <= _IDLE * load:
+            forces[c, 0] = 0.0
+        if held:
+            continue
+        along = np.sqrt(forces[c, 1] ** 2 + forces[c, 2] ** 2)
+        bound = friction[c] * forces[c, 0] if tangents[c] > 0 else 0.0
+        if along > bound:
+            forces[c, 1] *= bound / along
+            forces[c, 2] *= bound / along
+
+
+@njit(cache=True)
+def _newton(matrix, free, tangents, friction, forces, goal, most):
+    """Newton's method with a search along each step; changes the forces."""
+    n = forces.shape[0]
+    motion, errors, trial = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
+    jacobian = np.empty((3 * n, 3 * n))
+    order, step = np.empty(3 * n, np.int64), np.empty(3 * n)
+    norm = _errors(matrix, free, tangents, friction, forces, motion, errors)
+    for _ in range(most):
+        if not norm > goal:
+            return
+        _jacobian(matrix, tangents, friction, forces, motion, jacobian)
+        for c in range(n):
+            for i in range(3):
+                step[3 * c + i] = errors[c, i]
+        if not lu_factor(jacobian, order):
+            return
+        lu_solve(jacobian, order, step)
+        share = 1.0
+        while True:
+            for c in range(n):
+                for i in range(3):
+                    trial[c, i] = forces[c, i] - share * step[3 * c + i]
+            new = _errors(matrix, free, tangents, friction, trial, motion, errors)
+            # The shortest step is taken in any case: the errors have kinks, and
+            # beyond one the way down may begin.
+            if new <= (1.0 - 1e-4 * share) * norm or share < _SEARCH:
+                break
+            share *= 0.5
+        forces[:] = trial
+        norm = new
+
+
+@njit(cache=True)
+def _errors(matrix, free, tangents, friction, forces, motion, errors):
+    """Alart and Curnier's functions, and their length."""
+    n = forces.shape[0]
+    total = 0.0
+    for c in range(n):
+        for i in range(3):
+            moved = free[c, i]
+            for d in range(n):
+                for j in range(3):
+                    moved += matrix[3 * c + i, 3 * d + j] * forces[d, j]
+            motion[c, i] = moved
+        pressed = max(0.0, forces[c, 0] - motion[c, 0])
+        errors[c, 0] = forces[c, 0] - pressed
+        errors[c, 1], errors[c, 2] = forces[c, 1], forces[c, 2]
+        if tangents[c] > 0:
+            p1 = forces[c, 1] - motion[c, 1]
+            p2 = forces[c, 2] - motion[c, 2] if tangents[c] > 1 else 0.0
+            length = np.sqrt(p1 * p1 + p2 * p2)
+            ratio = 1.0
+            if not np.isinf(friction[c]) and length > friction[c] * pressed:
+                ratio = friction[c] * pressed / length
+            errors[c, 1] -= ratio * p1
+            errors[c, 2] -= ratio * p2
+        for i in range(3):
+            total += errors[c, i] ** 2
+    return np.sqrt(total)
+
+
+@njit(cache=True)
+def _jacobian(matrix, tangents, friction, forces, motion, jacobian):
+    """Derivatives of the errors by the forces, on one side of each kink."""
+    n = forces.shape[0]
+    size = 3 * n
+    for c in range(n):
+        r = 3 * c
+        pressed = forces[c, 0] - motion[c, 0]
+        for i in range(3):
+            for j in range(size):
+                jacobian[r + i, j] = 0.0
+            jacobian[r + i, r + i] = 1.0
+        if pressed > 0.0:
+            for j in range(size):
+                jacobian[r, j] = matrix[r, j]
+        if tangents[c] == 0:
+            continue
+        held = np.isinf(friction[c])
+        p1 = forces[c, 1] - motion[c, 1]
+        p2 = forces[c, 2] - motion[c, 2] if tangents[c] > 1 else 0.0
+        length, radius = np.sqrt(p1 * p1 + p2 * p2), friction[c] * max(0.0, pressed)
+        if held or length <= radius:
+            for i in range(1, 1 + tangents[c]):
+                for j in range(size):
+                    jacobian[r + i, j] = matrix[r + i, j]
+        elif pressed > 0.0:
+            mu, ratio = friction[c], radius / length
+            d1, d2 = p1 / length, p2 / length
+            a11 = ratio * (1.0 - d1 * d1)
+            a12 = -ratio * d1 * d2
+            a22 = ratio * (1.0 - d2 * d2)
+            if tangents[c] == 1:
+                a22 = 0.0
+            for j in range(size):
+                w0, w1, w2 = matrix[r, j], matrix[r + 1, j], matrix[r + 2, j]
+                jacobian[r + 1, j] += mu * d1 * w0 + a11 * w1 + a12 * w2
+                jacobian[r + 2, j] += mu * d2 * w0 + a12 * w1 + a22 * w2
+            jacobian[r + 1, r] -= mu * d1
+            jacobian[r + 2, r] -= mu * d2
+            jacobian[r + 1, r + 1] -= a11
+            jacobian[r + 1, r + 2] -= a12
+            jacobian[r + 2, r + 1] -= a12
+            jacobian[r + 2, r + 2] -= a22

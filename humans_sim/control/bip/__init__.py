@@ -1,0 +1,1 @@
+"""Bip: its task function and its inverse, its step, its control law."""

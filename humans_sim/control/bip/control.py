@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Task-space control of Bip through its motors.
+
+.. math::
+   v = \ddot s^* + K_p (s^* - s) + K_v (\dot s^* - H \dot q) - h, \qquad
+   \ddot q = H^{-1} v, \qquad \tau = M \ddot q + N - C^T \lambda
+
+The contact forces :math:`\lambda` follow from the equations of the base; which feet
+share them, and how, is told by the contact phases of the trajectory. The voltages are
+those that give the torques now, back EMF and friction of the motors made up for.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from humans_sim.actuation import ScrewDriveMotors
+from humans_sim.control.bip.task import BipTask
+from humans_sim.control.task.force_share import share_forces
+from humans_sim.control.task.task_law import TaskLaw
+from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
+from humans_sim.core.errors import ParameterError
+
+_BARE = 1e4
+"""Price of the force of a foot that is about to leave the ground, or has just come."""
+_SIDES = {ContactPhase.RIGHT_FOOT: "r", ContactPhase.LEFT_FOOT: "l"}
+
+
+class BipControl:
+    """Control law: voltages that carry Bip along a trajectory of its task function.
+
+    Args:
+        task: Bip's task function.
+        trajectory: positions in the task space over time.
+        stiffness: Kp [1/s^2].
+        damping: Kv [1/s]; critical unless given.
+        friction: coefficient that the planned forces may use.
+        margin: share of a foot, from its edges inwards, that the planned forces spare.
+        horizon: how long after its call the command acts [s], in the middle of its
+            time: control delay and half a period. The law foresees the state by then;
+            without that the back EMF, which is as strong as the inertia of the rotors,
+            would be made up for too late.
+
+    Attributes:
+        damped: whether the task was near singular at the last call and followed by
+            damped least squares.
+    """
+
+    def __init__(
+        self,
+        task: BipTask,
+        trajectory: Trajectory,
+        stiffness: float = 60.0,
+        damping: float | None = None,
+        friction: float = 0.4,
+        margin: float = 0.15,
+        horizon: float = 0.0,
+    ) -> None:
+        """Prepare the law."""
+        if trajectory.size != task.size:
+            raise ParameterError(
+                f"the trajectory has {trajectory.size} coordinates, not {task.size}"
+            )
+        if ContactPhase.SUSPENSION in trajectory.phases:
+            raise ParameterError("this law walks on feet: contact code 4 is not for it")
+        if not 0 <= margin < 1:
+            raise ParameterError(f"margin must be 0 or more, below 1, not {margin}")
+        self._task, self._trajectory = task, trajectory
+        if damping is None:
+            damping = 2.0 * math.sqrt(stiffness)
+        self._law = TaskLaw(task, stiffness, damping)
+        self.damped = False
+        self._friction, self._margin, self._horizon = friction, margin, horizon
+        model = task.model
+        self._motors = ScrewDriveMotors(model)
+        names = list(model.contact_names)
+        corners = {
+            sole.name[0]: [names.index(c) for c in sole.contacts]
+            for sole in model.soles
+        }
+        self._corners = [*corners["r"], *corners["l"]]
+        self._is_right = np.array(
+            [True] * len(corners["r"]) + [False] * len(corners["l"])
+        )
+        # Joints of the model in the order of the HuMAnS vector.
+        order = model.humans.coordinate_names
+        self._place = np.array([order.index(name) for name in model.joint_names])
+
+    def __call__(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Voltages at time t (nmotors,) [V]."""
+        humans, ahead = self._task.model.humans, self._horizon
+        q_h, rate = humans.from_pin(q, v)
+        if ahead:
+            acceleration = self.acceleration(t, q_h, rate)
+            q_h = q_h + ahead * rate + 0.5 * ahead**2 * acceleration
+            rate = rate + ahead * acceleration
+        torques = self.torques(t + ahead, q_h, rate)
+        return self._motors.voltages(*humans.to_pin(q_h, rate), torques)
+
+    def acceleration(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Acceleration that follows the trajectory, HuMAnS coordinates (21,)."""
+        goal = self._trajectory.at(t)
+        found = self._law.solve(q_h, rate, goal.value, goal.velocity, goal.acceleration)
+        self.damped = found.damped
+        return found.acceleration
+
+    def torques(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Joint torques, in the order of the model's joints (njoints,) [N m]."""
+        humans = self._task.model.humans
+        load = humans.inertia(q_h) @ self.acceleration(t, q_h, rate)
+        load += humans.nl_effects(q_h, rate)
+        rows = self._contact_rows(q_h)
+        found = share_forces(
+            rows[:, :, -6:], load[-6:], self._friction, self._prices(t)
+        )
+        torques = load - np.einsum("crn,cr->n", rows, found.forces)
+        return torques[self._place]
+
+    def _contact_rows(self, q_h: np.ndarray) -> np.ndarray:
+        """Jacobians of the points that may bear: up, forward, right (8, 3, 21)."""
+        jacobian = self._task.model.humans.contact_jacobian(q_h)
+        count = len(jacobian) // 3
+        rows = jacobian.reshape(3, count, -1)[[1, 0, 2]].transpose(1, 0, 2)
+        rows = rows[self._corners]
+        for foot in (self._is_right, ~self._is_right):
+            rows[foot] += self._margin * (rows[foot].mean(axis=0) - rows[foot])
+        return rows
+
+    def _prices(self, t: float) -> np.ndarray:
+        """What a force at each corner costs, by the contact phases."""
+        path = self._trajectory
+        k = int(np.searchsorted(path.times, t, side="right")) - 1
+        k = min(max(k, 0), len(path.phases) - 1)
+        phase, prices = path.phases[k], np.ones(len(self._corners))
+        if phase in _SIDES:
+            prices[self._is_right != (_SIDES[phase] == "r")] = math.inf
+        elif phase == ContactPhase.TRANSITION:
+            done = (t - path.times[k]) / (path.times[k + 1] - path.times[k])
+            done = min(max(done, 0.0), 1.0)
+            before = path.phases[k - 1] if k else ContactPhase.DOUBLE
+            after = path.phases[min(k + 1, len(path.phases) - 1)]
+            for single, share in ((after, done), (before, 1.0 - done)):
+                if single in _SIDES:
+                    idle = self._is_right != (_SIDES[single] == "r")
+                    prices[idle] *= _BARE**share
+        return prices

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Compiled inverse of Bip's task function: closed form for a leg, then Newton.
+
+Given the trunk's joints, rows 7..9 are three entries of the rotation between trunk and
+foot, from which the whole rotation follows up to a sign: the trunk pitched by less or
+by more than 90 degrees from the foot. With the foot's orientation and the place of its
+ankle known, a leg has one posture whose knee bends the right way (hip axes meet in one
+point, ankle axes in another). Ankles follow from the centre of mass G and rows 1..6,
+and G from the postures of the legs: a fixed point in three unknowns, contracted by
+about 0.2 an iteration. Some iterations give a start for each choice of signs, and
+Levenberg-Marquardt steps on the twelve rows polish it.
+
+Two postures with an almost straight leg share their task value, their knees bent a
+little more and a little less than where the Jacobian is singular. Newton's method
+goes to the one on whose side it starts, so both sides are tried.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from humans_sim.control.bip.kernels import (
+    ROWS,
+    SIDES,
+    place_bodies,
+    task_rows,
+)
+
+_UNKNOWNS = 12
+_CHOICES = 32
+"""Starts: way and flexion of straight knees, either foot pitched beyond 90 degrees."""
+_APPROACH = 5
+"""Iterations of the fixed point."""
+_SPREAD = 30
+"""Starts spread over the limits, for targets that no choice leads to."""
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+"""Their square roots make a sequence that fills the limits evenly."""
+_STEPS = 60, 600
+"""Levenberg-Marquardt steps a start may take, and the last attempt."""
+_PATIENCE = 4, 600
+"""Of these, how many may lessen the squared residual by less than half."""
+_STRAIGHT = 0.1
+"""Flexion below which a leg counts as almost straight [rad]."""
+_BENDS = (0.1, 0.005)
+"""Flexions from which the knee of such a leg starts, either way [rad]."""
+_LOW = 0.2
+"""A hip this low over the foot leaves the ankle's roll uncertain, as a sine."""
+_LONGEST = 0.5
+"""Largest change of a joint in one step [rad]."""
+_DAMPING = 1e-2
+"""First damping, times the square of the residual."""
+_PROMISING = 0.12
+"""Angle beyond the limits at which a start is still tried early [rad]."""
+
+
+class Legs(NamedTuple):
+    """Both legs, joints in the order hip roll, yaw, pitch, knee, ankle pitch, roll.
+
+    Attributes:
+        place: places of the joints in the HuMAnS vector (2, 6).
+        sign: sense of the joints about x, z, y, y, y, x (2, 6).
+        hip: in the pelvis (2, 3) [m].
+        thigh: lengths (2,) [m].
+        shank: lengths (2,) [m].
+        lower: limits of the 12 unknowns, in HuMAnS order [rad].
+        upper: the same.
+        trunk: unit vectors across and along the trunk, and their product, as columns.
+        reach: lengths of the vectors across and along (2,) [m].
+    """
+
+    place: np.ndarray
+    sign: np.ndarray
+    hip: np.ndarray
+    thigh: np.ndarray
+    shank: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    trunk: np.ndarray
+    reach: np.ndarray
+
+
+@njit(cache=True)
+def trunk_from_foot(legs, target, side, up, out):
+    """Rotation from trunk to foot axes of rows 7..9, for one choice of sign.
+
+    Returns by how much the rows are beyond those of any rotation: 0 if they are not.
+    """
+    low = 6 + 3 * side
+    across = np.array([-target[low + 1], 0.0, -target[low]]) / legs.reach[0]
+    square = across[0] ** 2 + across[2] ** 2
+    beyond = max(0.0, square - 1.0)
+    if square > 1.0:
+        across /= np.sqrt(square)
+    across[1] = -np.sqrt(max(0.0, 1.0 - across[0] ** 2 - across[2] ** 2))
+    ahead = target[low + 2] / legs.reach[1]
+    free = max(1.0 - across[0] ** 2, 1e-300)
+    beyond = max(beyond, ahead * ahead - free)
+    ahead = min(max(ahead, -np.sqrt(free)), np.sqrt(free))
+    along = -ahead / free * across[0] * across
+    along[0] += ahead / free
+    rest = up * np.sqrt(max(0.0, 1.0 - ahead * ahead / free) / free)
+    along[1] += rest * across[2]
+    along[2] -= rest * across[1]
+    frame = np.empty((3, 3))
+    frame[:, 0] = across
+    frame[:, 1] = along
+    frame[:, 2] = np.cross(across, along)
+    out[:] = frame @ legs.trunk.T
+    return beyond
+
+
+@njit(cache=True)
+def bend_leg(legs, side, foot, ankle, way, q):
+    """Posture of a leg for a foot's orientation and ankle, both in the pelvis.
+
+    The knee of an almost straight leg is set to ``way`` [rad].
+
+    Returns:
+        By how much the ankle is out of reach [m], and whether the leg is straight.
+    """
+    l1, l2 = legs.thigh[side], legs.shank[side]
+    rx, ry, rz = 0.0, 0.0, 0.0
+    for k in range(3):
+        arm = legs.hip[side, k] - ankle[k]
+        rx += foot[k, 0] * arm
+        ry += foot[k, 1] * arm
+        rz += foot[k, 2] * arm
+    high = np.hypot(ry, rz)
+    distance = np.hypot(rx, high)
+    cosine = (distance * distance - l1 * l1 - l2 * l2) / (2.0 * l1 * l2)
+    bend = np.arccos(min(max(cosine, -1.0), 1.0))
+    straight = bend < _STRAIGHT
+    knee = legs.sign[side, 3] * (way if straight else bend)
+    roll = np.arctan2(ry, rz)
+    if high < _LOW * distance:
+        place, sign = legs.place[side, 5], legs.sign[side, 5]
+        inside = max(min(sign * roll, legs.upper[place]), legs.lower[place])
+        roll = sign * inside
+    pitch = np.arctan2(-l1 * np.sin(knee), l1 * np.cos(knee) + l2)
+    pitch -= np.arctan2(rx, high)
+    # What is left of the foot's turn is the hip's: foot Rx(-roll) Ry(-knee - pitch).
+    cr, sr = np.cos(roll), np.sin(roll)
+    cp, sp = np.cos(knee + pitch), np.sin(knee + pitch)
+    aside0 = cr * foot[0, 1] - sr * foot[0, 2]
+    aside1 = cr * foot[1, 1] - sr * foot[1, 2]
+    aside2 = cr * foot[2, 1] - sr * foot[2, 2]
+    up = sr * foot[0, 1] + cr * foot[0, 2]
+    yaw = -np.arcsin(min(max(aside0, -1.0), 1.0))
+    lean = np.arctan2(aside2, aside1)
+    swing = np.arctan2(cp * up - sp * foot[0, 0], cp * foot[0, 0] + sp * up)
+    angles = (lean, yaw, swing, knee, pitch, roll)
+    for k in range(6):
+        q[legs.place[side, k]] = legs.sign[side, k] * angles[k]
+    return max(0.0, distance - l1 - l2), straight
+
+
+@njit(cache=True)
+def approach(tree, legs, target, ups, ways, q):
+    """Postures by the fixed point on the centre of mass, for one choice of signs.
+
+    Returns:
+        By how much rotations and ankles are out of reach, and for each leg whether it
+        is straight.
+    """
+    n = tree.parent.size
+    turn, origin = np.empty((n + 1, 3, 3)), np.empty((n + 1, 3))
+    axis, com = np.empty((n, 3)), np.empty((n + 1, 3))
+    centre = place_bodies(tree, q, turn, origin, axis, com)
+    seen, feet = np.empty((3, 3)), np.empty((SIDES, 3, 3))
+    twisted, far = 0.0, 0.0
+    for side in range(SIDES):
+        twisted = max(twisted, trunk_from_foot(legs, target, side, ups[side], seen))
+        feet[side] = turn[tree.trunk_body] @ seen.T
+    straight = np.zeros(SIDES, dtype=np.bool_)
+    for i in range(_APPROACH):
+        if i:
+            centre = place_bodies(tree, q, turn, origin, axis, com)
+        far = 0.0
+        for side in range(SIDES):
+            top = 3 * side
+            ankle = (
+                centre[0] - target[top],
+                centre[1] + target[top + 2],
+                centre[2] - target[top + 1],
+            )
+            lack, straight[side] = bend_leg(
+                legs, side, feet[side], ankle, ways[side], q
+            )
+            far = max(far, lack)
+    return twisted, far, straight
+
+
+@njit(cache=True)
+def _solve(matrix, vector, n):
+    """Cholesky solution in place; returns whether the matrix is positive definite."""
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            if i == j:
+                if not total > 0.0:
+                    return False
+                matrix[i, i] = np.sqrt(total)
+            else:
+                matrix[i, j] = total / matrix[j, j]
+    for i in range(n):
+        for k in range(i):
+            vector[i] -= matrix[i, k] * vector[k]
+        vector[i] /= matrix[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            vector[i] -= matrix[k, i] * vector[k]
+        vector[i] /= matrix[i, i]
+    return True
+
+
+@njit(cache=True)
+def polish(tree, target, tolerance, last, q):
+    """Levenberg-Marquardt on q[:12], in place; returns largest residual and steps.
+
+    The damping is a factor times the squared residual, which keeps quadratic
+    convergence where the Jacobian is regular and does not stall where it is not.
+    """
+    n = _UNKNOWNS
+    value, jacobian = np.empty(ROWS), np.empty((ROWS, tree.parent.size))
+    trial = q.copy()
+    normal, step = np.empty((n, n)), np.empty(n)
+    task_rows(tree, q, value, jacobian)
+    value -= target[:ROWS]
+    square = np.sum(value * value)
+    factor = _DAMPING
+    steps, slow = 0, 0
+    while steps < _STEPS[last] and np.max(np.abs(value)) > tolerance:
+        steps += 1
+        for i in range(n):
+            for j in range(i + 1):
+                total = 0.0
+                for k in range(ROWS):
+                    total += jacobian[k, i] * jacobian[k, j]
+                normal[i, j] = total
+            total = 0.0
+            for k in range(ROWS):
+                total -= jacobian[k, i] * value[k]
+            step[i] = total
+            normal[i, i] += factor * square + 1e-18
+        if not _solve(normal, step, n):
+            factor = 10.0 * factor + 1e-6
+            continue
+        largest = np.max(np.abs(step))
+        if largest > _LONGEST:
+            step *= _LONGEST / largest
+        trial[:n] = q[:n] + step
+        task_rows(tree, trial, value, jacobian)
+        value -= target[:ROWS]
+        found = np.sum(value * value)
+        if found < square:
+            if found < 0.25 * square:
+                factor *= 0.1
+            if found > 0.5 * square:
+                slow += 1
+            q[:n] = trial[:n]
+            square = found
+            if slow > _PATIENCE[last]:
+                break
+        else:
+            factor *= 10.0
+            task_rows(tree, q, value, jacobian)
+            value -= target[:ROWS]
+            if factor > 1e12 or largest < 1e-15:
+                break
+    return np.max(np.abs(value)), steps
+
+
+@njit(cache=True)
+def excess(legs, q):
+    """Largest angle beyond a limit among the 12 unknowns [rad]."""
+    worst = 0.0
+    for i in range(_UNKNOWNS):
+        worst = max(worst, legs.lower[i] - q[i], q[i] - legs.upper[i])
+    return worst
+
+
+@njit(cache=True)
+def invert(tree, legs, target, start, given, tolerances, slack, best):
+    """Fill ``best`` with the posture of a target; the other coordinates are set.
+
+    Tries the given start first, then the choices of sign, until a solution is
+    within the limits. A solution beyond them is kept unless one inside is found.
+    ``tolerances`` are the residuals at which the iteration ends and at which a posture
+    is a solution.
+
+    Returns:
+        Largest residual, angle beyond the limits, steps, rotation and ankle out of
+        reach of every choice.
+    """
+    tolerance, accepted = tolerances
+    q = best.copy()
+    kept, beyond, total = np.inf, np.inf, 0
+    if given:
+        q[:_UNKNOWNS] = start[:_UNKNOWNS]
+        kept, steps = polish(tree, target, tolerance, 0, q)
+        total += steps
+        beyond = excess(legs, q)
+        best[:_UNKNOWNS] = q[:_UNKNOWNS]
+        if kept < accepted and beyond <= slack:
+            return kept, beyond, total, 0.0, 0.0
+    starts = np.empty((_CHOICES, q.size))
+    later = np.zeros(_CHOICES, dtype=np.bool_)
+    twisted, far = np.inf, np.inf
+    # First the choices that look as if they led inside the limits, then the others,
+    # at last starts spread over the limits.
+    for attempt in range(2 * _CHOICES + _SPREAD):
+        choice = attempt % _CHOICES
+        early = attempt < _CHOICES
+        if early:
+            q[:_UNKNOWNS] = 0.5 * (legs.lower + legs.upper)
+            ups = (1.0 - 2.0 * (choice >> 2 & 1), 1.0 - 2.0 * (choice >> 3 & 1))
+            bend = _BENDS[choice >> 4]
+            ways = (
+                -bend if choice & 1 else bend,
+                -bend if choice >> 1 & 1 else bend,
+            )
+            twist, lack, straight = approach(tree, legs, target, ups, ways, q)
+            twisted, far = min(twisted, twist), min(far, lack)
+            # How a knee bends is a choice only where a leg is straight.
+            idle = (choice & 1 and not straight[0]) or (choice & 2 and not straight[1])
+            if idle or (choice & 16 and not straight.any()):
+                continue
+            starts[choice] = q
+            later[choice] = excess(legs, q) > _PROMISING
+        if attempt < 2 * _CHOICES:
+            if early == later[choice]:
+                continue
+            q[:] = starts[choice]
+        elif twisted > accepted or far > accepted:
+            break
+        else:
+            for i in range(_UNKNOWNS):
+                part = np.sqrt(_PRIMES[i]) * (attempt + 1) % 1.0
+                q[i] = legs.lower[i] + part * (legs.upper[i] - legs.lower[i])
+        residual, steps = polish(tree, target, tolerance, 0, q)
+        total += steps
+        outside = excess(legs, q)
+        solved, had = residual < accepted, kept < accepted
+        better = outside < beyond if solved and had else residual < kept
+        if better and (solved or not had):
+            kept, beyond = residual, outside
+            best[:_UNKNOWNS] = q[:_UNKNOWNS]
+        if kept < accepted and beyond <= slack:
+            break
+    if not kept < accepted:
+        kept, steps = polish(tree, target, tolerance, 1, best)
+        total += steps
+        beyond = excess(legs, best)
+    return kept, beyond, total, twisted, far

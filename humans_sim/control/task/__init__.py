@@ -1,0 +1,1 @@
+"""Task functions, shares of forces, whole-body control."""

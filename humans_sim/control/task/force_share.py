@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""How contacts share the force that a motion needs.
+
+The equations of motion of the base, which no motor drives, fix six sums of the contact
+forces. Inside friction pyramids the forces x >= 0 along their edges are found that come
+closest to these sums, and among them the smallest, each contact's counted with its
+price:
+
+.. math:: \min_{x \ge 0} \; \lVert G x - w \rVert^2 + \sum_i p_i x_i^2 .
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from humans_sim.core.errors import ParameterError
+
+_EDGES = ((1, 1.0), (1, -1.0), (2, 1.0), (2, -1.0))
+_SMALL = 1e-4
+"""Price of a force against an error of the sums; less for large sums."""
+
+
+class Share(NamedTuple):
+    """Contact forces.
+
+    Attributes:
+        forces: along the rows of each contact: normal, tangents (k, 3) [N].
+        missing: the part of the sums that they do not reach [N].
+    """
+
+    forces: np.ndarray
+    missing: float
+
+
+def share_forces(
+    rows: np.ndarray,
+    wanted: np.ndarray,
+    friction: float,
+    prices: np.ndarray,
+) -> Share:
+    """Share generalised forces of the base among contacts.
+
+    Args:
+        rows: Jacobians of the contacts with respect to the base (k, 3, 6); the first
+            row of each is its normal.
+        wanted: generalised force of the base that the contacts shall give (6,).
+        friction: coefficient that may be used.
+        prices: of each contact (k,), 1 for a usual one, more for one that is to bear
+            less; infinity for one that bears nothing.
+    """
+    count = len(rows)
+    if prices.shape != (count,) or not (prices > 0).all():
+        raise ParameterError(f"{count} prices above zero are wanted, not {prices}")
+    edges = np.zeros((count, 4, 3))
+    edges[:, :, 0] = 1.0
+    for k, (axis, sign) in enumerate(_EDGES):
+        edges[:, k, axis] = sign * friction
+    bears = np.isfinite(prices)
+    forces = np.zeros((count, 3))
+    if not bears.any():
+        return Share(forces, float(np.abs(wanted).max()))
+    scale = max(float(np.abs(wanted).max()), 1.0)
+    gather = np.einsum("ckr,crn->nck", edges[bears], rows[bears]).reshape(6, -1)
+    price = np.repeat(np.sqrt(_SMALL * prices[bears]), 4)
+    matrix = np.vstack([gather, np.diag(price) / math.sqrt(scale)])
+    found, _ = nnls(matrix, np.concatenate([wanted / scale, np.zeros(len(price))]))
+    along = found.reshape(-1, 4) * scale
+    forces[bears] = np.einsum("ck,ckr->cr", along, edges[bears])
+    reached = np.einsum("crn,cr->n", rows, forces)
+    return Share(forces, float(np.abs(wanted - reached).max()))

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Task functions: quantities s(q) that a control law steers.
+
+A task gives its value s, its Jacobian J and its drift, so that
+
+.. math:: \dot s = J(q) v, \qquad \ddot s = J(q) a + drift(q, v)
+
+with pinocchio's velocity v and acceleration a (nv). An orientation has no coordinates
+without singularity: its value is a rotation vector, its rate the angular velocity in
+the world, and its error the rotation that is still to be made, in the world.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.models import Model
+
+_WORLD = pin.LOCAL_WORLD_ALIGNED
+
+
+class TaskTerms(NamedTuple):
+    """A task at one state.
+
+    Attributes:
+        value: s (m,).
+        jacobian: J (m, nv).
+        drift: second derivative of s without acceleration (m,).
+    """
+
+    value: np.ndarray
+    jacobian: np.ndarray
+    drift: np.ndarray
+
+
+class Task(ABC):
+    """A quantity of a model, with its first and second derivatives.
+
+    A kind of task says how it is read from pinocchio's data after one pass of
+    kinematics; :class:`Stacked` shares that pass among its tasks.
+
+    Attributes:
+        model: the model.
+        names: name of each component.
+        size: number of components m.
+    """
+
+    def __init__(self, model: Model, names: Sequence[str]) -> None:
+        """A task with a name for each component."""
+        self.model = model
+        self.names = tuple(names)
+        self.size = len(self.names)
+        self._still = np.zeros(model.nv)
+
+    def value(self, q: np.ndarray) -> np.ndarray:
+        """Value s(q) (m,)."""
+        data = self.model.buffers
+        pin.forwardKinematics(self.model.pin, data, self.model.check_configuration(q))
+        return self.read_value(data, q)
+
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        """Jacobian J(q) (m, nv)."""
+        data = self.model.buffers
+        q = self.model.check_configuration(q)
+        pin.computeJointJacobians(self.model.pin, data, q)
+        return self.read_jacobian(data)
+
+    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Second derivative of s at zero acceleration (m,)."""
+        data = self._move(q, v)
+        return self.read_drift(data)
+
+    def terms(self, q: np.ndarray, v: np.ndarray) -> TaskTerms:
+        """Value, Jacobian and drift from one pass of kinematics."""
+        data = self._move(q, v)
+        pin.computeJointJacobians(self.model.pin, data)
+        return TaskTerms(
+            self.read_value(data, q), self.read_jacobian(data), self.read_drift(data)
+        )
+
+    def error(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """What is missing to the target (m,): a small error e is closed by J v = e."""
+        return self.difference(self.value(q), target)
+
+    def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """The same from a value that is known: target less value (m,)."""
+        return self.check_target(target) - value
+
+    def check_target(self, target: np.ndarray) -> np.ndarray:
+        """The target as an array, or a :class:`ConfigurationError`."""
+        target = np.asarray(target, dtype=float)
+        if target.shape != (self.size,):
+            raise ConfigurationError(
+                f"a target of this task has {self.size} entries "
+                f"({', '.join(self.names)}), not shape {target.shape}"
+            )
+        return target
+
+    def _move(self, q: np.ndarray, v: np.ndarray) -> pin.Data:
+        """Placements, velocities, and accelerations of a motion with a = 0."""
+        model, data = self.model, self.model.buffers
+        q, v = model.check_configuration(q), model.check_velocity(v)
+        pin.forwardKinematics(model.pin, data, q, v, self._still)
+        return data
+
+    @abstractmethod
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Value; the joints' placements are up to date."""
+
+    @abstractmethod
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """Jacobian; the joints' Jacobians are up to date."""
+
+    @abstractmethod
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Drift; velocities, and accelerations at a = 0, are up to date."""
+
+
+class _FrameTask(Task):
+    """What the tasks of one frame share."""
+
+    def __init__(self, model: Model, frame: str, parts: Sequence[str]) -> None:
+        if not model.pin.existFrame(frame):
+            raise ParameterError(f"{model.name} has no frame called '{frame}'")
+        super().__init__(model, [f"{frame}_{part}" for part in parts])
+        self.frame = frame
+        self._id = model.pin.getFrameId(frame)
+
+    def _pose(self, data: pin.Data) -> pin.SE3:
+        return pin.updateFramePlacement(self.model.pin, data, self._id)
+
+    def _jacobian(self, data: pin.Data) -> np.ndarray:
+        return pin.getFrameJacobian(self.model.pin, data, self._id, _WORLD)
+
+    def _acceleration(self, data: pin.Data) -> np.ndarray:
+        return pin.getFrameClassicalAcceleration(
+            self.model.pin, data, self._id, _WORLD
+        ).vector
+
+
+class FramePosition(_FrameTask):
+    """Origin of a frame in the world (3) [m]."""
+
+    def __init__(self, model: Model, frame: str) -> None:
+        """Position of a link or a frame (``l_sole``, ``gaze``...) of the model."""
+        super().__init__(model, frame, ("x", "y", "z"))
+
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Position."""
+        return np.array(self._pose(data).translation)
+
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """Linear part of the frame's Jacobian."""
+        return self._jacobian(data)[:3]
+
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Linear acceleration of the origin."""
+        return self._acceleration(data)[:3]
+
+
+class FrameOrientation(_FrameTask):
+    """Orientation of a frame in the world, as a rotation vector (3) [rad]."""
+
+    def __init__(self, model: Model, frame: str) -> None:
+        """Orientation of a link or a frame of the model."""
+        super().__init__(model, frame, ("rx", "ry", "rz"))
+
+    def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Rotation from value to target, in the world."""
+        return _turn_between(value, self.check_target(target))
+
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Rotation vector."""
+        return pin.log3(self._pose(data).rotation)
+
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """Angular part of the frame's Jacobian."""
+        return self._jacobian(data)[3:]
+
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Angular acceleration."""
+        return self._acceleration(data)[3:]
+
+
+class FramePose(_FrameTask):
+    """Position [m], then orientation as a rotation vector [rad], of a frame (6)."""
+
+    def __init__(self, model: Model, frame: str) -> None:
+        """Pose of a link or a frame of the model."""
+        super().__init__(model, frame, ("x", "y", "z", "rx", "ry", "rz"))
+
+    @staticmethod
+    def target(pose: pin.SE3) -> np.ndarray:
+        """The target that this pose is (6,)."""
+        return np.concatenate([pose.translation, pin.log3(pose.rotation)])
+
+    def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Displacement, then rotation, from value to target, in the world."""
+        error = self.check_target(target) - value
+        error[3:] = _turn_between(value[3:], target[3:])
+        return error
+
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Position and rotation vector."""
+        return self.target(self._pose(data))
+
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """The frame's Jacobian, on world axes."""
+        return self._jacobian(data)
+
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Linear acceleration of the origin, then angular acceleration."""
+        return self._acceleration(data)
+
+
+class CentreOfMass(Task):
+    """Centre of mass of the whole body in the world (3) [m]."""
+
+    def __init__(self, model: Model) -> None:
+        """Centre of mass of a model."""
+        super().__init__(model, ("com_x", "com_y", "com_z"))
+
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Position."""
+        return np.array(pin.centerOfMass(self.model.pin, data, pin.POSITION, False))
+
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """Jacobian of the centre of mass."""
+        return np.array(pin.jacobianCenterOfMass(self.model.pin, data, False))
+
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Acceleration of the centre of mass."""
+        pin.centerOfMass(self.model.pin, data, pin.ACCELERATION, False)
+        return np.array(data.acom[0])
+
+
+class JointTask(Task):
+    """Angles of some joints, or of all (m) [rad]."""
+
+    def __init__(self, model: Model, joints: Sequence[str] | None = None) -> None:
+        """Angles of ``joints``, by default all in the model's order."""
+        chosen = model.joint_names if joints is None else tuple(joints)
+        for name in chosen:
+            if name not in model.joint_names:
+                raise ParameterError(f"{model.name} has no joint called '{name}'")
+        super().__init__(model, chosen)
+        places = np.array([model.joint_names.index(name) for name in chosen], dtype=int)
+        self._q = 7 + places
+        self._constant = np.zeros((self.size, model.nv))
+        self._constant[np.arange(self.size), 6 + places] = 1.0
+
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Angles."""
+        return np.asarray(q, dtype=float)[self._q]
+
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """Ones and zeros."""
+        return self._constant.copy()
+
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Zero."""
+        return np.zeros(self.size)
+
+
+class Stacked(Task):
+    """Several tasks of one model as one, in the order given.
+
+    Attributes:
+        tasks: the tasks.
+        rows: rows of each task.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        """Put tasks of the same model on top of each other."""
+        if not tasks:
+            raise ParameterError("a stack of tasks needs one at least")
+        model = tasks[0].model
+        if any(task.model is not model for task in tasks):
+            raise ParameterError("the tasks of a stack must be of one model object")
+        super().__init__(model, [name for task in tasks for name in task.names])
+        self.tasks = tuple(tasks)
+        ends = np.cumsum([0, *(task.size for task in tasks)]).tolist()
+        self.rows = tuple(slice(a, b) for a, b in zip(ends, ends[1:], strict=False))
+
+    def difference(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Differences of the tasks, one after the other."""
+        target = self.check_target(target)
+        return np.concatenate(
+            [
+                task.difference(value[rows], target[rows])
+                for task, rows in zip(self.tasks, self.rows, strict=True)
+            ]
+        )
+
+    def read_value(self, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        """Values of the tasks, one after the other."""
+        return np.concatenate([task.read_value(data, q) for task in self.tasks])
+
+    def read_jacobian(self, data: pin.Data) -> np.ndarray:
+        """Jacobians of the tasks, one below the other."""
+        return np.concatenate([task.read_jacobian(data) for task in self.tasks])
+
+    def read_drift(self, data: pin.Data) -> np.ndarray:
+        """Drifts of the tasks, one after the other."""
+        return np.concatenate([task.read_drift(data) for task in self.tasks])
+
+
+def _turn_between(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Rotation vector, in the world, that turns one orientation into another."""
+    return pin.log3(pin.exp3(end) @ pin.exp3(start).T)

@@ -1,0 +1,1 @@
+"""Trajectories, paths and motions, and how they are followed."""

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A body that follows a motion by whole-body control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from humans_sim.control.task.task_functions import (
+    CentreOfMass,
+    FrameOrientation,
+    JointTask,
+    Task,
+)
+from humans_sim.control.task.whole_body import Aim, Answer, Bounds, Target, WholeBody
+from humans_sim.control.trajectories.motion import Motion
+from humans_sim.core.errors import ParameterError
+from humans_sim.models import Model
+
+
+def body_aims(
+    model: Model,
+    target: Callable[[Task], Target],
+    frames: Sequence[str] = ("base_link",),
+    stiffness: float = 100.0,
+) -> list[Aim]:
+    """Aims of a whole body: its centre of mass, then some frames, then its posture.
+
+    Args:
+        model: the model.
+        target: what a task shall do.
+        frames: frames whose orientation matters.
+        stiffness: Kp of all aims [1/s^2].
+    """
+    tasks: list[tuple[Task, float]] = [(CentreOfMass(model), 100.0)]
+    tasks += [(FrameOrientation(model, frame), 10.0) for frame in frames]
+    tasks += [(JointTask(model), 1.0)]
+    return [Aim(task, target(task), weight, stiffness) for task, weight in tasks]
+
+
+class Follow:
+    """Control law: joint torques that carry a body along a motion.
+
+    Args:
+        body: whole-body control of the model in its scene.
+        motion: the motion.
+        bearing: contacts that bear, by the time until which they do [s]; the last ones
+            stay.
+        frames: frames whose orientation matters.
+        stiffness: Kp of all aims [1/s^2].
+    """
+
+    def __init__(
+        self,
+        body: WholeBody,
+        motion: Motion,
+        bearing: Sequence[tuple[float, Sequence[str]]],
+        frames: Sequence[str] = ("base_link",),
+        stiffness: float = 100.0,
+    ) -> None:
+        """Prepare the aims."""
+        times = [until for until, _ in bearing]
+        if not times or any(after <= before for before, after in pairwise(times)):
+            raise ParameterError(
+                f"contacts that bear are wanted, until times that grow, not {times}"
+            )
+        self._body = body
+        self._bearing = [(until, body.contacts(names)) for until, names in bearing]
+        self._aims = body_aims(motion.model, motion.target, frames, stiffness)
+
+    def __call__(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Joint torques at time t (njoints,) [N m]."""
+        return self.solve(t, q, v).torques
+
+    def solve(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        given: Mapping[str, Bounds] | None = None,
+    ) -> Answer:
+        """Torques with the acceleration and the forces they go with.
+
+        Args:
+            t: time [s].
+            q: configuration.
+            v: velocity.
+            given: least and largest torques of joints that are driven by something
+                else [N m].
+        """
+        contacts = next(
+            (which for until, which in self._bearing if t < until),
+            self._bearing[-1][1],
+        )
+        return self._body.solve(t, q, v, self._aims, contacts, given)

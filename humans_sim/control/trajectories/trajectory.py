@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Trajectories through stable and intermediate positions (manual section 8.2).
+
+Positions alternate: stable ones, reached at a given time with zero velocity and
+acceleration, and intermediate ones, passed in the middle of the time between their
+stable neighbours **(ours:** the manual gives them no time**)**. A segment goes from one
+stable position to the next through the intermediate one, each coordinate on its own.
+
+**The curve (ours).** Through a, b, c, at rest in a and c, the curve of least jerk
+(Flash and Hogan 1985) is two quintics that pass b with
+
+.. math:: v_b = \tfrac{15}{16}(c - a), \qquad a_b = \tfrac{10}{3}(a - 2 b + c)
+
+per half duration. Unless b is near the middle of a and c it overshoots, by 13 % of
+c - a when b equals one of them. So v_b is zero where b is an extremum, and both are
+scaled down as far as needed, and no further, for each half to be monotone. The halves
+meet with equal position, velocity and acceleration, and a coordinate never leaves the
+range of a, b, c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from humans_sim.core.errors import ParameterError
+
+
+class ContactPhase(IntEnum):
+    """What carries the robot along a segment (manual table 8.2)."""
+
+    RIGHT_FOOT = 1
+    LEFT_FOOT = 2
+    DOUBLE = 3
+    SUSPENSION = 4
+    TRANSITION = 5
+
+
+class TrajectoryError(ParameterError):
+    """Positions or data make no trajectory.
+
+    Attributes:
+        point: the position at fault, counted from 0, or None.
+    """
+
+    def __init__(self, message: str, point: int | None = None) -> None:
+        """Compose the message as ``point i: message``, i counted from 1."""
+        self.point = point
+        self.reason = message
+        super().__init__(message if point is None else f"point {point + 1}: {message}")
+
+
+class TrajectoryPoint(NamedTuple):
+    """A trajectory at one time.
+
+    Attributes:
+        value: position (m,).
+        velocity: (m,) [1/s].
+        acceleration: (m,) [1/s^2].
+        phase: what carries the robot.
+    """
+
+    value: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    phase: ContactPhase
+
+
+class TrajectorySamples(NamedTuple):
+    """A trajectory at n times.
+
+    Attributes:
+        value: positions (n, m).
+        velocity: (n, m) [1/s].
+        acceleration: (n, m) [1/s^2].
+        phase: codes of :class:`ContactPhase` (n,).
+    """
+
+    value: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    phase: np.ndarray
+
+
+class Trajectory:
+    """A twice differentiable motion through given positions.
+
+    Attributes:
+        positions: stable and intermediate positions, alternating (n, m).
+        times: of the stable positions [s].
+        phases: what carries the robot along each segment.
+        size: number of coordinates m.
+    """
+
+    def __init__(
+        self,
+        positions: ArrayLike,
+        times: Sequence[float],
+        phases: Sequence[ContactPhase],
+    ) -> None:
+        """Join the positions.
+
+        Args:
+            positions: (n, m), n odd, 3 at least; the first and the last are stable.
+            times: when the (n + 1) / 2 stable positions are reached, increasing [s].
+            phases: of the (n - 1) / 2 segments.
+
+        Raises:
+            TrajectoryError: they do not fit together.
+        """
+        points = np.array(positions, dtype=float)
+        if points.ndim != 2 or len(points) < 3 or len(points) % 2 == 0:
+            raise TrajectoryError(
+                "positions begin and end with a stable one and alternate: an odd "
+                f"number of rows is wanted, 3 at least, not shape {points.shape}"
+            )
+        segments = len(points) // 2
+        if len(times) != segments + 1 or len(phases) != segments:
+            raise TrajectoryError(
+                f"{len(points)} positions have {segments + 1} times and {segments} "
+                f"phases, not {len(times)} and {len(phases)}"
+            )
+        bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+        if bad.size:
+            raise TrajectoryError("a coordinate is not a finite number", int(bad[0]))
+        self.times = np.array(times, dtype=float)
+        for i, time in enumerate(self.times):
+            if not np.isfinite(time):
+                raise TrajectoryError("the time is not a finite number", 2 * i)
+            if i and time <= self.times[i - 1]:
+                raise TrajectoryError(
+                    f"the time {time:g} s does not come after {self.times[i - 1]:g} s",
+                    2 * i,
+                )
+        self.positions = points
+        self.phases = tuple(_phase(code, 2 * i + 1) for i, code in enumerate(phases))
+        self.size = points.shape[1]
+        self._codes = np.array(self.phases, dtype=int)
+        self._powers = _halves(points)
+        for array in (self.positions, self.times):
+            array.setflags(write=False)
+
+    @classmethod
+    def from_data(cls, positions: np.ndarray, data: Sequence[float]) -> Trajectory:
+        """The manual's two arguments (WriteTrajectoryFile).
+
+        Args:
+            positions: (n, m).
+            data: one number a position: the time of a stable one [s], the contact code
+                1..5 of an intermediate one.
+        """
+        if len(data) != len(positions):
+            raise TrajectoryError(
+                f"{len(positions)} positions and {len(data)} numbers of times and "
+                "contacts: one a position is wanted"
+            )
+        phases = [_phase(code, 2 * i + 1) for i, code in enumerate(data[1::2])]
+        return cls(positions, data[::2], phases)
+
+    @property
+    def data(self) -> tuple[float, ...]:
+        """Times at the stable positions, contact codes at the intermediate ones."""
+        mixed: list[float] = [float(self.times[0])]
+        for phase, time in zip(self.phases, self.times[1:], strict=True):
+            mixed += [phase, float(time)]
+        return tuple(mixed)
+
+    @property
+    def start(self) -> float:
+        """Time of the first position [s]."""
+        return float(self.times[0])
+
+    @property
+    def end(self) -> float:
+        """Time of the last position [s]."""
+        return float(self.times[-1])
+
+    def at(self, t: float) -> TrajectoryPoint:
+        """The trajectory at a time [s]; it rests before its start and after its end.
+
+        At the time of a stable position the phase is that of the segment to come.
+        """
+        value, velocity, acceleration, phase = self.sample(np.array([t]))
+        return TrajectoryPoint(
+            value[0], velocity[0], acceleration[0], ContactPhase(phase[0])
+        )
+
+    def sample(self, times: np.ndarray) -> TrajectorySamples:
+        """The trajectory at many times (n,) [s]."""
+        t = np.clip(np.asarray(times, dtype=float), self.times[0], self.times[-1])
+        if t.ndim != 1 or not np.isfinite(t).all():
+            raise ParameterError("times are wanted as a vector of finite numbers")
+        last = len(self.phases) - 1
+        segment = np.clip(np.searchsorted(self.times, t, "right") - 1, 0, last)
+        begin, end = self.times[segment], self.times[segment + 1]
+        second = t - begin > end - t
+        # Time from the nearer stable position, in half durations; back in time in the
+        # second half.
+        half = np.where(second, -0.5, 0.5) * (end - begin)
+        u = (np.where(second, t - end, t - begin) / half)[:, None]
+        half = half[:, None]
+        c3, c4, c5 = self._powers[:, 2 * segment + second]
+        rest = self.positions[2 * (segment + second)]
+        value = rest + u**3 * (c3 + u * (c4 + u * c5))
+        velocity = u**2 * (3 * c3 + u * (4 * c4 + u * 5 * c5)) / half
+        acceleration = u * (6 * c3 + u * (12 * c4 + u * 20 * c5)) / half**2
+        return TrajectorySamples(value, velocity, acceleration, self._codes[segment])
+
+
+def _phase(code: float, point: int) -> ContactPhase:
+    try:
+        return ContactPhase(code)  # type: ignore[arg-type]
+    except ValueError:
+        raise TrajectoryError(
+            f"the contact code is {code:g}, not an integer of 1..5", point
+        ) from None
+
+
+def _halves(points: np.ndarray) -> np.ndarray:
+    """Coefficients of u^3, u^4, u^5 of each half segment (3, halves, m).
+
+    Each half is followed from its stable position, u = 0, to the middle, u = 1.
+    """
+    rise, fall = points[1::2] - points[:-2:2], points[1::2] - points[2::2]
+    between = np.sign(rise) * np.sign(fall) < 0
+    velocity = np.where(between, 15 / 16 * (rise - fall), 0.0)
+    acceleration = -10 / 3 * (rise + fall)
+    scale = np.minimum(
+        _monotone_scale(rise, velocity, acceleration),
+        _monotone_scale(fall, -velocity, acceleration),
+    )
+    velocity, acceleration = scale * velocity, scale * acceleration
+    powers = np.empty((3, 2 * len(rise), points.shape[1]))
+    for first, step, v in ((0, rise, velocity), (1, fall, -velocity)):
+        powers[0, first::2] = 10 * step - 4 * v + acceleration / 2
+        powers[1, first::2] = -15 * step + 7 * v - acceleration
+        powers[2, first::2] = 6 * step - 3 * v + acceleration / 2
+    return powers
+
+
+def _monotone_scale(
+    step: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray
+) -> np.ndarray:
+    r"""Largest factor on the end rates, 1 at most, with which a half is monotone.
+
+    A quintic from rest over the unit step to the end velocity V and acceleration A,
+    scaled by k, has the slope :math:`u^2 (30 (1-u)^2 + k w(u))`, with
+    :math:`w = w_0 + w_1 u + w_2 u^2` linear in V and A and w(1) = V >= 0. The quadratic
+    in brackets first touches zero at u = 0, or inside (0, 1) when its discriminant
+    :math:`k (k (w_1^2 - 4 w_0 w_2) - 120 V)` becomes positive.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        v, a = velocity / step, acceleration / step
+        w0, w1, w2 = -12 * v + 1.5 * a, 28 * v - 4 * a, -15 * v + 2.5 * a
+        at_start = np.where(w0 < 0, -30 / w0, 1.0)
+        touch = 120 * v / (w1 * w1 - 4 * w0 * w2)
+        place = (60 - touch * w1) / (2 * (30 + touch * w2))
+        inside = (v > 0) & (touch > 0) & (place > 0) & (place < 1)
+        scale = np.minimum(at_start, np.where(inside, touch, 1.0))
+    # A half that does not move lets nothing move in the middle.
+    return np.where(np.isfinite(w0), np.minimum(scale, 1.0), 0.0)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compilation of the kernels at their first use: reported, and kept.
+
+Numba compiles a kernel when it is first called and keeps the machine code: beside the
+source, or where that is read-only in the user's cache (``~/.cache/numba``), or in
+``NUMBA_CACHE_DIR``. A first run may so be silent for a minute;
+:func:`report_compilation` tells of it, and of nothing where all is in the cache.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """How far the compilation is.
+
+    Attributes:
+        kernel: name of the kernel that is compiled now; empty: none, for the moment.
+        count: kernels compiled so far.
+        seconds: time spent compiling so far [s].
+    """
+
+    kernel: str
+    count: int
+    seconds: float
+
+
+_callbacks: list[Callable[[Compilation], None]] = []
+_lock = threading.RLock()
+_passing: list[Path] = []
+"""Folder of kernels that goes with this process, if there is one."""
+
+
+@contextmanager
+def report_compilation(callback: Callable[[Compilation], None]) -> Iterator[None]:
+    """Have a callback told when a kernel is compiled, in any thread.
+
+    It is called at the beginning and at the end of each compilation that is really
+    done, by the thread that does it; kernels loaded from the cache do not count.
+    Processes that a batch starts report to their parent's callbacks.
+
+    Args:
+        callback: told how far it is, for example to log it:
+            ``lambda c: logger.info(f"compiling {c.kernel}")``.
+    """
+    from numba.core import event
+
+    counter = _Counter(callback)
+    listener = _listener(event, counter)
+    _callbacks.append(callback)
+    event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)
+        _callbacks.remove(callback)
+
+
+def forward(compilation: Compilation) -> None:
+    """Hand on what another process reports of itself."""
+    for callback in list(_callbacks):
+        callback(compilation)
+
+
+class _Counter:
+    """Counts compilations; one inside another is a part of it."""
+
+    def __init__(self, callback: Callable[[Compilation], None]) -> None:
+        self._callback = callback
+        self._names: list[str] = []
+        self._count, self._seconds, self._begun = 0, 0.0, 0.0
+
+    def begin(self, kernel: str) -> None:
+        with _lock:
+            if not self._names:
+                self._begun = time.monotonic()
+            self._names.append(kernel)
+            self._tell()
+
+    def end(self) -> None:
+        with _lock:
+            self._names.pop()
+            self._count += 1
+            if not self._names:
+                self._seconds += time.monotonic() - self._begun
+            self._tell()
+
+    def _tell(self) -> None:
+        running = time.monotonic() - self._begun if self._names else 0.0
+        kernel = self._names[-1] if self._names else ""
+        self._callback(Compilation(kernel, self._count, self._seconds + running))
+
+
+def _listener(event: Any, counter: _Counter) -> Any:
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            counter.begin(event.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, event: Any) -> None:
+            counter.end()
+
+    return Listener()
+
+
+def ensure_cache() -> Path | None:
+    """Let kernels be compiled where nothing can be kept; call it before the first use.
+
+    Numba refuses to load kernels at all where neither the package's folder nor the
+    user's cache can be written. They are then kept in a folder of this process alone.
+
+    Returns:
+        That folder, or None where all is well.
+    """
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    for folder in (Path(__file__).parents[1], Path(home)):
+        if _writable(folder):
+            return None
+    # A name that others could foresee would let them put code of theirs there.
+    folder = Path(tempfile.mkdtemp(prefix="humans_sim-kernels-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    _passing.append(folder)
+    return folder
+
+
+def are_kernels_kept() -> bool:
+    """Whether another process will find what this one compiles."""
+    return not _passing
+
+
+def _writable(folder: Path) -> bool:
+    """Whether files can be made in it, or in what it would be made in."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK | os.X_OK)

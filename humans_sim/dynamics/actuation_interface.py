@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The actuation interface: how actuation plugs into the dynamics.
+
+An actuation has states z of its own, integrated with the mechanics in one vector, and
+events of its own. The simulation calls its functions, in the words of the manual's
+chapter 6:
+
+====================  ============================================================
+ActuationInitialisation  :meth:`Actuation.initialise`
+ActuationDynamics        :meth:`Actuation.dynamics`
+ActuationEventDetection  :meth:`Actuation.detect` and :meth:`Actuation.next_time`
+ActuationEventHandling   :meth:`Actuation.handle`
+ActuationStateReset      :meth:`Actuation.reset`
+====================  ============================================================
+
+Discrete states (modes, clocks, queues) are attributes of the actuation; they change in
+``initialise``, ``command``, ``handle`` and ``reset`` only, never in ``dynamics``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.results.events import Event
+
+
+class Actuation:
+    """An actuation without force and state; a parent for others.
+
+    Attributes:
+        nz: number of states.
+        z_names: their names.
+        armature: inertia that the actuation adds to the coordinates (nv,), or None.
+    """
+
+    nz: int = 0
+    z_names: tuple[str, ...] = ()
+    armature: np.ndarray | None = None
+
+    def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Set the discrete states; return z at the start (nz,)."""
+        return np.zeros(self.nz)
+
+    def command(self, t: float, command: Any) -> None:
+        """Take a command of the controller."""
+        raise ParameterError(f"the actuation {type(self).__name__} takes no commands")
+
+    def dynamics(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Generalised force (nv,) and the rates of z (nz,)."""
+        return np.zeros(len(v)), z
+
+    def detect(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Functions whose change of sign is an event."""
+        return _NONE
+
+    def next_time(self, t: float) -> float:
+        """Time of the next event that is known in advance, after t [s]."""
+        return math.inf
+
+    def handle(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        z: np.ndarray,
+        fired: np.ndarray,
+    ) -> tuple[np.ndarray, Sequence[Event]]:
+        """Handle events: those of ``detect`` that fired, and the time that came.
+
+        Returns the new z and what to record.
+        """
+        return z, ()
+
+    def reset(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """Adapt to a jump of the mechanics (impact, lift-off); returns the new z."""
+        return z
+
+
+_NONE = np.zeros(0)

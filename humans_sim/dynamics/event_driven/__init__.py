@@ -1,0 +1,1 @@
+"""The event-driven method: smooth motion between events."""

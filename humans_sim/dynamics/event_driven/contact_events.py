@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What contacts do at an event: impacts, then who sticks, slides or opens."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from humans_sim.contact.problem.impact import solve_impact
+from humans_sim.contact.problem.modes import (
+    OPEN,
+    SLIDE,
+    STICK,
+    constrained_acceleration,
+    idle_forces,
+)
+from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
+from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
+from humans_sim.dynamics.event_records import impact_event, mode_events
+from humans_sim.dynamics.penetration import project_out_of_penetration
+from humans_sim.dynamics.state import State
+from humans_sim.dynamics.stepper import Options
+from humans_sim.dynamics.system import System
+from humans_sim.results import events as kinds
+from humans_sim.results.events import Event
+
+TOUCH = 1e-9
+"""Gap below which a contact counts as touching [m, rad]."""
+_NEAR = 1e-8
+"""Gap below which a contact takes part in impacts that pile up [m, rad]."""
+NO_CONTACTS = np.zeros(0, dtype=np.int64)
+
+
+class ContactEvents:
+    """Takes a state through an event of contacts; smooth motion begins behind it.
+
+    Args:
+        system: what moves.
+        loads: what acts on it.
+        motion: whose modes are set.
+        options: impact law, and when impacts pile up.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        loads: AppliedLoads,
+        motion: SmoothMotion,
+        options: Options,
+    ) -> None:
+        """No impact happened yet."""
+        self._system, self._motion, self._options = system, motion, options
+        self._decision = ModeDecision(system, loads, motion)
+        self._last_impact: dict[int, tuple[float, float]] = {}
+
+    def handle(
+        self, state: State, stopped: np.ndarray, impulse: np.ndarray | None = None
+    ) -> bool:
+        """Impacts first, then the modes from here on.
+
+        Args:
+            state: where the system is; q, v and events change.
+            stopped: contacts whose sliding ended (indices).
+            impulse: generalised, from outside, at the same time (nv,), or None.
+
+        Returns:
+            whether velocities jumped or modes changed.
+        """
+        gap, rate = self._system.gap_rates(state.q, state.v)
+        touching = (gap <= TOUCH) & (rate <= SPEED)
+        touching[self._motion.modes.which] = True
+        if impulse is not None:
+            touching |= gap <= TOUCH
+        which = np.flatnonzero(touching)
+        state.q = project_out_of_penetration(self._system, state.q, which)
+        jumped = False
+        approaching = which[rate[which] < -SPEED]
+        if impulse is not None or (
+            approaching.size and not self._gentle(approaching, rate)
+        ):
+            which = self._impact(state, which, rate, impulse)
+            jumped = True
+        before = self._motion.mode
+        self.settle(state, which, stopped)
+        after = self._motion.mode
+        for i in stopped[(before[stopped] == SLIDE) & (after[stopped] == SLIDE)]:
+            name = self._system.contacts.names[i]
+            event = Event(state.t, kinds.SLIP, name, {"text": "turns round"})
+            state.events.append(event)
+        return jumped or not np.array_equal(before, after)
+
+    def settle(self, state: State, which: np.ndarray, stopped: np.ndarray) -> None:
+        """Modes of the touching contacts from now on, by the contact problem.
+
+        Args:
+            state: where the system is; v and events change.
+            which: contacts that touch (indices).
+            stopped: contacts whose sliding ended (indices).
+        """
+        old = self._motion.mode
+        if which.size:
+            rows = self._system.terms(state.q, state.v, which).jacobian
+            which = which[(rows @ state.v)[:, 0] <= SPEED]
+        if which.size == 0:
+            self._motion.open_all()
+        else:
+            slides = self._project_velocity(state, which, stopped)
+            self._decision.decide(state, which, slides)
+        new = self._motion.mode
+        state.events += mode_events(state.t, self._system.contacts, old, new)
+
+    def _gentle(self, approaching: np.ndarray, rate: np.ndarray) -> bool:
+        """Whether contacts close so slowly that it is no impact.
+
+        Where they do not bounce, their speed is taken out and nothing opens: otherwise
+        a standing foot would hand on tiny impacts from corner to corner.
+        """
+        slow = rate[approaching].min() > -self._options.zeno_speed
+        return bool(slow and not self._system.contacts.restitution[approaching].any())
+
+    def _impact(
+        self,
+        state: State,
+        which: np.ndarray,
+        rate: np.ndarray,
+        impulse: np.ndarray | None,
+    ) -> np.ndarray:
+        """Let velocities jump; returns the contacts that touch afterwards."""
+        table = self._system.contacts
+        restitution = table.restitution.copy()
+        piles_up = False
+        for i in which[rate[which] < -SPEED]:
+            if self._piles_up(state, int(i), -float(rate[i])):
+                restitution[i] = 0.0
+                piles_up = True
+        terms = self._system.terms(state.q, state.v, which)
+        impact = solve_impact(
+            terms.mass,
+            terms.jacobian,
+            state.v,
+            table.tangents[which],
+            table.friction[which],
+            restitution[which],
+            self._options.impact,
+            impulse,
+        )
+        before, state.v = state.v, impact.velocity
+        names = [table.names[i] for i in which]
+        state.events.append(impact_event(state.t, names, terms.mass, before, impact))
+        if piles_up:
+            return self._end_accumulation(state, which)
+        self._hold_what_hardly_lifts(state, which)
+        return which
+
+    def _piles_up(self, state: State, contact: int, speed: float) -> bool:
+        """Whether the impacts of a contact pile up (Zeno); then it is plastic."""
+        last = self._last_impact.get(contact)
+        self._last_impact[contact] = (state.t, speed)
+        if last is None or speed > self._options.zeno_speed:
+            return False
+        interval = state.t - last[0]
+        if interval > self._options.zeno_time:
+            return False
+        ratio = min(speed / last[1], 0.999999) if last[1] > 0 else 0.0
+        ends = state.t + interval * ratio / (1.0 - ratio)
+        detail = {"accumulation_time [s]": ends, "speed [m/s]": speed}
+        name = self._system.contacts.names[contact]
+        state.events.append(Event(state.t, kinds.ZENO, name, detail))
+        return True
+
+    def _hold_what_hardly_lifts(self, state: State, which: np.ndarray) -> None:
+        """Keep closed contacts closed that the impact moves by next to nothing.
+
+        A limit that is reached somewhere else in the body lifts the corners of a
+        standing foot by nanometres: they would come back at once, one after the other.
+        """
+        slow = self._options.zeno_speed
+        motion = self._system.terms(state.q, state.v, which).jacobian @ state.v
+        before = self._motion.mode[which]
+        stays = (before != OPEN) & (motion[:, 0] < slow)
+        if not (stays & (motion[:, 0] > SPEED)).any():
+            return
+        stays |= motion[:, 0] <= SPEED
+        speed = np.hypot(motion[:, 1], motion[:, 2])
+        stuck = which[stays & (before == STICK) & (speed < slow)]
+        self._project_velocity(state, which[stays], stuck)
+
+    def _end_accumulation(self, state: State, which: np.ndarray) -> np.ndarray:
+        """Close every contact that takes part in impacts that pile up.
+
+        A foot that lands on an edge hands tiny impacts from corner to corner; all
+        corners that hardly move come to rest together.
+        """
+        gap, rate = self._system.gap_rates(state.q, state.v)
+        near = (gap <= _NEAR) & (np.abs(rate) <= self._options.zeno_speed)
+        near[self._motion.modes.which] = True
+        together = np.flatnonzero(near)
+        state.q = project_out_of_penetration(self._system, state.q, together)
+        self._project_velocity(state, together, NO_CONTACTS)
+        return np.union1d(which, together)
+
+    def _project_velocity(
+        self, state: State, which: np.ndarray, stopped: np.ndarray
+    ) -> np.ndarray:
+        """Take out what is left of velocities that are zero; which contacts slide."""
+        table = self._system.contacts
+        tangents, friction = table.tangents[which], table.friction[which]
+        terms = self._system.terms(state.q, state.v, which)
+        motion = terms.jacobian @ state.v
+        speed = np.hypot(motion[:, 1], motion[:, 2])
+        slides = (tangents > 0) & np.isfinite(friction) & (speed > SPEED)
+        slides &= ~np.isin(which, stopped)
+        k = len(which)
+        frictionless = (friction == 0) & (tangents > 0)
+        mode = np.where(slides | frictionless, SLIDE, STICK)
+        jump, _, residual = constrained_acceleration(
+            terms.mass,
+            np.zeros(self._system.nv),
+            terms.jacobian,
+            motion,
+            mode,
+            tangents,
+            np.zeros(k),
+            np.zeros((k, 2)),
+            np.zeros((k, 3)),
+            idle_forces(terms.mass, terms.jacobian, mode, tangents),
+        )
+        if math.isfinite(residual):
+            state.v = state.v + jump
+        return slides

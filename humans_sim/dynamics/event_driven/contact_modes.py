@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The closed contacts between two events, and what each of them does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.contact.problem.force_distribution import (
+    ContactForceSplit,
+    best_split,
+    margins,
+)
+from humans_sim.contact.problem.modes import idle_forces
+from humans_sim.dynamics.system import System
+
+_STEPS = 8
+"""Steps after which the forces without effect are determined anew."""
+
+
+@dataclass
+class ContactModes:
+    """The closed contacts (k of them) while smooth motion lasts.
+
+    Attributes:
+        which: their indices among all contacts (k,).
+        mode: STICK or SLIDE (k,).
+        tangents: number of tangential directions (k,).
+        friction: Coulomb's coefficients (k,).
+        direction: unit directions of sliding (k, 2).
+        reference: forces that redundant contacts stay near to (k, 3) [N].
+        idle: projector on forces without effect, by
+            :func:`~humans_sim.contact.problem.modes.idle_forces`.
+        age: steps since that projector was determined.
+    """
+
+    which: np.ndarray
+    mode: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+    direction: np.ndarray
+    reference: np.ndarray
+    idle: np.ndarray
+    age: int = 0
+
+    @classmethod
+    def all_open(cls) -> ContactModes:
+        """No contact is closed."""
+        none, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
+        vectors = np.zeros((0, 2)), np.zeros((0, 3)), np.zeros((0, 0))
+        return cls(none, none, none, numbers, *vectors)
+
+    @classmethod
+    def at(
+        cls,
+        system: System,
+        q: np.ndarray,
+        which: np.ndarray,
+        mode: np.ndarray,
+        direction: np.ndarray,
+        reference: np.ndarray,
+    ) -> ContactModes:
+        """Contacts that are closed at a configuration."""
+        table = system.contacts
+        modes = cls(
+            which,
+            mode,
+            table.tangents[which],
+            table.friction[which],
+            direction,
+            reference,
+            np.zeros((0, 0)),
+        )
+        modes.determine_idle_forces(system, q)
+        return modes
+
+    @property
+    def any_closed(self) -> bool:
+        """Whether there is a closed contact at all."""
+        return self.which.size > 0
+
+    def of_all(self, count: int) -> np.ndarray:
+        """Modes of all ``count`` contacts, the open ones among them."""
+        mode = np.zeros(count, dtype=np.int64)
+        mode[self.which] = self.mode
+        return mode
+
+    def determine_idle_forces(self, system: System, q: np.ndarray) -> None:
+        """Which parts of the contact forces do nothing, in this posture."""
+        terms = system.terms(q, np.zeros(system.nv), self.which)
+        self.idle = idle_forces(terms.mass, terms.jacobian, self.mode, self.tangents)
+        self.age = 0
+
+    def continue_after_step(
+        self, system: System, q: np.ndarray, direction: np.ndarray
+    ) -> None:
+        """Follow a step without events to its end."""
+        self.direction = direction
+        self.age += 1
+        if self.any_closed and self.age >= _STEPS:
+            self.determine_idle_forces(system, q)
+
+    def margins(self, forces: np.ndarray) -> np.ndarray:
+        """How far each contact is from lifting or slipping (k,) [N]."""
+        return margins(forces, self.mode, self.tangents, self.friction)
+
+    def least_margin(self, forces: np.ndarray) -> float:
+        """The least of the margins [N]; infinite where no contact is closed."""
+        return float(self.margins(forces).min(initial=math.inf))
+
+    def best_distribution(
+        self, forces: np.ndarray, jacobian: np.ndarray, direction: np.ndarray
+    ) -> ContactForceSplit:
+        """The forces of largest margin with the effect of ``forces``.
+
+        Args:
+            forces: (k, 3) [N].
+            jacobian: of the contacts (k, 3, nv).
+            direction: of sliding, now (k, 2).
+        """
+        return best_split(
+            forces, jacobian, self.mode, self.tangents, self.friction, direction
+        )

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding the first event inside a step that was made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from humans_sim.contact.problem.modes import SLIDE
+from humans_sim.core.roots import first_root, lowest, may_dip
+from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.event_driven.contact_events import TOUCH
+from humans_sim.dynamics.event_driven.mode_decision import SPEED
+from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
+from humans_sim.dynamics.event_driven.smooth_motion import (
+    FORCE,
+    Evaluation,
+    SmoothMotion,
+)
+from humans_sim.dynamics.state import State
+from humans_sim.dynamics.system import System
+
+_ROOM = 1e-11
+"""What the gap of a contact that was touching may be inside before it closes again."""
+_LOOK, _MOST_LOOKS = 0.3, 200
+"""Part of a thin solid that a contact may travel between two looks at its gap."""
+_SAME_TIME = 1e-13
+"""Events closer than this happen together [s]."""
+_GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
+
+
+class FoundEvents(NamedTuple):
+    """What happens first in a step.
+
+    Attributes:
+        time: when [s].
+        contact: whether a contact closes, opens, begins or ends to slide.
+        stopped: contacts whose sliding ends (indices).
+        signals: which functions of the actuation change sign.
+    """
+
+    time: float
+    contact: bool
+    stopped: np.ndarray
+    signals: np.ndarray
+
+
+class _Suspect(NamedTuple):
+    """A function that is positive until its event, whose it is, and of what kind."""
+
+    function: Callable[[float], float]
+    subject: int
+    kind: str
+
+
+class _Gaps(NamedTuple):
+    """Gaps of all contacts and their rates at one end of a step."""
+
+    t: float
+    gap: np.ndarray
+    rate: np.ndarray
+
+
+class EventSearch:
+    """Compares the two ends of each step, and locates what happened between.
+
+    Args:
+        system: what moves.
+        loads: whose signals are watched.
+        motion: whose contact forces are watched.
+        integrator: that made the step.
+    """
+
+    _start: _Gaps
+    _signals: np.ndarray
+    _sliding: np.ndarray
+
+    def __init__(
+        self,
+        system: System,
+        loads: AppliedLoads,
+        motion: SmoothMotion,
+        integrator: MotionIntegrator,
+    ) -> None:
+        """Nothing is watched yet."""
+        self._system, self._loads = system, loads
+        self._motion, self._integrator = motion, integrator
+
+    def begin(self, state: State) -> None:
+        """Watch from a state on, at which the integrator was just started."""
+        self._sliding = self._motion.sliding_speeds(self._motion.last)
+        self._start = _Gaps(state.t, *self._system.gap_rates(state.q, state.v))
+        self.watch_signals(state)
+
+    def watch_signals(self, state: State) -> None:
+        """The signals of the actuation may have jumped: watch from these on."""
+        self._signals = self._loads.signals(state)
+
+    def look_back(self) -> FoundEvents | None:
+        """The first events of the step that was just made; none where it has none."""
+        start, sliding, signals = self._start, self._sliding, self._signals
+        last, lowest_margin = self._motion.last, self._motion.lowest_margin
+        end = _Gaps(self._integrator.t, *self._system.gap_rates(last.q, last.v))
+        suspects = self._closing_gaps(start, end)
+        if self._motion.modes.any_closed:
+            suspects += self._ending_slides(sliding, last)
+            suspects += self._failing_forces(last, lowest_margin)
+        self._signals = self._loads.actuation.detect(last.t, last.q, last.v, last.z)
+        suspects += self._changing_signals(signals)
+        self._start = end
+        if suspects:
+            return self._first(suspects, start.t, end.t)
+        self._motion.modes.continue_after_step(self._system, last.q, last.direction)
+        self._sliding = self._motion.sliding_speeds(last)
+        return None
+
+    def _first(self, suspects: list[_Suspect], start: float, end: float) -> FoundEvents:
+        times = [first_root(suspect.function, start, end) for suspect in suspects]
+        first = min(times)
+        together = [
+            suspect
+            for suspect, time in zip(suspects, times, strict=True)
+            if time <= first + _SAME_TIME
+        ]
+        stopped = [s.subject for s in together if s.kind == _SLIDING]
+        signals = np.zeros(len(self._signals), dtype=bool)
+        signals[[s.subject for s in together if s.kind == _SIGNAL]] = True
+        contact = any(s.kind != _SIGNAL for s in together)
+        return FoundEvents(first, contact, np.array(stopped, dtype=np.int64), signals)
+
+    def _gap_of(self, contact: int) -> Callable[[float], float]:
+        """A gap over the times of the last step."""
+        return lambda t: float(self._system.gaps(self._integrator.at(t).q)[contact])
+
+    def _closing_gaps(self, start: _Gaps, end: _Gaps) -> list[_Suspect]:
+        """Open contacts whose gap closes in the step."""
+        suspects: list[_Suspect] = []
+        gap, rate = start.gap, start.rate
+        is_open = np.ones(len(gap), dtype=bool)
+        is_open[self._motion.modes.which] = False
+        room = np.where(
+            (gap > _ROOM) | (rate > SPEED), 0.0, _ROOM - np.minimum(gap, 0.0)
+        )
+        closes = is_open & (end.gap + room < 0.0)
+        leaves = closes & (gap <= _ROOM) & (rate > SPEED)
+        plain = np.flatnonzero(closes & ~leaves)
+        if plain.size:
+            more = room[plain]
+
+            def least(t: float) -> float:
+                gaps = self._system.gaps(self._integrator.at(t).q)
+                return float((gaps[plain] + more).min())
+
+            suspects.append(_Suspect(least, int(plain[0]), _GAP))
+        suspects += self._passages(start, end, is_open & ~closes)
+        turns = is_open & ~closes & (rate < 0.0) & (end.rate > 0.0) & (gap > 0.0)
+        for i in np.flatnonzero(leaves | turns):
+            height = self._gap_of(int(i))
+            if leaves[i]:
+                returning = _after_leaving(height, start.t, end.t)
+                suspects.append(_Suspect(returning, int(i), _GAP))
+                continue
+            if not may_dip(gap[i], rate[i], end.gap[i], end.rate[i], end.t - start.t):
+                continue
+            bottom, value = lowest(height, start.t, end.t)
+            if value < -TOUCH:
+                dip = _until(height, bottom)
+                suspects.append(_Suspect(dip, int(i), _GAP))
+        return suspects
+
+    def _passages(
+        self, start: _Gaps, end: _Gaps, candidates: np.ndarray
+    ) -> list[_Suspect]:
+        """Open contacts that pass through something thin in the step."""
+        thinnest = self._system.thinnest
+        if math.isinf(thinnest) or not candidates.any():
+            return []
+        fastest = float(np.abs([start.rate, end.rate]).max())
+        looks = math.ceil((end.t - start.t) * fastest / (_LOOK * thinnest))
+        times = np.linspace(start.t, end.t, min(looks, _MOST_LOOKS), endpoint=False)
+        for t in times[1:]:
+            gaps = self._system.gaps(self._integrator.at(t).q)
+            inside = np.flatnonzero(candidates & (gaps < -TOUCH))
+            if inside.size:
+                return [
+                    _Suspect(_until(self._gap_of(int(i)), float(t)), int(i), _GAP)
+                    for i in inside
+                ]
+        return []
+
+    def _ending_slides(self, before: np.ndarray, end: Evaluation) -> list[_Suspect]:
+        """Sliding contacts that come to rest in the step."""
+        modes, motion = self._motion.modes, self._motion
+        slides = (modes.mode == SLIDE) & (modes.friction > 0)
+        if not slides.any():
+            return []
+        level = np.where(before > 2 * SPEED, SPEED, -SPEED)
+        rests = slides & (motion.sliding_speeds(end) < level)
+
+        def speed_of(c: int) -> Callable[[float], float]:
+            def speed(t: float) -> float:
+                evaluation = self._integrator.evaluate_at(t)
+                return float(motion.sliding_speeds(evaluation)[c]) - float(level[c])
+
+            return speed
+
+        return [
+            _Suspect(speed_of(int(c)), int(modes.which[c]), _SLIDING)
+            for c in np.flatnonzero(rests)
+        ]
+
+    def _failing_forces(
+        self, end: Evaluation, lowest_margin: tuple[float, float]
+    ) -> list[_Suspect]:
+        """Closed contacts that lift off or begin to slip in the step.
+
+        ``lowest_margin`` is the least margin at the stages inside the step, and its
+        time: a force that goes and comes back within one step is seen there.
+        """
+        motion, modes = self._motion, self._motion.modes
+        forces = motion.bare_forces(end)
+        limit = end.t
+        if modes.least_margin(forces) >= -FORCE:
+            if not (lowest_margin[0] < -FORCE and lowest_margin[1] < end.t):
+                return []
+            limit = lowest_margin[1]
+            if motion.margin(self._integrator.evaluate_at(limit)) >= -FORCE:
+                return []
+        else:
+            best = motion.best_distribution(forces, end)
+            if best.margin >= 0.0:
+                modes.reference = best.forces
+                return []
+
+        def margin(t: float) -> float:
+            return motion.margin(self._integrator.evaluate_at(t)) + FORCE
+
+        return [_Suspect(_until(margin, limit), -1, _FORCE)]
+
+    def _changing_signals(self, before: np.ndarray) -> list[_Suspect]:
+        """Functions of the actuation that change sign in the step."""
+
+        def signal_of(j: int) -> Callable[[float], float]:
+            sign = float(np.sign(before[j]))
+
+            def signal(t: float) -> float:
+                instant = self._integrator.at(t)
+                return sign * float(self._loads.actuation.detect(t, *instant)[j])
+
+            return signal
+
+        changed = np.flatnonzero(np.sign(before) * np.sign(self._signals) < 0)
+        return [_Suspect(signal_of(int(j)), int(j), _SIGNAL) for j in changed]
+
+
+def _until(
+    function: Callable[[float], float], limit: float
+) -> Callable[[float], float]:
+    """A function up to a time from which on the event is known to be over."""
+    return lambda t: function(t) if t < limit else -1.0
+
+
+def _after_leaving(
+    height: Callable[[float], float], start: float, end: float
+) -> Callable[[float], float]:
+    """A gap that opens at the start of the step and closes later in it."""
+    span = end - start
+    for k in range(1, 40):
+        leaves = start + span * 0.5**k
+        if height(leaves) > 0.0:
+            return lambda t: 1.0 if t < leaves else height(t)
+    return height

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""The right-hand side between two events, with the modes of the contacts fixed.
+
+Drift off the constraints is pulled back inside the equations: the contacts obey
+:math:`\ddot g + 2\omega \dot g + \omega^2 g = 0` in place of :math:`\ddot g = 0`, which
+is the same motion when g is zero and forgets numerical errors in a time
+:math:`1/\omega`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.contact.problem.modes import (
+    OPEN,
+    SLIDE,
+    STICK,
+    constrained_acceleration,
+)
+
+STABILISATION = 30.0
+"""Rate at which drift decays [1/s]."""
+_SLOW = 1e-6
+"""Speed below which the direction of sliding leans to the remembered one [m/s].
+
+At the onset and at the end of sliding the velocity is zero and has no direction of its
+own; without a memory its direction would turn infinitely fast there.
+"""
+
+
+@njit(cache=True)
+def acceleration_in_modes(
+    mass,
+    force,
+    velocity,
+    gap,
+    rows,
+    drift,
+    mode,
+    tangents,
+    friction,
+    remembered,
+    reference,
+    idle,
+    rate,
+):
+    """Acceleration, forces, residual, contact velocities, directions, least margin.
+
+    ``remembered`` (k, 2) is the direction of sliding when the step began. Past the end
+    of the sliding, where the velocity has turned around, the old direction goes on: the
+    right-hand side stays smooth there, and the event is found between. ``rate`` is that
+    of the decay of drift [1/s]; zero gives the forces of the bare equations.
+    """
+    k, nv = mode.shape[0], force.shape[0]
+    direction = np.zeros((k, 2))
+    motion = np.zeros((k, 3))
+    held = drift.copy()
+    for c in range(k):
+        for i in range(1 + tangents[c]):
+            total = 0.0
+            for j in range(nv):
+                total += rows[c, i, j] * velocity[j]
+            motion[c, i] = total
+        held[c, 0] += rate * (2.0 * motion[c, 0] + rate * gap[c])
+        if mode[c] == STICK:
+            for i in range(tangents[c]):
+                held[c, 1 + i] += 2.0 * rate * motion[c, 1 + i]
+        elif mode[c] == SLIDE and tangents[c] > 0:
+            along = motion[c, 1] * remembered[c, 0] + motion[c, 2] * remembered[c, 1]
+            sign = -1.0 if along < 0.0 else 1.0
+            d1 = sign * motion[c, 1] + _SLOW * remembered[c, 0]
+            d2 = sign * motion[c, 2] + _SLOW * remembered[c, 1]
+            length = np.sqrt(d1 * d1 + d2 * d2)
+            if length > 0.0:
+                direction[c, 0] = d1 / length
+                direction[c, 1] = d2 / length
+    acceleration, forces, residual = constrained_acceleration(
+        mass,
+        force,
+        rows,
+        held,
+        mode,
+        tangents,
+        friction,
+        direction,
+        reference,
+        idle,
+    )
+    least = np.inf
+    for c in range(k):
+        if mode[c] == OPEN:
+            continue
+        least = min(least, forces[c, 0])
+        if mode[c] == STICK and tangents[c] > 0 and np.isfinite(friction[c]):
+            along = np.sqrt(forces[c, 1] ** 2 + forces[c, 2] ** 2)
+            least = min(least, friction[c] * forces[c, 0] - along)
+    return acceleration, forces, residual, motion, direction, least

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smooth motion with the contacts as they are: what holds between two events."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from humans_sim.contact.problem.force_distribution import ContactForceSplit
+from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.chart import Chart
+from humans_sim.dynamics.event_driven.contact_modes import ContactModes
+from humans_sim.dynamics.event_driven.phase import STABILISATION, acceleration_in_modes
+from humans_sim.dynamics.state import State
+from humans_sim.dynamics.stepper import StepError
+from humans_sim.dynamics.system import System, Terms
+
+FORCE = 5e-9
+"""Force below which a contact supports nothing [N, N m]."""
+_CONTRADICTION = 1e-4
+
+
+class Evaluation(NamedTuple):
+    """The right-hand side at one state, kept for those who look at it.
+
+    Attributes:
+        t: time [s].
+        q: configuration.
+        v: velocity.
+        z: states of the actuation.
+        torques: of the actuation (nv,).
+        applied: the same with pushes (nv,).
+        terms: the equations of motion with the closed contacts.
+        acceleration: (nv,).
+        forces: of the closed contacts (k, 3) [N].
+        motion: velocities of the closed contacts (k, 3) [m/s].
+        direction: of sliding (k, 2).
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    torques: np.ndarray
+    applied: np.ndarray
+    terms: Terms
+    acceleration: np.ndarray
+    forces: np.ndarray
+    motion: np.ndarray
+    direction: np.ndarray
+
+
+class SmoothMotion:
+    """The right-hand side, with the forces of the closed contacts.
+
+    Args:
+        system: what moves.
+        loads: what acts on it.
+
+    Attributes:
+        modes: the closed contacts; all open at first.
+        last: the right-hand side as it was evaluated last.
+        lowest_margin: the least margin of the closed contacts since it was set to
+            infinity, and its time.
+        evaluations: of the right-hand side.
+    """
+
+    last: Evaluation
+
+    def __init__(self, system: System, loads: AppliedLoads) -> None:
+        """All contacts are open."""
+        self._system, self._loads = system, loads
+        self.modes = ContactModes.all_open()
+        self.lowest_margin = (math.inf, math.inf)
+        self.evaluations = 0
+
+    @property
+    def mode(self) -> np.ndarray:
+        """Modes of all contacts: OPEN, STICK or SLIDE (nc,)."""
+        return self.modes.of_all(len(self._system.contacts))
+
+    def open_all(self) -> None:
+        """From now on no contact is closed."""
+        self.modes = ContactModes.all_open()
+
+    def close(
+        self,
+        q: np.ndarray,
+        which: np.ndarray,
+        mode: np.ndarray,
+        direction: np.ndarray,
+        reference: np.ndarray,
+    ) -> None:
+        """From now on these contacts are closed, and no others.
+
+        Args:
+            q: configuration.
+            which: their indices (k,).
+            mode: STICK or SLIDE (k,).
+            direction: of sliding (k, 2).
+            reference: forces to stay near to (k, 3) [N].
+        """
+        self.modes = ContactModes.at(self._system, q, which, mode, direction, reference)
+
+    def derivative(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
+        """Rates of y: the coordinates of the chart, v and z."""
+        nv = self._system.nv
+        x, v, z = y[:nv], y[nv : 2 * nv], y[2 * nv :]
+        q = chart.configuration(x)
+        torques, applied, rates = self._loads.at(t, q, v, z)
+        modes = self.modes
+        terms = self._system.terms(q, v, modes.which)
+        acceleration, forces, residual, motion, direction, least = (
+            acceleration_in_modes(
+                terms.mass,
+                applied - terms.bias,
+                v,
+                terms.gap,
+                terms.jacobian,
+                terms.drift,
+                modes.mode,
+                modes.tangents,
+                modes.friction,
+                modes.direction,
+                modes.reference,
+                modes.idle,
+                STABILISATION,
+            )
+        )
+        if not residual < _CONTRADICTION:
+            raise _refusal(residual)
+        self.evaluations += 1
+        if least < self.lowest_margin[0]:
+            self.lowest_margin = (least, t)
+        self.last = Evaluation(
+            t, q, v, z, torques, applied, terms, acceleration, forces, motion, direction
+        )
+        return np.concatenate([chart.rates(x, v), acceleration, rates])
+
+    def evaluate(self, state: State) -> Evaluation:
+        """The right-hand side at a state."""
+        y = np.concatenate([np.zeros(self._system.nv), state.v, state.z])
+        self.derivative(self._system.chart(state.q), state.t, y)
+        return self.last
+
+    def bare_forces(self, evaluation: Evaluation) -> np.ndarray:
+        """Contact forces without what pulls numerical drift back (k, 3) [N]."""
+        modes, terms = self.modes, evaluation.terms
+        if not modes.any_closed:
+            return evaluation.forces
+        return acceleration_in_modes(
+            terms.mass,
+            evaluation.applied - terms.bias,
+            evaluation.v,
+            terms.gap,
+            terms.jacobian,
+            terms.drift,
+            modes.mode,
+            modes.tangents,
+            modes.friction,
+            evaluation.direction,
+            modes.reference,
+            modes.idle,
+            0.0,
+        )[1]
+
+    def sliding_speeds(self, evaluation: Evaluation) -> np.ndarray:
+        """Speed of each closed contact along the direction it slides in (k,) [m/s]."""
+        along = evaluation.motion[:, 1:] * self.modes.direction
+        return along.sum(axis=1)
+
+    def best_distribution(
+        self, forces: np.ndarray, evaluation: Evaluation
+    ) -> ContactForceSplit:
+        """The forces of largest margin with the effect of ``forces``."""
+        return self.modes.best_distribution(
+            forces, evaluation.terms.jacobian, evaluation.direction
+        )
+
+    def margin(self, evaluation: Evaluation) -> float:
+        """Least margin of the closed contacts, forces distributed at their best [N]."""
+        forces = self.bare_forces(evaluation)
+        least = self.modes.least_margin(forces)
+        if least >= -FORCE:
+            return least
+        return self.best_distribution(forces, evaluation).margin
+
+
+def _refusal(residual: float) -> StepError:
+    if math.isinf(residual):
+        return StepError(
+            "the mass matrix is singular here: a chain of joints has lost a "
+            "direction (gimbal lock), or a body has no mass"
+        )
+    if math.isnan(residual):
+        return StepError("the forces or the torques are not finite numbers")
+    return StepError(
+        f"the closed contacts contradict each other (residual {residual:.1e})"
+    )

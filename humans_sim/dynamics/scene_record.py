@@ -1,0 +1,33 @@
+"""What a run keeps of the system it was simulated with."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from humans_sim.contact.geometry.foot_spheres import sphere_tags
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.system import System
+from humans_sim.results.record import model_and_ground
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A system that tells of itself what a run keeps."""
+
+    def record(self) -> dict[str, Any]:
+        """Plain data."""
+
+
+def scene_record(system: System) -> dict[str, Any]:
+    """Model, solids and radii as plain data; nothing for general coordinates."""
+    if isinstance(system, Recorded):
+        return system.record()
+    if not isinstance(system, ModelSystem):
+        return {}
+    balls = sphere_tags(system.model)
+    radii = zip(system.contact_points, system.radii.tolist(), strict=True)
+    return {
+        **model_and_ground(system.model, system.ground),
+        "radii": {name: radius for name, radius in radii if radius},
+        **({"sphere_tags": balls} if balls else {}),
+    }

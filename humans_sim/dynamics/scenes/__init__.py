@@ -1,0 +1,9 @@
+"""Scenes of free rigid bodies, with a biped among them or without."""
+
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+
+__all__ = [
+    "SceneBody",
+    "SceneSystem",
+]

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot and free bodies in one scene, as the dynamics sees them.
+
+All of them stand in one tree of pinocchio's: the robot first, then a free flyer for
+each body. So they share one mass matrix and one contact problem, and a robot can push a
+box. Made for the method ``time_stepping``: the accelerations of contacts between
+movers, which event-driven simulation needs, are not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.bodies.mass_properties import BodyError
+from humans_sim.contact.geometry.box_pairs import CHOICE, SLOTS
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.arrays import finite_array, real_array
+from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_chart import SceneChart
+from humans_sim.dynamics.scenes.scene_contacts import SceneContacts
+from humans_sim.dynamics.scenes.scene_kernels import (
+    closing,
+    gyroscopic,
+    scene_geometry,
+    scene_rates,
+    scene_rows,
+    world_solids,
+)
+from humans_sim.dynamics.system import TIME_STEPPING, Terms
+from humans_sim.models import Model
+from humans_sim.results.record import model_and_ground
+
+_BODY = ("x", "y", "z", "qx", "qy", "qz", "qw")
+_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
+_ENERGY = 1e-4
+"""Energy that a step may add, relative: putting gaps right does a little work."""
+
+
+class SceneSystem:
+    """Free bodies on a ground, with a robot or without one.
+
+    Configurations are the robot's, then seven numbers for each body: place of its
+    centre of mass, quaternion (x, y, z, w); velocities are the robot's, then six
+    numbers each: velocity of the centre in the world's frame, spin in the body's.
+
+    Attributes:
+        robot: None where there is none.
+        bodies: in their order.
+        ground: what does not move.
+    """
+
+    methods: tuple[str, ...] = (TIME_STEPPING,)
+
+    def __init__(
+        self,
+        bodies: Sequence[SceneBody],
+        ground: Ground | None = None,
+        *,
+        robot: Model | None = None,
+        radii: Mapping[str, float] | None = None,
+        contacts: Sequence[str] | None = None,
+        armature: np.ndarray | None = None,
+        gravity: Sequence[float] | None = None,
+    ) -> None:
+        """Put bodies, and a robot, on a ground.
+
+        Args:
+            bodies: free ones.
+            ground: a floor unless given.
+            robot: a biped model.
+            radii: balls around the robot's contact points, by name [m].
+            contacts: tags of the robot that may touch; its contact points unless given.
+            armature: inertia of the robot's drives (nv of the robot,).
+            gravity: [m/s^2]; 9.81 downwards, or the robot's, unless given.
+
+        Raises:
+            BodyError: there is no body, or two have one name.
+            ParameterError: the robot has no such point, or has geared rotors.
+        """
+        if not bodies:
+            raise BodyError("a scene needs a body")
+        names = [body.name for body in bodies]
+        if len(set(names)) != len(names):
+            raise BodyError(f"two bodies have one name: {', '.join(names)}")
+        if robot is not None and robot.rotors is not None:
+            raise ParameterError(
+                f"{robot.name} has geared rotors, which a scene of bodies does not know"
+            )
+        self.robot, self.bodies = robot, tuple(bodies)
+        self.ground = Ground() if ground is None else ground
+        self.name = robot.name if robot else "scene"
+        self._pin, self._first = _tree(self.bodies, robot)
+        if gravity is not None:
+            self._pin.gravity.linear = np.asarray(gravity, dtype=float)
+        self._data = self._pin.createData()
+        self.nq, self.nv = self._pin.nq, self._pin.nv
+        self.robot_nq = robot.nq if robot else 0
+        self.robot_nv = robot.nv if robot else 0
+        self.locked = np.zeros(0, dtype=np.int64)
+        joints = tuple(robot.joint_names) if robot else ()
+        base = ("base",) if robot else ()
+        self.position_names = (
+            *(f"{b}_{n}" for b in base for n in _BODY),
+            *joints,
+            *(f"{body}_{n}" for body in names for n in _BODY),
+        )
+        self.velocity_names = (
+            *(f"{b}_{n}" for b in base for n in _TWIST),
+            *joints,
+            *(f"{body}_{n}" for body in names for n in _TWIST),
+        )
+        self._armature = np.zeros(self.nv)
+        if armature is not None:
+            self._armature[: len(armature)] = armature
+        known = self._known = SceneContacts(
+            self.bodies, self._first, self.ground, robot, radii or {}, contacts
+        )
+        self.contacts, self.thinnest = known.table, known.thinnest
+        self._solids = known.solids.copy()
+        self._poses = np.zeros((len(known.joints), 3, 4))
+        self._twists = np.zeros((len(known.joints), 2, 3))
+        self._support = np.array([_columns(self._pin, j) for j in known.joints])
+        count = len(known.box_pairs)
+        self._choices = np.zeros((count, CHOICE), dtype=np.int64)
+        self._active = np.zeros((count, SLOTS), dtype=np.bool_)
+        self._chosen = False
+
+    def record(self) -> dict[str, Any]:
+        """What a run keeps of the scene."""
+        return {
+            **model_and_ground(self.robot, self.ground),
+            "bodies": [body.record() for body in self.bodies],
+            "energy_tolerance": _ENERGY,
+        }
+
+    def configuration(
+        self,
+        places: Mapping[str, Sequence[float]],
+        robot: np.ndarray | None = None,
+        rotations: Mapping[str, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """A configuration from what is usually known.
+
+        Args:
+            places: centres of mass of all bodies, by name [m].
+            robot: the robot's configuration.
+            rotations: of bodies that are turned, by name (3, 3).
+
+        Raises:
+            ConfigurationError: a body is left out, or unknown.
+        """
+        names = [body.name for body in self.bodies]
+        given = {*places, *(rotations or {})}
+        if set(places) != set(names) or not given <= set(names):
+            raise ConfigurationError(f"places of {', '.join(names)} are wanted")
+        parts = []
+        if self.robot is not None:
+            if robot is None:
+                raise ConfigurationError("the robot's configuration is wanted, too")
+            parts.append(self.robot.check_configuration(robot))
+        for name in names:
+            turn = np.eye(3) if rotations is None else rotations.get(name, np.eye(3))
+            parts.append(real_array(places[name], f"place of {name}"))
+            turn = finite_array(turn, (3, 3), f"rotation of {name}")
+            parts.append(pin.Quaternion(turn).coeffs())
+        return np.concatenate(parts)
+
+    def pose(self, q: np.ndarray, name: str) -> pin.SE3:
+        """Where a body is: its centre of mass and axes."""
+        k = [body.name for body in self.bodies].index(name)
+        part = q[self.robot_nq + 7 * k : self.robot_nq + 7 * k + 7]
+        return pin.XYZQUATToSE3(finite_array(part, (7,), f"pose of {name}"))
+
+    def chart(self, q: np.ndarray) -> SceneChart:
+        """Coordinates around a configuration."""
+        return SceneChart(q, self.robot_nq, len(self.bodies))
+
+    def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise :class:`ConfigurationError` where q or v cannot be used.
+
+        A run begins here: nothing is known of where boxes touch.
+        """
+        self._chosen = False
+        if q.shape != (self.nq,) or v.shape != (self.nv,):
+            raise ConfigurationError(
+                f"{self.nq} coordinates and {self.nv} velocities are wanted"
+            )
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise ConfigurationError("coordinates and velocities must be finite")
+        for start in self._quaternions():
+            length = float(np.linalg.norm(q[start : start + 4]))
+            if abs(length - 1.0) > 1e-6:
+                raise ConfigurationError(f"a quaternion has the length {length:g}")
+
+    def _quaternions(self) -> list[int]:
+        first = [3] if self.robot is not None else []
+        return first + [self.robot_nq + 7 * k + 3 for k in range(len(self.bodies))]
+
+    def _read(self, moving: bool) -> None:
+        """Poses, and twists about the world's origin, of all movers."""
+        for k, joint in enumerate(self._known.joints):
+            pose = self._data.oMi[joint]
+            self._poses[k, :, :3], self._poses[k, :, 3] = (
+                pose.rotation,
+                pose.translation,
+            )
+            if moving:
+                twist = pose.act(self._data.v[joint])
+                self._twists[k, 0], self._twists[k, 1] = twist.linear, twist.angular
+        world_solids(
+            self._known.solids, self._known.solid_mover, self._poses, self._solids
+        )
+
+    def _geometry(self, anew: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Gaps, points, normals; the points of boxes are chosen anew, or stay."""
+        fixed, self._chosen = self._chosen and not anew, True
+        return scene_geometry(
+            self._poses,
+            self._known.places,
+            self._known.balls,
+            self._known.feature_mover,
+            self._solids,
+            self._known.pairs,
+            self._known.box_pairs,
+            self._choices,
+            self._active,
+            fixed,
+        )
+
+    def _limit_gaps(self, q: np.ndarray) -> np.ndarray:
+        return self._known.limit_sign * (
+            q[1 + self._known.limit_of] - self._known.limit_value
+        )
+
+    def gaps(self, q: np.ndarray) -> np.ndarray:
+        """Gaps of all contacts [m, rad]."""
+        pin.forwardKinematics(self._pin, self._data, q)
+        self._read(False)
+        return np.concatenate([self._geometry(False)[0], self._limit_gaps(q)])
+
+    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps of all contacts and their rates."""
+        pin.forwardKinematics(self._pin, self._data, q, v)
+        self._read(True)
+        gap, rate, *_ = self._all_rates(q, v)
+        return gap, rate
+
+    def _all_rates(
+        self, q: np.ndarray, v: np.ndarray, anew: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        gap, point, normal = self._geometry(anew)
+        rate = scene_rates(point, normal, self._known.movers, self._twists)
+        return (
+            np.concatenate([gap, self._limit_gaps(q)]),
+            np.concatenate([rate, self._known.limit_sign * v[self._known.limit_of]]),
+            point,
+            normal,
+        )
+
+    def _equations(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mass = pin.crba(self._pin, self._data, q, pin.Convention.WORLD)
+        bias = pin.nonLinearEffects(self._pin, self._data, q, v)
+        add_diagonal(mass, self._armature)
+        return mass, bias
+
+    def _tumble(self, v: np.ndarray, time: float, bias: np.ndarray) -> None:
+        """Put the gyroscopic torques of spins after a time into the bias."""
+        for k, body in enumerate(self.bodies):
+            part = slice(self.robot_nv + 6 * k + 3, self.robot_nv + 6 * k + 6)
+            inertia, old = body.properties.inertia, v[part]
+            bias[part] += gyroscopic(inertia, old, time) - np.cross(old, inertia @ old)
+
+    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
+        """The equations of motion with the contacts ``which``."""
+        mass, bias = self._equations(q, v)
+        self._read(True)
+        gap, _, point, normal = self._all_rates(q, v)
+        return self._terms(mass, bias, np.asarray(which), gap, point, normal)
+
+    def active_contact_terms(
+        self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
+    ) -> tuple[np.ndarray, Terms]:
+        """The contacts that are closed or close within a time, and their equations.
+
+        The bias is that of the spins which the bodies would have after the time: of the
+        middle of a step, where it is half a step. With the old spins, a body that
+        tumbles would gain energy.
+        """
+        mass, bias = self._equations(q, v)
+        self._tumble(v, time, bias)
+        self._read(True)
+        gap, rate, point, normal = self._all_rates(q, v, anew=True)
+        which = closing(gap, rate, time, closed)
+        return which, self._terms(mass, bias, which, gap, point, normal)
+
+    def _terms(
+        self,
+        mass: np.ndarray,
+        bias: np.ndarray,
+        which: np.ndarray,
+        gap: np.ndarray,
+        point: np.ndarray,
+        normal: np.ndarray,
+    ) -> Terms:
+        rows = scene_rows(
+            which,
+            self._data.J,
+            self._support,
+            self._known.movers,
+            point,
+            normal,
+            self._known.limit_of,
+            self._known.limit_sign,
+        )
+        return Terms(mass, bias, gap[which], rows, np.zeros((len(which), 3)))
+
+    def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        kinetic = pin.computeKineticEnergy(self._pin, self._data, q, v)
+        kinetic += 0.5 * float(self._armature @ v**2)
+        return float(kinetic), float(
+            pin.computePotentialEnergy(self._pin, self._data, q)
+        )
+
+
+def _tree(bodies: Sequence[SceneBody], robot: Model | None) -> tuple[pin.Model, int]:
+    """One tree of everything, and the joint of the first body."""
+    tree = pin.Model() if robot is None else pin.Model(robot.pin)
+    first = tree.njoints
+    for body in bodies:
+        # Velocities of the centres in the world's frame: a free flyer has them in its
+        # own, where a step would not keep the momentum of a body that spins.
+        free = pin.JointModelComposite(2)
+        free.addJoint(pin.JointModelTranslation())
+        free.addJoint(pin.JointModelSpherical())
+        joint = tree.addJoint(0, free, pin.SE3.Identity(), f"body_{body.name}")
+        mass = body.properties
+        inertia = pin.Inertia(mass.mass, np.zeros(3), mass.inertia)
+        tree.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
+    return tree, first
+
+
+def _columns(tree: pin.Model, joint: int) -> np.ndarray:
+    """Velocities that move a joint (nv,) bool."""
+    found = np.zeros(tree.nv, dtype=bool)
+    for j in tree.supports[joint]:
+        if j > 0:
+            start = tree.idx_vs[j]
+            found[start : start + tree.nvs[j]] = True
+    return found

@@ -1,0 +1,1 @@
+"""The time-stepping method: impulses over steps of fixed length."""

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""One time step of a system with contacts, in impulses and velocities.
+
+.. math:: M (v_{k+1} - v_k) = h (\tau - N) + \sum_i J_i^T p_i
+
+is solved together with the contact law between the impulses p and the velocities at the
+end of the step. What it takes, the factor L of M and :math:`L^{-1} J^T`, also serves to
+put gaps right afterwards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.contact.problem.modes import (
+    SLIDE,
+    STICK,
+    backward,
+    cholesky,
+    forward_rows,
+)
+from humans_sim.contact.problem.newton import solve_near
+
+_SPEED = 1e-9
+"""Speed of slip below which a contact sticks [m/s]."""
+_REGULAR = 1e-11
+
+
+@njit(cache=True)
+def take_step(
+    mass,
+    force,
+    v,
+    h,
+    rows,
+    which,
+    gap,
+    restitution,
+    tangents,
+    friction,
+    forces,
+    accepted,
+):
+    """Impulses of one step.
+
+    Args:
+        mass: (nv, nv).
+        force: all forces but those of contacts (nv,).
+        v: velocity at the beginning.
+        h: length of the step [s].
+        rows: Jacobians of the step's contacts (k, 3, nv).
+        which: indices of the step's contacts (k,).
+        gap: of all contacts at the beginning (nc,).
+        restitution: of all contacts (nc,).
+        tangents: of all contacts (nc,).
+        friction: of all contacts (nc,).
+        forces: of all contacts in the step before, to start from (nc, 3) [N].
+        accepted: residual of the contact problem that will do.
+
+    Returns:
+        L with M = L L^T (nv, nv); :math:`L^{-1} J^T` (nv, 3k); W (3k, 3k); L^T times
+        the velocity without impulses (nv,); the motion of the contacts without impulses
+        (k, 3), as the contact law takes it; the impulses (k, 3), and their residual.
+    """
+    k, nv = rows.shape[0], v.shape[0]
+    factor = np.zeros((nv, nv))
+    if not cholesky(mass, factor):
+        factor[:] = np.nan
+    columns = np.empty((nv, 3 * k + 1))
+    for i in range(nv):
+        columns[i, 3 * k] = h * force[i]
+        for c in range(k):
+            for j in range(3):
+                columns[i, 3 * c + j] = rows[c, j, i]
+    forward_rows(factor, columns)
+    spread = columns[:, : 3 * k].copy()
+    free = columns[:, 3 * k].copy()
+    for i in range(nv):
+        for j in range(i, nv):
+            free[i] += factor[j, i] * v[j]
+    delassus = spread.T @ spread
+    motion = (spread.T @ free).reshape(k, 3)
+    start, count, mu = np.empty((k, 3)), np.empty(k, np.int64), np.empty(k)
+    for c in range(k):
+        w = which[c]
+        count[c], mu[c] = tangents[w], friction[w]
+        for i in range(3):
+            start[c, i] = h * forces[w, i]
+        if restitution[w] == 0.0:
+            # A gap that is open yet may close in the step, but no further.
+            motion[c, 0] += max(gap[w], 0.0) / h
+        else:
+            approach = 0.0
+            for j in range(nv):
+                approach += rows[c, 0, j] * v[j]
+            motion[c, 0] += restitution[w] * min(approach, 0.0)
+    residual = 0.0
+    if k:
+        start, residual = solve_near(delassus, motion, count, mu, start, accepted)
+    return factor, spread, delassus, free, motion, start, residual
+
+
+@njit(cache=True)
+def step_end(
+    factor, spread, delassus, free, motion, impulses, which, h, tangents, before
+):
+    """What a step leads to.
+
+    Args:
+        factor: as :func:`take_step` returns it.
+        spread: the same.
+        delassus: the same.
+        free: the same.
+        motion: the same.
+        impulses: (k, 3).
+        which: indices of the step's contacts (k,).
+        h: length of the step [s].
+        tangents: of all contacts (nc,).
+        before: modes of all contacts in the step before (nc,).
+
+    Returns:
+        the velocity at the end (nv,); modes (nc,) and mean forces (nc, 3) of all
+        contacts; which of them are closed (nc,); whether any mode is new.
+    """
+    velocity = free + spread @ impulses.ravel()
+    backward(factor, velocity)
+    after = motion.ravel() + delassus @ impulses.ravel()
+    closed = np.zeros(tangents.shape[0], np.bool_)
+    mode = np.zeros(tangents.shape[0], np.int64)
+    forces = np.zeros((tangents.shape[0], 3))
+    for c in range(which.shape[0]):
+        w = which[c]
+        for i in range(3):
+            forces[w, i] = impulses[c, i] / h
+        closed[w] = impulses[c, 0] > 0.0
+        if closed[w]:
+            slip = np.sqrt(after[3 * c + 1] ** 2 + after[3 * c + 2] ** 2)
+            mode[w] = SLIDE if tangents[w] > 0 and slip > _SPEED else STICK
+    changed = False
+    for c in range(tangents.shape[0]):
+        changed = changed or mode[c] != before[c]
+    return velocity, mode, forces, closed, changed
+
+
+@njit(cache=True)
+def closing_shift(factor, spread, delassus, which, active, gap):
+    """Change of position, least in the mass metric, that closes the active gaps.
+
+    Args:
+        factor: as in :class:`Equations`.
+        spread: as in :class:`Equations`.
+        delassus: as in :class:`Equations`.
+        which: indices of the contacts of the step (k,).
+        active: of all contacts (nc,).
+        gap: of all contacts (nc,).
+
+    Returns:
+        the change, in the coordinates of velocities (nv,).
+    """
+    k, nv = which.shape[0], factor.shape[0]
+    rows = np.empty(k, np.int64)
+    count = 0
+    for c in range(k):
+        if active[which[c]]:
+            rows[count] = c
+            count += 1
+    matrix, share = np.empty((count, count)), np.empty((count, 1))
+    size = 0.0
+    for i in range(count):
+        share[i, 0] = -gap[which[rows[i]]]
+        for j in range(count):
+            matrix[i, j] = delassus[3 * rows[i], 3 * rows[j]]
+        size = max(size, matrix[i, i])
+    for i in range(count):
+        # Corners of one sole are redundant; their gaps agree.
+        matrix[i, i] += _REGULAR * size
+    lower = np.zeros((count, count))
+    change = np.zeros(nv)
+    if not cholesky(matrix, lower):
+        return change
+    forward_rows(lower, share)
+    solved = share.ravel()
+    backward(lower, solved)
+    for i in range(count):
+        for j in range(nv):
+            change[j] += spread[j, 3 * rows[i]] * solved[i]
+    backward(factor, change)
+    return change
+
+
+@njit(cache=True)
+def unsettled(gap, closed, which, tolerance):
+    """What is still to be put right after a step.
+
+    Args:
+        gap: of all contacts (nc,).
+        closed: (nc,) whether a contact shall end on its surface.
+        which: indices of the contacts of the step (k,).
+        tolerance: penetration from which on a contact shall, too [m, rad].
+
+    Returns:
+        the contacts that shall be on their surfaces (nc,), how far the worst is away,
+        and whether all of them belong to the step.
+    """
+    active = closed.copy()
+    known = np.zeros(gap.shape[0], np.bool_)
+    for c in which:
+        known[c] = True
+    worst, all_known = 0.0, True
+    for c in range(gap.shape[0]):
+        if gap[c] < -tolerance:
+            active[c] = True
+        if active[c]:
+            worst = max(worst, abs(gap[c]))
+            all_known = all_known and known[c]
+    return active, worst, all_known

@@ -1,0 +1,1 @@
+"""The driver of a real robot: boards, safety, streams of set points."""

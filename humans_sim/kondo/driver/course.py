@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Courses that a robot is led along: trajectories, motions, the way home."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.kondo.driver.joint_trajectory import (
+    JointLimits,
+    JointTrajectory,
+    TrajectoryRules,
+    Waypoint,
+)
+from humans_sim.kondo.driver.robot import KondoRobot
+from humans_sim.kondo.driver.robot_health import RobotState
+from humans_sim.kondo.driver.robot_settings import RobotSettings
+from humans_sim.kondo.motion.motion_file import KondoMotion
+from humans_sim.kondo.motion.player import MotionPlayer
+from humans_sim.models import Model
+
+RATES = (0.01, 100.0)
+"""Speeds of a motion relative to the recorded one."""
+MOST_REPETITIONS = 1000
+_THERE = 1e-3
+"""A set point so near to its target is there [rad]."""
+_LATE = 1.0
+"""Set points that limits keep from the end are waited for so long [s]."""
+_SHORTEST = 0.2
+"""Least time of the way home [s]."""
+
+
+class Course(Protocol):
+    """Angles of some joints over time."""
+
+    @property
+    def duration(self) -> float:
+        """From the beginning to the end [s]."""
+
+    def angles(self, t: float) -> dict[str, float]:
+        """Where the joints shall be [rad]; the ends hold outside."""
+
+
+class MotionCourse:
+    """A motion of the boards, from where the joints are told to be now.
+
+    Limits of the robot may keep its set points behind a motion that is too fast.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        settings: RobotSettings,
+        motion: KondoMotion,
+        present: Mapping[str, float],
+        rate: float = 1.0,
+        repetitions: int = 1,
+    ) -> None:
+        """Lay out the motion in time.
+
+        Args:
+            model: of the robot.
+            settings: of the robot.
+            motion: what to play.
+            present: where the joints are told to be [rad].
+            rate: speed relative to the recorded one.
+            repetitions: how often.
+
+        Raises:
+            ParameterError: a number is out of its range, or a pose is.
+        """
+        if not RATES[0] <= rate <= RATES[1]:
+            raise ParameterError(
+                f"rate must be {RATES[0]:g} to {RATES[1]:g}, not {rate:g}"
+            )
+        if not 1 <= repetitions <= MOST_REPETITIONS:
+            raise ParameterError(
+                f"repetitions must be 1 to {MOST_REPETITIONS}, not {repetitions}"
+            )
+        begin = settings.channels.values(present)
+        self._player = MotionPlayer(
+            model, motion, settings.channels, repeat=repetitions, begin=begin
+        )
+        places = {name: k for k, name in enumerate(model.joint_names)}
+        self._places = {name: places[name] for name in settings.joint_names}
+        self._rate = rate
+
+    @property
+    def duration(self) -> float:
+        """From the beginning to the last pose [s]."""
+        return self._player.duration / self._rate
+
+    def angles(self, t: float) -> dict[str, float]:
+        """Where the joints shall be [rad]."""
+        found = self._player.at(t * self._rate)
+        return {name: float(found[k]) for name, k in self._places.items()}
+
+
+def joint_limits(settings: RobotSettings) -> dict[str, JointLimits]:
+    """Ranges and speeds of a robot's joints."""
+    speed = float(np.radians(settings.limits.speed))
+    found = {}
+    for channel in settings.channels.channels.values():
+        ends = sorted((channel.angle(channel.lower), channel.angle(channel.upper)))
+        found[channel.joint] = JointLimits(ends[0], ends[1], speed)
+    return found
+
+
+def way_home(settings: RobotSettings, present: Mapping[str, float]) -> JointTrajectory:
+    """A slow way to the zero position, from where the joints are told to be [rad]."""
+    return way_to(settings, present, dict.fromkeys(settings.joint_names, 0.0))
+
+
+def way_to(
+    settings: RobotSettings, present: Mapping[str, float], target: Mapping[str, float]
+) -> JointTrajectory:
+    """A slow way to a pose; joints that it does not name stay.
+
+    Args:
+        settings: of the robot.
+        present: where the joints are told to be [rad].
+        target: where some of them shall be [rad].
+
+    Raises:
+        TrajectoryError: an angle is out of the joint's range.
+    """
+    names = settings.joint_names
+    end = {**present, **target}
+    largest = max(abs(end[name] - present[name]) for name in names)
+    # Half as fast again in the middle as in the mean.
+    duration = max(1.5 * largest / np.radians(settings.limits.approach), _SHORTEST)
+    point = Waypoint(duration, [end[name] for name in names], [0.0] * len(names))
+    return TrajectoryRules(joint_limits(settings)).plan(names, [point], present)
+
+
+class Progress(Enum):
+    """How a course fares."""
+
+    IDLE = "idle"
+    """There is none."""
+    RUNNING = "running"
+    ARRIVED = "arrived"
+    """It is over, and the set points are at its end."""
+    BROKEN = "broken"
+    """Something else has got hold of the robot; the course was given up."""
+
+
+class Leader:
+    """Leads a robot along one course at a time; call :meth:`tick` steadily.
+
+    Attributes:
+        name: of the course; empty where there is none.
+        reason: why the last course was broken.
+    """
+
+    def __init__(
+        self, robot: KondoRobot, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Lead an open robot.
+
+        Args:
+            robot: is commanded.
+            clock: tells the time [s].
+        """
+        self._robot, self._clock = robot, clock
+        self._course: Course | None = None
+        self._begun: float | None = None
+        self.name = self.reason = ""
+
+    def begin(self, course: Course, name: str) -> None:
+        """Lead along a course, in place of any other.
+
+        Raises:
+            RobotStateError: the robot follows no command now.
+        """
+        self.drop()
+        # Where it is: the slow way there, which every first command takes, is none.
+        self._robot.command(self._robot.set_points())
+        self._course, self.name, self.reason = course, name, ""
+
+    def drop(self) -> None:
+        """Lead no more; the robot is not told."""
+        self._course, self._begun, self.name = None, None, ""
+
+    def finish(self) -> None:
+        """Lead no more, and let the robot stay where it is."""
+        self.drop()
+        if self._robot.state == RobotState.FOLLOWING:
+            self._robot.hold()
+
+    def time(self, clock_time: float) -> float | None:
+        """Time of the course at a time of the clock; None before it begins [s]."""
+        return None if self._begun is None else clock_time - self._begun
+
+    def tick(self) -> Progress:
+        """Command what is due now."""
+        course = self._course
+        if course is None:
+            return Progress.IDLE
+        if self._robot.state != RobotState.FOLLOWING:
+            health = self._robot.health()
+            told = f": {health.reason}" if health.reason else ""
+            return self._break(f"the robot is {health.state.value}{told}")
+        try:
+            return self._lead(course)
+        except HumansError as error:  # it came between
+            return self._break(str(error))
+
+    def _break(self, reason: str) -> Progress:
+        self.drop()
+        self.reason = reason
+        return Progress.BROKEN
+
+    def _lead(self, course: Course) -> Progress:
+        now = self._clock()
+        if self._begun is None:
+            if self._robot.approaching():
+                self._robot.command(course.angles(0.0))
+                return Progress.RUNNING
+            self._begun = now
+        t = now - self._begun
+        self._robot.command(course.angles(t))
+        over = t >= course.duration and self._arrived(course, t)
+        return Progress.ARRIVED if over else Progress.RUNNING
+
+    def _arrived(self, course: Course, t: float) -> bool:
+        points, end = self._robot.set_points(), course.angles(course.duration)
+        there = all(abs(points.get(k, v) - v) <= _THERE for k, v in end.items())
+        return there or t > course.duration + _LATE

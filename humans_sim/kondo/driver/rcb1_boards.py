@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two RCB-1 on one line as one robot: set points, readings, limp servos."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.kondo.driver.board import BoardError, Boards, NotFreedError
+from humans_sim.kondo.driver.rcb1_memory import Rcb1Memory
+from humans_sim.kondo.driver.robot_settings import RobotSettings
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES, FREE
+from humans_sim.kondo.protocol.link import SerialLink
+
+_FIND, _SURE = 2.0, 4.0
+"""How long it is tried to find a board, and to be sure of a pose [s]."""
+_READINGS = 12
+"""How often a board is asked until it says the same twice."""
+_NEAR = 3
+"""Two readings, one after the other, differ by no more [deg]."""
+
+
+class Rcb1Boards(Boards):
+    """Two RCB-1 on one line.
+
+    Attributes:
+        memory: trims and motions that they keep.
+    """
+
+    def __init__(self, link: SerialLink, settings: RobotSettings) -> None:
+        """Talk over a link; it is closed with the boards.
+
+        Args:
+            link: open.
+            settings: of the robot.
+        """
+        super().__init__(
+            [f"board {number}" for number in settings.ids], link.statistics
+        )
+        self._link, self._ids, self._unused = link, settings.ids, settings.unused
+        self._used = tuple(
+            number in settings.channels.channels
+            for number in range(1, CHANNELS * len(self._ids) + 1)
+        )
+        self.memory = Rcb1Memory(link, self._ids)
+
+    def find(self) -> None:
+        """Ask every board for its switches."""
+        for board in self._ids:
+            self._link.exchange(rcb1.GetSwitches(board), within=_FIND)
+
+    def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
+        """Say one frame: whole degrees, the slowest sufficient speed."""
+        told, taken = self.rounded(values[_part(board)]), self.taken[board]
+        speed = _speed(taken.farthest(told), duration)
+        channels = tuple(self._unused if v is None else int(v) for v in told)
+        order = rcb1.SetPositions(self._ids[board], speed, channels)
+        enough = taken.same_since(told)
+        # What goes out may be taken, whatever comes of it.
+        taken.sent(self._link.settle(order, enough), told)
+        try:
+            heard = self._link.tell(order, enough)
+        finally:
+            for k, number in enumerate(self._ids):
+                self.taken[k].acknowledged(self._link.acknowledged(number))
+                self.heard_at[k] = self._link.heard_at(number)
+        return heard and taken.certain(told)
+
+    def read(self, sure: bool = False) -> tuple[float | None, ...]:
+        """Whole degrees of the channels that have a servo."""
+        found: list[float | None] = []
+        end = time.monotonic() + _SURE
+        for k, board in enumerate(self._ids):
+            values = self._twice(board, end) if sure else self._read(board)
+            for at, value in enumerate(values, k * CHANNELS):
+                if self._used[at] and value > DEGREES:
+                    raise BoardError(
+                        f"board {board} tells no angle of channel {at + 1}: is its "
+                        "servo plugged in?"
+                    )
+                found.append(float(value) if self._used[at] else None)
+        return tuple(found)
+
+    def _read(self, board: int, within: float | None = None) -> tuple[int, ...]:
+        reply = self._link.exchange(rcb1.GetPositions(board), within=within)
+        assert isinstance(reply, rcb1.Channels)
+        return reply.channels
+
+    def _twice(self, board: int, end: float) -> tuple[int, ...]:
+        """A frame's sum does not see every fault: two must agree."""
+        before = self._read(board, end - time.monotonic())
+        for _ in range(_READINGS):
+            now = self._read(board, end - time.monotonic())
+            if _near(before, now):
+                return now
+            before = now
+        raise BoardError(
+            f"board {board} tells other angles at every reading: is the line good?"
+        )
+
+    def free(self, within: float) -> None:
+        """Every servo is told the byte that makes it limp."""
+        begun, orders = time.monotonic(), list[rcb1.Command]()
+        for k, board in enumerate(self._ids):
+            used = self._used[_part(k)]
+            limp = tuple(FREE if u else self._unused for u in used)
+            orders.append(rcb1.SetPositions(board, 0, limp))
+        left = self._link.deliver(orders, within)
+        self.forget()
+        self.heard_at = [self._link.heard_at(number) for number in self._ids]
+        if left:
+            names = dict(zip(self.names, orders, strict=True))
+            raise NotFreedError(
+                [name for name, order in names.items() if order not in left],
+                [name for name, order in names.items() if order in left],
+                time.monotonic() - begun,
+            )
+
+    def close(self) -> None:
+        """Free the port."""
+        self._link.close()
+
+
+def open_rcb1(port: str, settings: RobotSettings) -> Rcb1Boards:
+    """The boards on a port.
+
+    Raises:
+        PortError: the port cannot be opened.
+    """
+    return Rcb1Boards(SerialLink(port), settings)
+
+
+def _part(board: int) -> slice:
+    """Channels of a board among all of the robot."""
+    return slice(board * CHANNELS, (board + 1) * CHANNELS)
+
+
+def _speed(way: float, duration: float) -> int:
+    """The slowest speed step that gets there in time; the fastest if none does."""
+    enough = [k for k, s in enumerate(SPEED_STEPS) if way * s <= duration]
+    return max(enough, default=0)
+
+
+def _near(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two readings tell the same pose."""
+    return all(
+        abs(a - b) <= _NEAR and (a > DEGREES) == (b > DEGREES)
+        for a, b in zip(one, other, strict=True)
+    )

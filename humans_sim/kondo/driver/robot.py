@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot on a serial line, driven from a thread of its own.
+
+Commands are taken at once and never wait for the line: the latest one wins. The thread
+sends set points in a steady beat, also while nothing changes: what a bad line lost or
+damaged is put right by the next frame. Whatever was asked for, limits are enforced last
+(:mod:`.safety`).
+
+A watchdog holds the robot when no command comes, then frees it; a driver that was
+paused holds, too. Steps count from what the boards acknowledged. A line that is gone is
+looked for; when it is back, the pose is read, and the servos hold it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from humans_sim.core.errors import HumansError
+from humans_sim.kondo.driver.board import BoardError, Boards, NotFreedError
+from humans_sim.kondo.driver.boards_thread import BoardsThread
+from humans_sim.kondo.driver.rcb1_boards import open_rcb1
+from humans_sim.kondo.driver.robot_health import (
+    ENERGISED,
+    Health,
+    Reading,
+    RobotState,
+    RobotStateError,
+)
+from humans_sim.kondo.driver.robot_settings import RobotSettings
+from humans_sim.kondo.driver.safety import Guard, JointCommandError
+from humans_sim.kondo.driver.set_point_delivery import SetPointDelivery
+from humans_sim.kondo.driver.taken_range import TakenRange
+from humans_sim.kondo.driver.watchdog import Watchdog
+from humans_sim.kondo.protocol.link import NoAnswerError, PortError
+
+__all__ = ["KondoRobot", "Reading", "RobotStateError"]
+
+_LIMP_BEAT = 0.05
+"""Beat of the thread while nothing is sent [s]."""
+_FREE, _AGAIN, _LEAST = 1.8, 0.3, 0.2
+"""Servos are told to go limp for so long, in the background afterwards, and however
+late the thread begins [s]."""
+_THREAD = 1.0
+"""The thread is waited for so much longer [s]."""
+_EVERY = ("every board",)
+
+
+class KondoRobot(BoardsThread):
+    """Joint angles in, set points on the line; use it in a ``with`` statement.
+
+    Attributes:
+        settings: of the robot.
+        port: of the line.
+        joint_names: joints that have a servo, in the order of the channels.
+    """
+
+    def __init__(
+        self,
+        settings: RobotSettings,
+        port: str,
+        *,
+        command_timeout: float = 0.5,
+        free_timeout: float = 10.0,
+        open_boards: Callable[[str, RobotSettings], Boards] = open_rcb1,
+    ) -> None:
+        """Name the robot and its port; nothing is opened yet.
+
+        Args:
+            settings: of the robot.
+            port: name of the serial port.
+            command_timeout: no command for so long: the robot holds [s]; 0: never.
+            free_timeout: it has held for so long since: it is freed [s]; 0: never.
+            open_boards: opens the boards on a port.
+
+        Raises:
+            ParameterError: a time is negative or no number.
+        """
+        super().__init__(settings, port, open_boards)
+        self.joint_names = settings.joint_names
+        self._watchdog = Watchdog(command_timeout, free_timeout)
+        self._guard = Guard(settings)
+        self._delivery: SetPointDelivery | None = None
+        self._before_loss: list[TakenRange] = []
+        self._health = Health()
+        self._reading: Reading | None = None
+        self._reading_wanted = False
+        self._pending: float | None = None
+        self._before = RobotState.LIMP
+        self._unfreed: tuple[str, ...] = ()
+        self._last_step = self._since = 0.0
+
+    def _opened(self, boards: Boards) -> None:
+        self._delivery = SetPointDelivery(boards, self.settings.period)
+        self._before_loss, self._unfreed = [], ()
+        with self._lock:
+            self._health = Health(RobotState.LIMP, line=boards.statistics)
+
+    def _closed(self) -> None:
+        with self._lock:
+            self._be(RobotState.CLOSED)
+
+    @property
+    def state(self) -> RobotState:
+        """What the servos do."""
+        with self._lock:
+            return self._health.state
+
+    def health(self) -> Health:
+        """What the robot says of itself; a copy."""
+        with self._lock:
+            return replace(
+                self._health,
+                limited=self._guard.limited,
+                latencies=self._health.latencies.copy(),
+            )
+
+    def check(self, angles: Mapping[str, float]) -> None:
+        """Whether a command would be taken.
+
+        Raises:
+            JointCommandError: a name, or a number, cannot be.
+        """
+        self._guard.check(angles)
+
+    def command(self, angles: Mapping[str, float]) -> None:
+        """Let joints be there; others keep their targets. The latest command wins.
+
+        After the servos were energised, or held, the way there is slow.
+
+        Args:
+            angles: of joints [rad].
+
+        Raises:
+            JointCommandError: a name, or a number, cannot be: nothing is followed.
+            RobotStateError: the servos are not energised, or were stopped.
+        """
+        with self._wake:
+            self._hold_if_overdue()
+            state = self._health.state
+            if state not in (RobotState.HOLDING, RobotState.FOLLOWING):
+                self._health.refused += 1
+                why = f" ({self._health.reason})" if self._health.reason else ""
+                raise RobotStateError(
+                    f"the robot is {state.value}{why}: it follows no command before it "
+                    "is energised"
+                )
+            try:
+                self._guard.aim(angles, slowly=state == RobotState.HOLDING)
+            except JointCommandError:
+                self._health.refused += 1
+                raise
+            self._health.given += 1
+            self._pending = time.monotonic()
+            self._watchdog.command()
+            if state == RobotState.HOLDING:
+                self._be(RobotState.FOLLOWING)
+            self._wake.notify_all()
+
+    def energise(self) -> None:
+        """Read where the servos are and tell them to stay there.
+
+        Raises:
+            LinkError: the boards do not answer.
+            BoardError: what they tell cannot be.
+            RobotStateError: the robot is closed or lost.
+        """
+        state = self.state
+        if state in (RobotState.CLOSED, RobotState.LOST):
+            raise RobotStateError(f"the robot is {state.value}")
+        self.ask(self._take_pose)
+
+    def hold(self, reason: str = "") -> None:
+        """Stay where the set points are; the next command is approached slowly.
+
+        Raises:
+            RobotStateError: the servos are not energised.
+        """
+        self._stay(RobotState.HOLDING, reason)
+
+    def stop(self, reason: str = "stopped") -> None:
+        """Stay where the set points are, whatever is commanded, until energised anew.
+
+        Limp servos stay limp. A robot whose line is lost is stopped when it is back.
+        It does not wait for the line: :meth:`unacknowledged` tells who heard of it.
+        """
+        with self._lock:
+            if self._health.state == RobotState.LOST and self._before in ENERGISED:
+                self._before = RobotState.STOPPED
+        with suppress(RobotStateError):
+            self._stay(RobotState.STOPPED, reason)
+
+    def unacknowledged(self, within: float = 2.0) -> tuple[str, ...]:
+        """Boards that have not acknowledged the state that the robot is in.
+
+        Args:
+            within: wait so long for them at most [s].
+
+        Returns:
+            names of the boards that did not; none where nothing is told to servos.
+        """
+        end = time.monotonic() + within
+        with self._wake:
+            while True:
+                delivery, deaf = self._delivery, self._unfreed
+                if self._boards is None or delivery is None:
+                    deaf = _EVERY
+                elif self._health.state in ENERGISED:
+                    deaf = delivery.unacknowledged(self._since)
+                left = end - time.monotonic()
+                if not deaf or left <= 0.0:
+                    return deaf
+                self._wake.wait(min(left, _LIMP_BEAT))
+
+    def free(self, reason: str = "") -> None:
+        """Make the servos limp; no set point is sent from now on.
+
+        A board that does not acknowledge it is told for two seconds, and in the
+        background afterwards, until it does or the servos are energised.
+
+        Raises:
+            NotFreedError: a board did not acknowledge it; it tells which.
+            LinkError: the line is gone.
+            RobotStateError: the robot is closed, or lost: it is freed when it is back.
+        """
+        begun = time.monotonic()
+        with self._lock:
+            if self._health.state == RobotState.CLOSED:
+                raise RobotStateError("the robot is closed")
+            if self._health.state == RobotState.LOST or self._boards is None:
+                self._before, self._unfreed = RobotState.LIMP, _EVERY
+                raise RobotStateError(
+                    "the robot is lost: its servos are as they were; they are freed "
+                    "when its line is back while this program runs"
+                )
+            # No set point goes out from here on, however late the thread is.
+            self._unfreed = self._boards.names
+            self._be(RobotState.LIMP, reason)
+
+        def let_go(boards: Boards) -> None:
+            left = begun + _FREE - time.monotonic()
+            self._let_go(boards, reason, max(left, _LEAST))
+
+        try:
+            self.ask(let_go, _FREE + _THREAD)
+        except NotFreedError:
+            raise
+        except NoAnswerError:
+            raise NotFreedError((), _EVERY, time.monotonic() - begun) from None
+
+    def set_points(self) -> dict[str, float]:
+        """Where the servos are told to be; empty while they were told nothing [rad]."""
+        with self._lock:
+            return self._guard.angles() if self._health.state in ENERGISED else {}
+
+    def approaching(self) -> bool:
+        """Whether the robot is still on its slow way to what was commanded."""
+        with self._lock:
+            return (
+                self._health.state == RobotState.FOLLOWING and self._guard.approaching
+            )
+
+    def reading(self) -> Reading | None:
+        """Where the servos last said they are."""
+        with self._lock:
+            return self._reading
+
+    def request_reading(self) -> None:
+        """Let the servos be asked where they are, when the line is free."""
+        with self._wake:
+            self._reading_wanted = True
+            self._wake.notify_all()
+
+    def read_back(self) -> dict[str, float]:
+        """Ask the servos where they are [rad].
+
+        Raises:
+            LinkError: the boards do not answer.
+            BoardError: what they tell cannot be.
+        """
+        return self.ask(self._read).angles
+
+    # What follows runs in the robot's thread.
+
+    def _hurries(self) -> bool:
+        return self._pending is not None
+
+    def _beat(self, boards: Boards) -> float:
+        self._notice_gap()
+        if self._questions.answer(boards, PortError) and self._delivery:
+            self._delivery.answered()
+        self._watch(boards)
+        if self.state in ENERGISED and self._delivery is not None:
+            self._send(boards, self._delivery)
+        elif self._unfreed:
+            with suppress(NotFreedError):
+                self._let_go(boards, "acknowledged late", _AGAIN)
+        if self._reading_wanted:
+            with suppress(NoAnswerError, BoardError):
+                self._read(boards)
+        if self.state not in ENERGISED:
+            return _LIMP_BEAT
+        with self._lock:
+            return 0.0 if self._pending is not None else self.settings.period
+
+    def _send(self, boards: Boards, delivery: SetPointDelivery) -> None:
+        """One set point, said until every board heard it or another one is due."""
+        self._notice_gap()
+        with self._lock:
+            begun = time.monotonic()
+            reach = boards.reach(self.settings.limits.step)
+            values = self._guard.step(begun - self._last_step, reach)
+            self._last_step, pending = begun, self._pending
+
+        def interrupted() -> bool:
+            newer = self._pending not in (None, pending)
+            return newer or self._questions.open or self._health.state not in ENERGISED
+
+        new = pending is not None
+        if delivery.deliver(values, new, interrupted) and pending is not None:
+            with self._lock:
+                if self._pending == pending:
+                    self._pending = None
+                    self._health.delivered += 1
+                    self._health.latencies.append(time.monotonic() - pending)
+        silent = delivery.silent()
+        if silent is not None:
+            raise PortError(f"{self.port}: {silent}")
+
+    def _notice_gap(self) -> None:
+        """Hold after a pause of this thread: what was commanded is out of date."""
+        with self._lock:
+            gap = self._watchdog.beat()
+            if gap and self._health.state == RobotState.FOLLOWING:
+                self._hold_now(f"the driver was kept from its line for {gap:.1f} s")
+
+    def _hold_if_overdue(self) -> None:
+        """Hold a robot that nobody commanded in time; the lock is held."""
+        following = self._health.state == RobotState.FOLLOWING
+        if following and self._watchdog.command_overdue():
+            timeout = self._watchdog.command_timeout
+            self._hold_now(f"no command came for {timeout:g} s")
+
+    def _hold_now(self, reason: str) -> None:
+        self._guard.hold()
+        self._health.held += 1
+        self._be(RobotState.HOLDING, reason)
+
+    def _watch(self, boards: Boards) -> None:
+        """Hold, then free, a robot that nobody commands."""
+        with self._lock:
+            self._hold_if_overdue()
+            state = self._health.state
+        resting = state in (RobotState.HOLDING, RobotState.STOPPED)
+        if resting and self._watchdog.free_overdue():
+            with suppress(NoAnswerError):
+                why = f"{state.value} for {self._watchdog.free_timeout:g} s"
+                self._let_go(boards, why, _FREE)
+
+    def _take_pose(self, boards: Boards, reason: str = "") -> None:
+        values = boards.read(sure=True)
+        with self._lock:
+            self._unfreed = ()
+            self._guard.begin(values)
+            before = self._before_loss or boards.taken
+            for board, old in enumerate(before):
+                at = values[boards.channels(board)]
+                # A servo may still be on its way to its last set point.
+                if old.farthest(at) <= self.settings.limits.step:
+                    boards.taken[board].inherit(old, at)
+                else:
+                    boards.taken[board].known(at)
+            self._before_loss = []
+            self._last_step = time.monotonic()
+            if self._delivery is not None:
+                self._delivery.answered()
+            self._be(RobotState.HOLDING, reason)
+
+    def _let_go(self, boards: Boards, reason: str, within: float) -> None:
+        unfreed: tuple[str, ...] = boards.names
+        try:
+            boards.free(within)
+            unfreed = ()
+        except NotFreedError as error:
+            unfreed, reason = error.perhaps, str(error)
+            raise
+        finally:
+            # Whatever came of it: a set point would make freed servos stiff again.
+            with self._lock:
+                self._unfreed = unfreed
+                self._be(RobotState.LIMP, reason)
+
+    def _read(self, boards: Boards) -> Reading:
+        values = boards.read()
+        channels = self.settings.channels.channels
+        angles = {
+            channel.joint: channel.angle(value)
+            for number, channel in channels.items()
+            if (value := values[number - 1]) is not None
+        }
+        with self._lock:
+            self._reading_wanted = False
+            self._reading = Reading(angles, time.monotonic())
+            return self._reading
+
+    def _stay(self, state: RobotState, reason: str) -> None:
+        with self._wake:
+            if self._health.state not in ENERGISED:
+                raise RobotStateError(
+                    f"the robot is {self._health.state.value}: energise it first"
+                )
+            self._guard.hold()
+            self._be(state, reason)
+            self._wake.notify_all()
+
+    def _be(self, state: RobotState, reason: str = "") -> None:
+        """Note a state; the lock is held."""
+        self._health.state, self._health.reason = state, reason
+        self._since = time.monotonic()
+        self._watchdog.rest()
+        if state != RobotState.FOLLOWING:
+            self._pending = None
+
+    def _lost(self, boards: Boards, reason: str) -> None:
+        self._delivery, self._before_loss = None, boards.taken
+        with self._lock:
+            self._before = self._health.state
+            self._be(RobotState.LOST, reason)
+
+    def _found(self, boards: Boards) -> None:
+        if self._before in ENERGISED:
+            self._take_pose(boards)
+        self._delivery = SetPointDelivery(boards, self.settings.period)
+        with self._lock:
+            stopped = self._before in (RobotState.STOPPED, RobotState.LIMP)
+            back = self._before if stopped else RobotState.HOLDING
+            self._be(back, "the line was lost, and is back")
+            self._health.line = boards.statistics
+            self._health.reconnections += 1
+
+    def _failed(self, boards: Boards | None, error: Exception) -> None:
+        if boards is not None:
+            with suppress(HumansError):
+                boards.free(_FREE)
+        with self._lock:
+            self._be(RobotState.LOST, f"the driver failed: {error!r}")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot led along a course in real time, by the thread that waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.kondo.driver.course import Course, Leader, Progress
+from humans_sim.kondo.driver.robot import KondoRobot
+from humans_sim.kondo.driver.robot_health import RobotState
+from humans_sim.kondo.driver.safety import JointCommandError
+
+PERIOD = 0.02
+"""Time between two commands [s]."""
+_SETTLE = 10.0
+"""Longest wait for joints that were bent out of their ranges [s]."""
+
+
+class StreamError(HumansError, RuntimeError):
+    """The robot does not follow its course any more."""
+
+
+class Streamed(NamedTuple):
+    """How a course was kept.
+
+    Attributes:
+        commands: that were given.
+        late: how late the latest of them was [s].
+    """
+
+    commands: int
+    late: float
+
+
+class Rest:
+    """What is left of a course from a time on."""
+
+    def __init__(self, course: Course, begin: float) -> None:
+        """Leave out the beginning.
+
+        Args:
+            course: the whole.
+            begin: time of it that is the first now [s].
+        """
+        self._course, self._begin = course, begin
+
+    @property
+    def duration(self) -> float:
+        """From there to the end [s]."""
+        return max(self._course.duration - self._begin, 0.0)
+
+    def angles(self, t: float) -> dict[str, float]:
+        """Where the joints shall be [rad]."""
+        return self._course.angles(self._begin + max(t, 0.0))
+
+
+def energise(robot: KondoRobot) -> dict[str, float]:
+    """Let the servos hold where they are; the set points [rad].
+
+    A joint that was bent out of its range is first led back into it, slowly.
+
+    Raises:
+        LinkError: the boards do not answer.
+        BoardError: what they tell cannot be.
+        StreamError: the joints did not come back, or the robot was lost.
+    """
+    robot.energise()
+    end = time.monotonic() + _SETTLE
+    while time.monotonic() < end:
+        if robot.state != RobotState.HOLDING:
+            raise StreamError(_why(robot))
+        present = robot.set_points()
+        try:
+            robot.check(present)
+        except JointCommandError:
+            time.sleep(PERIOD)
+            continue
+        return present
+    raise StreamError("joints that are out of their ranges do not come back")
+
+
+def stream(
+    robot: KondoRobot,
+    course: Course,
+    name: str,
+    watch: Callable[[float, float], None] | None = None,
+    period: float = PERIOD,
+) -> Streamed:
+    """Lead an energised robot along a course that begins where it is, to its end.
+
+    Args:
+        robot: holds, or follows.
+        course: where the joints shall be.
+        name: of the course.
+        watch: is called with the time of the course, and its duration [s].
+        period: between two commands [s].
+
+    Raises:
+        ParameterError: the period is none.
+        RobotStateError: the robot is not energised.
+        JointCommandError: the course leaves the joints' ranges.
+        StreamError: the robot was stopped, held or lost on the way.
+    """
+    if not 1e-3 <= period <= 0.1:
+        raise ParameterError(f"period must be 0.001 to 0.1 s, not {period}")
+    leader = Leader(robot)
+    leader.begin(course, name)
+    due, commands, late = time.monotonic(), 0, 0.0
+    while (progress := leader.tick()) is Progress.RUNNING:
+        commands += 1
+        if watch is not None:
+            t = leader.time(time.monotonic()) or 0.0
+            watch(min(t, course.duration), course.duration)
+        due += period
+        left = due - time.monotonic()
+        late = max(late, -left)
+        if left > 0.0:
+            time.sleep(left)
+        else:
+            due -= left  # what is late once need not be late ever after
+    if progress is not Progress.ARRIVED:
+        raise StreamError(f"{name}: {leader.reason or _why(robot)}")
+    return Streamed(commands, late)
+
+
+def _why(robot: KondoRobot) -> str:
+    health = robot.health()
+    told = f": {health.reason}" if health.reason else ""
+    return f"the robot is {health.state.value}{told}"

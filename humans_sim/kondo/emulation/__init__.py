@@ -1,0 +1,1 @@
+"""Emulated boards, and a simulated body on them."""

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The body of a robot whose boards are emulated: what its servos, floor and weight do.
+
+Pure: it is told what the boards heard and when, and goes through simulated time as it
+is told to. The same commands at the same times give the same motion, however late they
+are worked off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.simulation import Simulation
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
+from humans_sim.kondo.emulation.board_servo import BoardServo
+from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.frames import CHANNELS
+from humans_sim.models import Model, load_model
+from humans_sim.results.events import Event
+from humans_sim.results.run import Run
+from humans_sim.results.sample import Sample
+
+FALLEN_TILT = math.radians(45.0)
+"""Tilt of the base beyond which a robot has fallen [rad]."""
+_STRETCH = 1.5
+"""Steps within which the stepper goes to what is due in one."""
+_EVENTS = 20
+"""Events kept for each sample, on the average."""
+
+
+@dataclass(frozen=True)
+class BodySettings:
+    """What the simulated robot and its floor are like.
+
+    The servo and the floor are those with which the factory walk comes near to a real
+    robot's (the guide's page on Kondo motions); they are documented guesses.
+
+    Attributes:
+        friction: of the floor.
+        gain: of the servos [N m/rad].
+        damping: of the servos [N m s/rad]; they are late by damping over gain.
+        coulomb: friction of the gears [N m].
+        time_step: of the simulation [s].
+        sampling_period: of the run that is kept [s].
+        keep: newest part of the run that is kept [s].
+        servo: other parameters of :class:`~humans_sim.actuation.Servo`.
+    """
+
+    friction: float = 0.3
+    gain: float = 22.0
+    damping: float = 2.5
+    coulomb: float = 0.03
+    time_step: float = 1e-3
+    sampling_period: float = 0.02
+    keep: float = 600.0
+    servo: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse times without meaning.
+
+        Raises:
+            ParameterError: one is not above zero.
+        """
+        for name in ("sampling_period", "keep"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise ParameterError(f"{name} must be above zero, not {value}")
+
+
+class Way(NamedTuple):
+    """How far a robot has come, seen from where it stood at first.
+
+    Attributes:
+        forward: [m].
+        left: [m].
+        turn: to the left [rad].
+    """
+
+    forward: float
+    left: float
+    turn: float
+
+
+class SimulatedBody:
+    """A robot on a floor, led by boards of its own that hear what it is told.
+
+    Until every channel is driven a hand holds it in its first posture, feet on the
+    floor: a limp robot does not stand. After that nothing holds it any more.
+
+    Attributes:
+        model: of the robot.
+        boards: its own; emulated boards on a line that heard the same are their twins.
+        held: whether the hand still holds it.
+        fallen: whether it has ever been lying, or tilted beyond return.
+    """
+
+    def __init__(
+        self,
+        robot: RobotSettings | None = None,
+        settings: BodySettings | None = None,
+        start: Mapping[str, float] | None = None,
+    ) -> None:
+        """Put it on the floor at time zero, limp and held.
+
+        Args:
+            robot: its boards and channels; None: the KHR-1.
+            settings: of servos and floor.
+            start: joint angles of the first posture [rad]; others are at home.
+
+        Raises:
+            ParameterError: a joint is none of the robot's, or a number has no meaning.
+        """
+        self._robot = robot or load_robot()
+        self._settings = settings or BodySettings()
+        self.model: Model = load_model(self._robot.model)
+        home = self._robot.channels.home()
+        self.boards = tuple(
+            VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])
+            for k, number in enumerate(self._robot.ids)
+        )
+        self.servo = BoardServo(
+            self.model,
+            self.boards,
+            self._robot.channels,
+            gain=self._settings.gain,
+            damping=self._settings.damping,
+            coulomb=self._settings.coulomb,
+            **self._settings.servo,
+        )
+        for k, board in enumerate(self.boards):
+            board.felt = partial(self._felt, k)
+        self.simulation = Simulation(
+            self.model,
+            self.servo,
+            ground=Ground(friction=self._settings.friction),
+            method="time_stepping",
+            contacts=self.model.tag_names,  # a robot that falls lies on all of it
+            time_step=self._settings.time_step,
+        )
+        self._q0 = self._standing(start or {})
+        self.q, self._t = self._q0.copy(), 0.0
+        self._stepper = self.simulation.start(self._q0)
+        kept = int(self._settings.keep / self._settings.sampling_period) + 1
+        self._samples: deque[Sample] = deque(maxlen=kept)
+        self._happened: deque[Event] = deque(maxlen=_EVENTS * kept)
+        self._due = math.inf
+        self.held, self.fallen = True, False
+        self._low = 0.5 * float(self.model.com(self.q)[2])
+
+    def _standing(self, start: Mapping[str, float]) -> np.ndarray:
+        joints = np.zeros(len(self.model.joint_names))
+        for name, angle in start.items():
+            if name not in self.model.joint_names:
+                raise ParameterError(f"{self.model.name} has no joint '{name}'")
+            joints[self.model.joint_names.index(name)] = angle
+        return self.model.standing(joints)
+
+    @property
+    def t(self) -> float:
+        """The simulated time reached [s]."""
+        return self._t
+
+    @property
+    def angles(self) -> dict[str, float]:
+        """Joint angles now [rad]."""
+        return dict(zip(self.model.joint_names, self.q[7:].tolist(), strict=True))
+
+    def felt(self, board: int) -> tuple[float, ...]:
+        """Where the servos of a board are now [deg]; boards count from 0."""
+        return self.servo.felt(self.q, board)
+
+    def _felt(self, board: int, _: float) -> tuple[float, ...]:
+        return self.felt(board)
+
+    def hear(self, t: float, command: rcb1.Command) -> rcb1.Reply | None:
+        """Let a command act at a time, not before the last one; what a board says.
+
+        Raises:
+            ParameterError: the time is past.
+            HumansError: the simulation cannot go on.
+        """
+        if not self._t <= t < math.inf:
+            raise ParameterError(f"{t} s is past, or no time: it is {self._t} s")
+        self._go(t, exactly=True)
+        reply = None
+        for board in self.boards:
+            reply = reply or board.hear(command, t)
+        self.servo.refresh(t)
+        if self.held and self.servo.driven:
+            self._release(t)
+        return reply
+
+    def _release(self, t: float) -> None:
+        """Take the hand away."""
+        self.held = False
+        self._stepper = self.simulation.start(self._q0, t=t)
+        self._keep()
+
+    def advance(self, t: float) -> None:
+        """Go on to a time [s], or to the last whole step before it.
+
+        Raises:
+            HumansError: the simulation cannot go on.
+        """
+        self._go(t, exactly=False)
+
+    def _go(self, t: float, exactly: bool) -> None:
+        """Steps depend on what happens alone, not on when someone looks."""
+        if self.held:
+            self._t = max(self._t, t)
+            return
+        stepper, step = self._stepper, self._settings.time_step
+        while True:
+            now = stepper.t
+            due = min(self.servo.next_time(now), self._due, t if exactly else math.inf)
+            whole = now + _STRETCH * step
+            if now >= t or (due > t and whole > t):
+                break
+            # The stepper stretches its last step before something is due.
+            stepper.advance(due if due < whole else now + step)
+            if stepper.t >= self._due:
+                self._keep()
+        self._t, self.q = stepper.t, stepper.q
+
+    def _keep(self) -> None:
+        """Take a sample, and look whether it lies."""
+        self._samples.append(self._stepper.sample())
+        self._happened.extend(self._stepper.events)
+        self._stepper.events.clear()
+        self._due = self._stepper.t + self._settings.sampling_period
+        self.q = self._stepper.q
+        x, y = self.q[3:5]
+        upright = 1.0 - 2.0 * (x * x + y * y)
+        lies = self.model.com(self.q)[2] < self._low
+        self.fallen |= bool(lies or upright < math.cos(FALLEN_TILT))
+
+    def way(self) -> Way:
+        """How far it has come."""
+        first = self.model.base_footprint(self._q0)
+        moved = first.actInv(self.model.base_footprint(self.q))
+        turn = math.atan2(moved.rotation[1, 0], moved.rotation[0, 0])
+        return Way(float(moved.translation[0]), float(moved.translation[1]), turn)
+
+    def run(self) -> Run:
+        """What is kept of its motion, from when the hand let go.
+
+        Raises:
+            ParameterError: nothing has moved yet.
+        """
+        if not self._samples:
+            raise ParameterError("nothing has moved yet: not all channels are driven")
+        first = self._samples[0].t
+        events = [event for event in self._happened if event.time >= first]
+        return self.simulation.result(list(self._samples), events)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated robot on emulated boards: a program that talks to their port moves it.
+
+The boards' line is of real time, the body's simulation of its own. So each command
+carries the time at which a board heard it, and acts on the body then: a simulation that
+is late does the same as one that is not. It is worked off in another process
+(:mod:`.body_process`); the boards answer as quickly as without it.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import cast
+
+import numpy as np
+
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
+from humans_sim.kondo.emulation.body_process import RUN, Advance, BodyPlan, BodyState
+from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.simulated_body import BodySettings, Way
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.results.run import Run
+
+_BEAT = 0.01
+"""Time between two looks at the body [s]."""
+_FIRST = 600.0
+"""Longest wait for the simulation to be compiled [s]."""
+_END = 5.0
+"""Longest wait for the process to end [s]."""
+_LAGS = 100_000
+_CHILD = "from humans_sim.kondo.emulation.body_process import main; main()"
+
+
+class BodyError(HumansError, RuntimeError):
+    """The simulation of a robot's body cannot go on."""
+
+
+class SimulatedRobot:
+    """A body that follows an emulator's boards in step with real time.
+
+    Use it in a ``with`` statement, or call :meth:`close`. A hand holds it in its first
+    posture until every channel is driven; time counts from when it was made.
+
+    Attributes:
+        emulator: of its boards; they read back where the body's joints are.
+        lags: how late the simulation was, at every look at it [s].
+    """
+
+    def __init__(
+        self,
+        emulator: Emulator,
+        *,
+        robot: RobotSettings | None = None,
+        settings: BodySettings | None = None,
+        start: Mapping[str, float] | None = None,
+    ) -> None:
+        """Start the body's process; takes seconds, minutes where it must compile.
+
+        Args:
+            emulator: of the boards, which must be limp yet.
+            robot: channels; None: the KHR-1.
+            settings: of servos and floor.
+            start: joint angles of the first posture [rad]; others are at home.
+
+        Raises:
+            ParameterError: the boards are driven already, or too few for the channels.
+            BodyError: the body cannot be simulated.
+        """
+        self.emulator = emulator
+        self._check_limp()
+        self.lags: deque[float] = deque(maxlen=_LAGS)
+        settings = settings or BodySettings()
+        ids = tuple(board.board for board in emulator.boards)
+        plan = BodyPlan(
+            replace(robot or load_robot(), ids=ids),
+            settings,
+            dict(start or {}),
+            copy.deepcopy([board.memory for board in emulator.boards]),
+        )
+        first = BodyState.of(plan.body())
+        self._state, self._run = first, cast(Run | None, None)
+        self._thread: threading.Thread | None = None
+        self._log: list[tuple[float, rcb1.Command]] = []
+        self._line_lock = threading.Lock()  # of the connection
+        self._changed = threading.Condition()  # of the state
+        self._end = threading.Event()
+        self._connection, self._process = _start(plan)
+        for k, board in enumerate(emulator.boards):
+            board.felt = partial(self._felt, k)
+        self._zero = emulator.join(self._hear)
+        try:
+            self._check_limp()  # still, while the process started
+        except ParameterError:
+            self.close()
+            raise
+        self._thread = threading.Thread(target=self._follow, name="body", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> SimulatedRobot:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def _check_limp(self) -> None:
+        if any(any(board.driven) for board in self.emulator.boards):
+            raise ParameterError("couple the robot before its boards are told anything")
+
+    @property
+    def t(self) -> float:
+        """The simulated time reached [s]."""
+        return self._state.t
+
+    @property
+    def lag(self) -> float:
+        """How far the simulation is behind real time now [s]."""
+        return time.monotonic() - self._zero - self._state.t
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configuration."""
+        return self._state.q.copy()
+
+    @property
+    def held(self) -> bool:
+        """Whether a hand holds it still: not all channels were driven yet."""
+        return self._state.held
+
+    @property
+    def fallen(self) -> bool:
+        """Whether it has fallen."""
+        return self._state.fallen
+
+    @property
+    def failure(self) -> str:
+        """Why the simulation could not go on; empty where it does."""
+        return self._state.failure
+
+    def distance(self) -> Way:
+        """How far it has come, seen from where it stood at first."""
+        return self._state.way
+
+    def catch_up(self, timeout: float = 30.0) -> None:
+        """Wait until the simulation has come to the present.
+
+        Raises:
+            BodyError: it did not, or cannot go on.
+        """
+        now = time.monotonic() - self._zero
+        with self._changed:
+            come = self._changed.wait_for(
+                lambda: self.t >= now or self.failure or self._end.is_set(), timeout
+            )
+        if self.failure or not come:
+            raise BodyError(self.failure or f"it is late by more than {timeout:g} s")
+
+    def run(self) -> Run:
+        """What is kept of its motion, from when the hand let go.
+
+        Raises:
+            BodyError: nothing has moved yet, or the process is gone.
+        """
+        if self._run is None and not self._end.is_set():
+            found = self._ask(RUN)
+            if isinstance(found, Run):
+                return found
+        if self._run is None:
+            raise BodyError(
+                self.failure or "nothing has moved yet: not all channels are driven"
+            )
+        return self._run
+
+    def close(self) -> None:
+        """Keep the run, end the process and let go of the boards."""
+        if self._end.is_set():
+            return
+        with suppress(BodyError):
+            self._run = self.run()
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.emulator.leave(self._hear)
+        for board in self.emulator.boards:
+            board.felt = None
+        self._connection.close()
+        try:
+            self._process.wait(_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _felt(self, board: int, _: float) -> tuple[float, ...]:
+        """Where the servos of a board were, last we knew [deg]."""
+        return self._state.felt[board]
+
+    def _hear(self, t: float, command: rcb1.Command) -> None:
+        """Note a command; the emulator's boards wait meanwhile."""
+        self._log.append((t, command))
+
+    def _follow(self) -> None:
+        """Let the body go on with real time."""
+        while not self._end.is_set():
+            begun = time.monotonic()
+            now, log = self.emulator.moment(self._taken)
+            request = Advance(
+                now - self._zero, [(t - self._zero, command) for t, command in log]
+            )
+            try:
+                state = cast(BodyState, self._ask(request))
+            except BodyError as error:
+                state = replace(self._state, failure=str(error))
+            with self._changed:
+                self._state = state
+                self._changed.notify_all()
+            if state.failure:
+                return
+            self.lags.append(time.monotonic() - self._zero - state.t)
+            self._end.wait(max(begun + _BEAT - time.monotonic(), 0.0))
+
+    def _taken(self) -> list[tuple[float, rcb1.Command]]:
+        log, self._log = self._log, []
+        return log
+
+    def _ask(self, request: object) -> object:
+        try:
+            with self._line_lock:
+                self._connection.send(request)
+                return self._connection.recv()
+        except (EOFError, OSError):
+            raise BodyError("the process of the simulated body is gone") from None
+
+
+def _start(plan: BodyPlan) -> tuple[Connection, subprocess.Popen[bytes]]:
+    """A process that simulates a body, ready to be asked."""
+    ours, its = socket.socketpair()
+    with ours, its:
+        number = its.fileno()
+        process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD, str(number)],
+            pass_fds=[number],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        connection = Connection(ours.detach())
+    problem = "its process ended"
+    with suppress(EOFError, OSError):
+        connection.send(plan)
+        problem = "it took too long to start"
+        if connection.poll(_FIRST):
+            problem = connection.recv()
+    if problem:
+        connection.close()
+        process.kill()
+        process.wait()
+        raise BodyError(f"the body cannot be simulated: {problem}")
+    return connection, process

@@ -1,0 +1,1 @@
+"""Channels of the boards, motion files, and how motions are played."""

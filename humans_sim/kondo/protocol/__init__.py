@@ -1,0 +1,1 @@
+"""The RCB-1's frames and the serial line."""

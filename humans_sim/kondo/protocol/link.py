@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The serial line to the boards: one command, one answer, bounded retries.
+
+The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.
+So the command is said once more: a few times at most, or until a deadline, with waits
+that grow, so that a slow line is not flooded by repeats. A late reply counts for the
+request that it answers (:mod:`.reply_stream`), and is not taken for that of a later one
+(:mod:`.owed_replies`).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.frames import ProtocolError
+from humans_sim.kondo.protocol.owed_replies import OwedReplies, board_of
+from humans_sim.kondo.protocol.patience import Patience
+from humans_sim.kondo.protocol.reply_stream import HOLD, Heard, ReplyStream
+from humans_sim.kondo.protocol.serial_port import LinkError, PortError, SerialPort
+
+__all__ = ["LinkError", "LinkStatistics", "NoAnswerError", "PortError", "SerialLink"]
+
+TIMEOUT = 0.03
+"""Longest wait for an answer [s]."""
+SHORT_TIMEOUT = 0.01
+"""That of the commands that are answered at once [s]."""
+QUICK = (rcb1.StoreHome, rcb1.WritePose)
+RETRIES = 4
+_LATENCIES = 1000
+_BORNE, _GROWTH, _LONGEST = 4, 3.0, 0.3
+"""Unanswered in a row before each wait is longer by this factor, up to so long [s]."""
+_AHEAD, _RECENT = 3, 0.1
+"""Open requests that lengthen a wait, at most, and how old they are [s]."""
+_SHORTEST = 1e-3
+"""Shortest wait for an answer before a deadline [s]."""
+
+
+class NoAnswerError(LinkError, TimeoutError):
+    """A board did not answer, however often it was asked."""
+
+
+@dataclass
+class LinkStatistics:
+    """What a line has done.
+
+    Attributes:
+        sent: frames, repeated ones included.
+        answered: commands that were.
+        repeated: frames said once more.
+        failed: commands that were given up.
+        latencies: of the last answers, from the first byte sent [s].
+    """
+
+    sent: int = 0
+    answered: int = 0
+    repeated: int = 0
+    failed: int = 0
+    latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
+
+
+class SerialLink:
+    """An open port; for one exchange at a time, from any thread."""
+
+    def __init__(
+        self,
+        port: str,
+        *,
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+        adapt: bool = True,
+    ) -> None:
+        """Open a port: 115200 baud, 8N1, no flow control, DTR low.
+
+        Args:
+            port: its name.
+            timeout: longest wait for an answer [s]; quick commands wait a third of it.
+            retries: how often a command is repeated that was not answered.
+            adapt: wait less once it is known how long answers take.
+
+        Raises:
+            ParameterError: a number is out of its range.
+            PortError: there is no such port, it is busy, or one may not use it.
+        """
+        if not 1e-3 <= timeout <= 10.0:
+            raise ParameterError(f"timeout must be 0.001 to 10 s, not {timeout}")
+        if not 0 <= retries <= 100:
+            raise ParameterError(f"retries must be 0 to 100, not {retries}")
+        self.port = port
+        self.statistics = LinkStatistics()
+        self._timeout, self._retries, self._adapt = timeout, retries, adapt
+        self._lock = threading.Lock()
+        self._patience = Patience()
+        self._owed = OwedReplies()
+        self._replies = ReplyStream(self._owed)
+        self._latest: dict[tuple[int | None, type[rcb1.Reply]], Heard] = {}
+        self._acknowledged: dict[int | None, int] = {}
+        self._heard_at: dict[int, float] = {}
+        self._bytes = self._unanswered = 0
+        self._port = SerialPort(port, timeout)
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Free the port."""
+        with self._lock:
+            self._port.close()
+
+    def acknowledged(self, board: int | None) -> int:
+        """Number of the last request that a board took, or it took a later one.
+
+        That is as far as its acknowledgements prove it; -1: none did.
+        """
+        return self._acknowledged.get(board, -1)
+
+    def heard_at(self, board: int) -> float:
+        """When a board answered last, by time.monotonic() [s]; -inf: never."""
+        return self._heard_at.get(board, -math.inf)
+
+    def exchange(
+        self,
+        command: rcb1.Command,
+        retries: int | None = None,
+        within: float | None = None,
+    ) -> rcb1.Reply:
+        """Say a command and hear its answer: none that could be an earlier one's.
+
+        Args:
+            command: what is said.
+            retries: how often it is said once more; the link's unless given.
+            within: say it again and again for so long instead [s].
+
+        Raises:
+            NoAnswerError: no sound answer came.
+            PortError: the port is gone.
+        """
+        times = 1 + (self._retries if retries is None else retries)
+        attempt, reason = 0, ""
+        with self._lock:
+            self._drain()
+            first = self._owed.first_number(command)
+            end = math.inf if within is None else time.monotonic() + within
+            while attempt < times if within is None else self._left(attempt, end):
+                self.statistics.repeated += attempt > 0
+                attempt += 1
+                # With a deadline the command itself comes first and is never left out.
+                if within is None or attempt > 1:
+                    settled = self._settle(command, first, end)
+                    if within is None and not settled:
+                        reason = "an earlier answer is still owed"
+                        continue
+                try:
+                    reply = self._try(command, first, end)
+                except ProtocolError as error:
+                    reason = str(error)
+                    continue
+                self.statistics.answered += 1
+                return reply
+            self.statistics.failed += 1
+        raise NoAnswerError(
+            f"{self.port}: no answer to {type(command).__name__} "
+            f"({attempt} times asked; {reason}): is the board on, and its id right?"
+        )
+
+    def settle(self, order: rcb1.Command, enough: int | None = None) -> int:
+        """Ask, where an earlier acknowledgement could be taken for an order's.
+
+        The answer to a question comes after all that was owed, and tells a line that is
+        slow from one that loses.
+
+        Args:
+            order: what is to be said next.
+            enough: number of an earlier request whose acknowledgement is as good.
+
+        Returns:
+            number of the next request.
+
+        Raises:
+            PortError: the port is gone.
+        """
+        with self._lock:
+            self._drain()
+            first = self._owed.next_number if enough is None else enough
+            self._settle(order, first, math.inf)
+            return self._owed.next_number
+
+    def tell(self, order: rcb1.Command, enough: int | None = None) -> bool:
+        """Say an order once; whether it was acknowledged in time.
+
+        Late acknowledgements are heard with it (:meth:`acknowledged`). It is said also
+        where earlier ones are open: the caller says nothing that must not follow on
+        what the board may have missed.
+
+        Args:
+            order: what is said.
+            enough: number of an earlier request whose acknowledgement is as good.
+
+        Raises:
+            PortError: the port is gone.
+        """
+        with self._lock:
+            first = self._owed.next_number if enough is None else enough
+            if self.acknowledged(board_of(order)) >= first:
+                return True  # it came late
+            try:
+                self._try(order, first, math.inf)
+            except ProtocolError:
+                self.statistics.failed += 1
+                return False
+            self.statistics.answered += 1
+            return True
+
+    def deliver(
+        self, commands: Sequence[rcb1.Command], within: float
+    ) -> list[rcb1.Command]:
+        """Say commands to different boards until each acknowledged its own.
+
+        Each is said at once. What is not acknowledged is said again when a question
+        that was asked after it is answered, or nothing came for long: a line that is
+        slow gets nothing more to do. A silent board does not keep the others waiting.
+
+        Args:
+            commands: one for each board.
+            within: give up after so long [s].
+
+        Returns:
+            commands that were not acknowledged.
+
+        Raises:
+            PortError: the port is gone.
+        """
+        short = longest = max(_LONGEST, self._timeout)
+        if self._adapt:
+            size = max(c.size() + c.REPLY.size() for c in commands)
+            usual = self._patience.limit(size, self._timeout, longest)
+            short = max(usual, self._timeout)
+        with self._lock:
+            self._drain()
+            end = time.monotonic() + within
+            said = {c: self._owed.next_number + k for k, c in enumerate(commands)}
+            probes: dict[rcb1.Command, int] = {}
+
+            def left() -> list[rcb1.Command]:
+                return [c for c in commands if not self._answered(c, said[c])]
+
+            def settled() -> list[rcb1.Command]:
+                return [c for c, n in probes.items() if self._answered(_probe(c), n)]
+
+            def progress(before: int) -> bool:
+                return bool(settled()) or len(left()) < before
+
+            for command in commands:
+                self._say_for(command, short, end, said[command])
+            wait = short
+            while left() and time.monotonic() < end:
+                for command in left():
+                    if command not in probes:
+                        probes[command] = self._owed.next_number
+                        self._say_for(_probe(command), short, end, probes[command])
+                limit = min(time.monotonic() + wait, end)
+                if self._listen(limit, partial(progress, len(left()))):
+                    wait, again = short, settled()
+                else:
+                    probes.clear()  # the question was lost, or its answer
+                    again = left() if wait >= longest else []
+                    wait = min(_GROWTH * wait, longest)
+                self._drain()
+                for command in again:
+                    probes.pop(command, None)
+                    if command in left():
+                        self.statistics.repeated += 1
+                        self._say_for(command, short, end, said[command])
+            open_ones = left()
+        self.statistics.answered += len(commands) - len(open_ones)
+        self.statistics.failed += len(open_ones)
+        return open_ones
+
+    def _say_for(
+        self, command: rcb1.Command, wait: float, end: float, first: int
+    ) -> None:
+        """Say a command and listen for a while."""
+        with suppress(ProtocolError):
+            self._write(command)
+            limit = min(time.monotonic() + wait, end)
+            self._listen(limit, lambda: self._answered(command, first))
+
+    def _write(self, command: rcb1.Command) -> None:
+        """Every command goes out here.
+
+        Raises:
+            ProtocolError: the line takes no bytes.
+            PortError: the port is gone.
+        """
+        self.statistics.sent += 1
+        self._owed.sent(command, time.monotonic())
+        self._port.write(command.encode())
+
+    @staticmethod
+    def _left(attempt: int, end: float) -> bool:
+        return attempt == 0 or time.monotonic() < end
+
+    def _settle(self, command: rcb1.Command, first: int, end: float) -> bool:
+        """Whether no earlier reply can be taken for a command's; ask, if one could.
+
+        The answer to a question of another kind comes after all that was owed before.
+        """
+        board = self._owed.stale(command, first)
+        if board is None and self._unanswered >= _BORNE:
+            board = board_of(command)  # before waits grow: is the line slow?
+        if board is None or isinstance(command, rcb1.GetSwitches):
+            return True  # or its own repeats will do
+        # A question of a kind that is open would be taken for the earlier one.
+        questions: Sequence[rcb1.Command] = (
+            rcb1.GetSwitches(board),
+            rcb1.GetPositions(board),
+            rcb1.ReadPose(board, 0, 0),
+        )
+        free = (q for q in questions if self._owed.oldest(q) == math.inf)
+        question = next(free, questions[0])
+        with suppress(ProtocolError):
+            self._try(question, 0, end)
+        return self._owed.stale(command, first) is None
+
+    def _try(self, command: rcb1.Command, first: int, end: float) -> rcb1.Reply:
+        """Say a command once and wait for as long as answers use to take.
+
+        Args:
+            command: what is said.
+            first: number of the first request that this is an answer to.
+            end: of all waiting, by time.monotonic() [s].
+
+        Raises:
+            ProtocolError: no answer came.
+        """
+        size = command.size() + command.REPLY.size()
+        limit = longest = (
+            self._timeout / 3 if isinstance(command, QUICK) else self._timeout
+        )
+        if self._adapt:
+            limit = self._patience.limit(size, longest, max(longest, _LONGEST))
+        if self._unanswered > _BORNE:
+            grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
+            limit = max(longest, min(grown, _LONGEST))
+        begun = time.monotonic()
+        if command.REPLY is not rcb1.Acknowledged:  # what is open is answered first
+            ahead = min(self._owed.count(begun - _RECENT), _AHEAD)
+            limit = min((1 + ahead) * limit, max(longest, _LONGEST))
+        if self._owed.owes_long():  # the reply may be kept for a part of it
+            limit += HOLD
+        limit = max(min(limit, end - begun), _SHORTEST)
+        self._latest.pop((board_of(command), command.REPLY), None)
+        self._bytes, number = 0, self._owed.next_number
+        self._write(command)
+        if not self._listen(begun + limit, lambda: self._answered(command, first)):
+            self._patience.miss()
+            self._unanswered += 1
+            raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
+        heard = self._latest[board_of(command), command.REPLY]
+        now = time.monotonic()
+        # One that was asked for earlier says little of how long answers take: the line
+        # loses, or it is slow.
+        if now < heard.sent + longest:
+            self._unanswered = 0
+            self._patience.hear()
+        if heard.number == number:
+            self._unanswered = 0
+            self._patience.learn(size, now - begun)
+            self.statistics.latencies.append(now - begun)
+        return heard.reply
+
+    def _answered(self, command: rcb1.Command, first: int) -> bool:
+        heard = self._latest.get((board_of(command), command.REPLY))
+        return heard is not None and heard.number >= first
+
+    def _listen(self, end: float, enough: Callable[[], object]) -> bool:
+        """Hear replies until it is enough; whether it is, at a time [s]."""
+        while not enough():
+            self._hear(self._port.read(self._replies.look_again(end)))
+            # Bytes that never end must not keep us.
+            if time.monotonic() >= end:
+                return bool(enough())
+        return True
+
+    def _drain(self) -> None:
+        """Hear what has come meanwhile."""
+        begun = time.monotonic()
+        self._hear(self._port.drain())
+        self._owed.expire(begun)
+
+    def _hear(self, data: bytes) -> None:
+        self._bytes += len(data)
+        now = time.monotonic()
+        for heard in self._replies.feed(data, now):
+            self._latest[board_of(heard.command), heard.command.REPLY] = heard
+            self._heard_at[heard.reply.board] = now
+            if isinstance(heard.reply, rcb1.Acknowledged):
+                self._acknowledged[heard.reply.board] = heard.number
+
+
+def _probe(command: rcb1.Command) -> rcb1.GetSwitches:
+    """A question to the board of a command."""
+    board = board_of(command)
+    assert board is not None
+    return rcb1.GetSwitches(board)

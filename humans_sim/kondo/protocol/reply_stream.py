@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replies in a stream of bytes, as a driver hears them.
+
+Nothing is thrown away that may be a reply: a late acknowledgement counts for the
+request that it answers. What is no reply to anything that was asked is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.frames import ProtocolError
+from humans_sim.kondo.protocol.owed_replies import SHORT, OwedReplies, board_of
+
+HOLD = 0.02
+"""Bytes of one reply are no further apart: adapters gather them for 16 ms [s]."""
+
+
+class Heard(NamedTuple):
+    """A reply.
+
+    Attributes:
+        number: of the oldest request that it may answer.
+        sent: when that one was sent [s].
+        command: one that asks for such a reply of that board.
+        reply: it.
+    """
+
+    number: int
+    sent: float
+    command: rcb1.Command
+    reply: rcb1.Reply
+
+
+class ReplyStream:
+    """Finds the replies to requests that are open.
+
+    Args:
+        owed: the requests.
+    """
+
+    def __init__(self, owed: OwedReplies) -> None:
+        """Nothing was heard yet."""
+        self._owed = owed
+        self._bytes = b""
+        self._since = self._now = 0.0
+
+    def feed(self, data: bytes, now: float) -> Iterator[Heard]:
+        """Replies that these bytes complete.
+
+        Args:
+            data: what came; empty: nothing.
+            now: time [s].
+        """
+        self._now = now
+        if not self._bytes:
+            self._since = now
+        self._bytes += data
+        while self._bytes:
+            expected = self._owed.expected()
+            if not expected:
+                self._bytes = b""
+                return
+            heard = self._reply(expected, now)
+            if heard is not None:
+                self._since = now
+                yield heard
+            elif self._may_begin(expected, now):
+                return
+            else:
+                self._bytes = self._bytes[1:]
+
+    def look_again(self, end: float) -> float:
+        """When to feed again, with nothing if nothing came, at a time at most [s]."""
+        if not self._bytes or self._now >= self._since + HOLD:
+            return end
+        return min(end, self._since + HOLD)  # then these bytes begin no long reply
+
+    def _reply(self, expected: list[rcb1.Command], now: float) -> Heard | None:
+        """What the bytes begin with, the longest that it may be."""
+        for command in expected:
+            size = command.REPLY.size()
+            if not self._of(command):
+                continue
+            if len(self._bytes) < size:
+                if size > SHORT and now < self._since + HOLD:
+                    return None  # a short one may be a part of it
+                continue
+            try:
+                reply = command.read_reply(self._bytes[:size])
+            except ProtocolError:
+                continue
+            self._bytes = self._bytes[size:]
+            sent = self._owed.oldest(command)
+            return Heard(self._owed.received(command), sent, command, reply)
+        return None
+
+    def _may_begin(self, expected: list[rcb1.Command], now: float) -> bool:
+        """Whether more bytes could make a reply of these."""
+        for command in expected:
+            size = command.REPLY.size()
+            if len(self._bytes) < size and self._of(command):
+                if size <= SHORT or now < self._since + HOLD:
+                    return True
+        return False
+
+    def _of(self, command: rcb1.Command) -> bool:
+        return board_of(command) in (None, self._bytes[0])

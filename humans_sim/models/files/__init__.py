@@ -1,0 +1,1 @@
+"""Files of models: YAML, URDF and xacro, read and written."""

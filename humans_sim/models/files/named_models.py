@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models that come with the package: their files, and what they are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.resources import resource
+from humans_sim.models.files.builder import build
+from humans_sim.models.files.tree_file import TreeFile
+from humans_sim.models.files.urdf_writer import write_urdf
+from humans_sim.models.parts import ModelParts
+
+NAMES = ("human36", "bip", "khr1")
+"""Models that come with the package."""
+
+
+def model_file(name: str) -> Path:
+    """YAML file of a model that comes with the package."""
+    return resource("config", "models", f"{name}.yaml")
+
+
+def named_parts(
+    name: str,
+    *,
+    height: float | None = None,
+    mass: float | None = None,
+    lengths: Mapping[str, float] | np.ndarray | None = None,
+    tags: Mapping[str, np.ndarray] | np.ndarray | None = None,
+    rotors: bool = True,
+) -> ModelParts:
+    """Parts of one of :data:`NAMES`; the arguments are those of ``load_model``."""
+    parameters: dict[str, float] = {}
+    for key, word, value in (("h", "height", height), ("m", "mass", mass)):
+        if value is not None:
+            parameters[key] = _positive(word, value)
+    path = model_file(name)
+    default = TreeFile(path)
+    for key, word in (("h", "height"), ("m", "mass")):
+        if key in parameters and key not in default.parameters:
+            raise ParameterError(f"the {word} of {name} cannot be set")
+    given = named_lengths(default.lengths, lengths, name)
+    file = TreeFile(path, parameters, given)
+    tag_names = [entry.mapping()["name"].text() for entry in file.sections["tags"]]
+    given_tags = named_tags(tuple(tag_names), tags, name)
+    description = file.describe(given_tags)
+    pin_model = build(description)
+    drive = None
+    if rotors and "rotors" in file.sections:
+        from humans_sim.models.rotors import read_rotors
+
+        index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
+        drive = read_rotors(file.sections["rotors"], description.humans.joints, index)
+    return ModelParts(
+        name=name,
+        title=description.title,
+        pin_model=pin_model,
+        tags=description.tags,
+        contacts=description.contacts,
+        soles=description.soles,
+        humans=description.humans,
+        urdf=write_urdf(description),
+        rotors=drive,
+        parameters=file.parameters,
+        lengths=file.lengths,
+        given_lengths=given,
+        given_tags=given_tags,
+        source=path,
+    )
+
+
+def named_lengths(
+    known: Mapping[str, float],
+    given: Mapping[str, float] | np.ndarray | None,
+    model: str,
+) -> dict[str, float]:
+    """Lengths by name, checked; a vector is taken in the order of ``known``."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        values = np.asarray(given, dtype=float).ravel()
+        if len(values) != len(known):
+            raise ParameterError(f"{model} has {len(known)} lengths, not {len(values)}")
+        given = dict(zip(known, values.tolist(), strict=True))
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ParameterError(
+                f"{model} has no length '{name}' (it has: {', '.join(known) or 'none'})"
+            )
+        found[name] = _positive(f"length '{name}'", value)
+    return found
+
+
+def named_tags(
+    known: tuple[str, ...],
+    given: Mapping[str, np.ndarray] | np.ndarray | None,
+    model: str,
+) -> dict[str, np.ndarray]:
+    """Tag positions by name, checked; an array is taken in the order of ``known``."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        values = np.asarray(given, dtype=float)
+        if values.size != 3 * len(known):
+            raise ParameterError(
+                f"{model} has {len(known)} tags: {3 * len(known)} numbers are wanted, "
+                f"not {values.size}"
+            )
+        given = dict(zip(known, values.reshape(-1, 3), strict=True))
+    found = {}
+    for name, position in given.items():
+        if name not in known:
+            raise ParameterError(f"{model} has no tag '{name}'")
+        point = np.asarray(position, dtype=float)
+        if point.shape != (3,) or not np.isfinite(point).all():
+            raise ParameterError(
+                f"the position of '{name}' is not three finite numbers"
+            )
+        found[name] = point
+    return found
+
+
+def _positive(word: str, value: float) -> float:
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise ParameterError(f"{word} must be a finite number above zero, not {value}")
+    return number

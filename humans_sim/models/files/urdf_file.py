@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any two-legged URDF as a model, with a YAML file beside it for what URDF lacks.
+
+``robot.urdf`` is read with ``robot.yaml`` where that exists (``docs/models.md``):
+tags, contact points, soles, frames, limits, the HuMAnS layout and drive rotors.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import yaml
+
+from humans_sim.core.errors import ModelFileError
+from humans_sim.core.files import read_text, write_atomically
+from humans_sim.core.xml_file import parse_xml
+from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
+from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
+from humans_sim.models.files.layout import known_names, read_layout
+from humans_sim.models.files.urdf_check import check_mass_matrix, check_urdf
+from humans_sim.models.parts import ModelParts
+
+_SECTIONS = (
+    "tags",
+    "contacts",
+    "soles",
+    "frames",
+    "limits",
+    "humans",
+    "rotors",
+    "title",
+)
+
+
+def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelParts:
+    """Parts of the model in a URDF (or xacro) file with a floating base.
+
+    Raises:
+        ModelFileError: the URDF or its YAML is missing or malformed, or the file is
+            xacro where that is not allowed.
+    """
+    text = _read_text(path, xacro)
+    pin_model, name = _parse(text, path)
+    side = path.with_suffix(".yaml")
+    root = read_yaml(side) if os.path.lexists(side) else parse_yaml("{}")
+    sections = root.fields((), _SECTIONS)
+    _add_frames(pin_model, sections)
+    _set_limits(pin_model, sections)
+    tags = _tags(pin_model, sections)
+    contacts: tuple[str, ...] = ()
+    if "contacts" in sections:
+        tag_names = {tag.name for tag in tags}
+        contacts = known_names(sections["contacts"], tag_names, "tag")
+    soles = []
+    for sole, value in (
+        sections["soles"].mapping().items() if "soles" in sections else ()
+    ):
+        if not pin_model.existFrame(sole):
+            raise value.error(
+                f"the URDF has no link '{sole}': give it a place under 'frames'"
+            )
+        soles.append(Sole(sole, known_names(value, set(contacts), "contact")))
+    layout = _layout(pin_model, sections, tags, contacts)
+    drive = None
+    if rotors and "rotors" in sections:
+        from humans_sim.models.rotors import read_rotors
+
+        index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
+        drive = read_rotors(sections["rotors"], layout.joints, index)
+    title = sections["title"].text() if "title" in sections else f"{name} ({path.name})"
+    return ModelParts(
+        name=name,
+        title=title,
+        pin_model=pin_model,
+        tags=tags,
+        contacts=contacts,
+        soles=tuple(soles),
+        humans=layout,
+        urdf=text,
+        rotors=drive,
+        parameters={},
+        lengths={},
+        given_lengths={},
+        given_tags={},
+        source=path,
+    )
+
+
+def _read_text(path: Path, xacro: bool) -> str:
+    if path.suffix.lower() != ".xacro":
+        return read_text(path, ModelFileError)
+    if not xacro:
+        raise ModelFileError(
+            "a file or a message cannot name a .xacro file: expand it to a URDF first",
+            path,
+        )
+    from humans_sim.models.files.xacro_file import expand_xacro
+
+    return expand_xacro(path)
+
+
+def _parse(text: str, path: Path) -> tuple[pin.Model, str]:
+    """Pinocchio model of URDF text, after the checks that give a line or an element."""
+    robot = parse_xml(text, path)
+    check_urdf(robot, path)
+    try:
+        model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
+    except Exception as error:  # pinocchio raises several kinds
+        raise ModelFileError(f"pinocchio cannot read it: {error}", path) from error
+    for joint, name in zip(model.joints, model.names, strict=True):
+        if joint.id > 1 and (joint.nq, joint.nv) != (1, 1):
+            raise ModelFileError(
+                f"a joint of type {joint.shortname()} cannot be used: make it revolute "
+                "with limits",
+                path,
+                key=f"joint {name}",
+            )
+    check_mass_matrix(model, path)
+    if not model.existFrame(BASE_LINK):
+        model.addFrame(pin.Frame(BASE_LINK, 1, pin.SE3.Identity(), pin.FrameType.BODY))
+    return model, robot.get("name") or path.stem
+
+
+def _add_frames(model: pin.Model, sections: dict[str, YamlValue]) -> None:
+    for entry in sections.get("frames", ()):
+        fields = entry.fields(("name", "link", "xyz"), ("rpy",))
+        parent = model.frames[_frame(model, fields["link"])]
+        if model.existFrame(fields["name"].text()):
+            raise fields["name"].error("the URDF has a link or joint of this name")
+        rpy = fields["rpy"].vector(3) if "rpy" in fields else np.zeros(3)
+        local = pin.SE3(pin.rpy.rpyToMatrix(rpy), fields["xyz"].vector(3))
+        placement = parent.placement * local
+        model.addFrame(
+            pin.Frame(
+                fields["name"].text(),
+                parent.parentJoint,
+                placement,
+                pin.FrameType.OP_FRAME,
+            )
+        )
+
+
+def _frame(model: pin.Model, link: YamlValue) -> int:
+    if not model.existFrame(link.text()):
+        raise link.error(f"the URDF has no link '{link.text()}'")
+    return int(model.getFrameId(link.text()))
+
+
+def _set_limits(model: pin.Model, sections: dict[str, YamlValue]) -> None:
+    if "limits" not in sections:
+        return
+    for name, value in sections["limits"].mapping().items():
+        if name not in list(model.names)[2:]:
+            raise value.error(f"the URDF has no moving joint '{name}'")
+        joint = model.joints[model.getJointId(name)]
+        lower, upper = value.degrees()
+        model.lowerPositionLimit[joint.idx_q] = lower
+        model.upperPositionLimit[joint.idx_q] = upper
+
+
+def _tags(model: pin.Model, sections: dict[str, YamlValue]) -> tuple[Tag, ...]:
+    tags = {}
+    for entry in sections.get("tags", ()):
+        fields = entry.fields(("name", "link", "xyz"))
+        _frame(model, fields["link"])
+        name = fields["name"].text()
+        if name in tags:
+            raise entry.error(f"the tag '{name}' stands twice")
+        tags[name] = Tag(name, fields["link"].text(), fields["xyz"].vector(3))
+    return tuple(tags.values())
+
+
+def _layout(
+    model: pin.Model,
+    sections: dict[str, YamlValue],
+    tags: tuple[Tag, ...],
+    contacts: tuple[str, ...],
+) -> HumansLayout:
+    joints = tuple(model.names[2:])
+    segments = tuple(f.name for f in model.frames if f.type == pin.FrameType.BODY)
+    if "humans" in sections:
+        return read_layout(sections["humans"], set(joints), set(segments), {})
+    return HumansLayout(
+        joints, "zyx", _standing_height(model, tags, contacts), segments
+    )
+
+
+def _standing_height(
+    model: pin.Model, tags: tuple[Tag, ...], contacts: tuple[str, ...]
+) -> float:
+    """Base height that puts the lowest contact point (else joint) on the ground."""
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, pin.neutral(model))
+    heights = [
+        data.oMf[model.getFrameId(tag.link)].act(tag.position)[2]
+        for tag in tags
+        if tag.name in contacts
+    ]
+    heights = heights or [float(pose.translation[2]) for pose in data.oMf]
+    return -float(min(heights))
+
+
+def save_parts(parts: ModelParts, path: Path) -> Path:
+    """Write ``path`` (URDF) and the YAML beside it, each whole or not at all."""
+    layout = parts.humans
+    side: dict[str, Any] = {
+        "title": parts.title,
+        "tags": [
+            {"name": t.name, "link": t.link, "xyz": [float(x) for x in t.position]}
+            for t in parts.tags
+        ],
+        "contacts": list(parts.contacts),
+        "soles": {sole.name: list(sole.contacts) for sole in parts.soles},
+        "humans": {
+            "joints": list(layout.joints),
+            "base_rotation": layout.base_rotation,
+            "base_height": float(layout.base_height),
+            "segments": list(layout.segments),
+        },
+    }
+    if parts.rotors is not None:
+        side["rotors"] = parts.rotors.source
+    text = yaml.safe_dump(side, sort_keys=False, default_flow_style=None, width=88)
+    write_atomically(path.with_suffix(".yaml"), text)
+    write_atomically(path, parts.urdf)
+    return path

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xacro files expanded to URDF, without running anything that stands in them.
+
+The package xacro evaluates ``${...}`` as Python, with checks that can be got around.
+This reader knows properties, macros, conditions, arguments, and files beside the first
+one; expressions are those of :mod:`humans_sim.models.files.xacro_values`. What it does
+not know (``$(find ...)``, lists, ``load_yaml``, ``element``) is an error that says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from humans_sim.core.errors import ModelFileError
+from humans_sim.core.expressions import ExpressionError, shortened
+from humans_sim.core.files import read_text
+from humans_sim.core.xml_file import parse_xml
+from humans_sim.models.files.xacro_values import Value, evaluate_value, literal
+
+MOST = 50_000
+"""Elements and expressions that an expansion may go through."""
+LONGEST = 1 << 24
+"""Characters that it may make."""
+_DEEPEST = 60
+"""Elements, macros, properties and files inside each other."""
+_MOST_FILES = 50
+_PREFIXES = ("{http://www.ros.org/wiki/xacro}", "{http://ros.org/wiki/xacro}")
+_PART = re.compile(r"\$\$+(?=[({])|\$\{([^}]*)\}|\$\(([^)]*)\)")
+_PARAMETER = re.compile(r"(\*{0,2}[A-Za-z_]\w*)(?::?=(\^\|?)?('[^']*'|\S*))?")
+
+
+@dataclass
+class _Scope:
+    """Names that are known at a place: of the place itself, then of its caller."""
+
+    above: _Scope | None = None
+    values: dict[str, Value] = field(default_factory=dict)
+    lazy: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, tuple[list[ET.Element], _Scope | None]] = field(
+        default_factory=dict
+    )
+    """Elements, with the scope that they are read in; None: where they are put."""
+
+    def chain(self) -> Iterator[_Scope]:
+        """This scope and those above it."""
+        scope: _Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.above
+
+
+@dataclass(frozen=True)
+class _Macro:
+    parameters: Mapping[str, tuple[bool, str | None]]
+    blocks: tuple[str, ...]
+    body: ET.Element
+
+
+def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
+    """The URDF text that a xacro file stands for.
+
+    Args:
+        path: the file; files it includes must lie beside it or in folders there.
+        arguments: values of its ``xacro:arg``, where they shall not be the defaults.
+
+    Raises:
+        ModelFileError: the file is missing or malformed, asks for what is not read
+            here, or grows beyond the limits.
+    """
+    try:
+        robot = _Expander(path, arguments or {}).robot()
+    except RecursionError:
+        raise ModelFileError("xacro: expressions are nested too deeply", path) from None
+    return ET.tostring(robot, encoding="unicode")
+
+
+class _Expander:
+    def __init__(self, path: Path, arguments: Mapping[str, str]) -> None:
+        self._path = path
+        self._folder = Path(os.path.realpath(path)).parent
+        self._given = dict(arguments)
+        self._arguments = dict(arguments)
+        self._macros: dict[str, _Macro] = {}
+        self._count = self._length = self._depth = self._files = 0
+
+    def robot(self) -> ET.Element:
+        root = self._read(self._path)
+        made = ET.Element(root.tag, self._attributes(root, scope := _Scope()))
+        made.extend(self._children(root, scope))
+        return made
+
+    def _read(self, path: Path) -> ET.Element:
+        self._files += 1
+        if self._files > _MOST_FILES:
+            raise self._error(f"it includes more than {_MOST_FILES} files")
+        return parse_xml(read_text(path, ModelFileError), path)
+
+    def _error(self, message: str, key: str | None = None) -> ModelFileError:
+        return ModelFileError(f"xacro: {message}", self._path, key=key)
+
+    def _deeper(self) -> None:
+        self._count += 1
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._error("macros, properties or elements are nested too deeply")
+        if self._count > MOST:
+            raise self._error(f"it goes through more than {MOST} elements")
+
+    def _children(self, element: ET.Element, scope: _Scope) -> list[ET.Element]:
+        made: list[ET.Element] = []
+        self._deeper()
+        for child in element:
+            made += self._element(child, scope)
+        self._depth -= 1
+        return made
+
+    def _element(self, element: ET.Element, scope: _Scope) -> list[ET.Element]:
+        self._count += 1
+        name = _instruction(element)
+        if name is None:
+            made = ET.Element(element.tag, self._attributes(element, scope))
+            if element.text and element.text.strip():
+                made.text = self._text(element.text, scope)
+            made.extend(self._children(element, scope))
+            return [made]
+        if name in ("if", "unless"):
+            value = self._needed(element, "value", scope)
+            kept = self._truth(value, name) == (name == "if")
+            return self._children(element, scope) if kept else []
+        if name in ("property", "macro", "arg", "include", "insert_block"):
+            found: list[ET.Element] = getattr(self, f"_{name}")(element, scope)
+            return found
+        if name == "call":
+            name = self._needed(element, "macro", scope)
+        if name not in self._macros:
+            raise self._error("there is no such macro above", f"xacro:{name}")
+        return self._called(name, element, scope)
+
+    def _property(self, element: ET.Element, scope: _Scope) -> list[ET.Element]:
+        name = element.get("name", "")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise self._error(f"'{shortened(name)}' is no name", "xacro:property")
+        target, where = scope, element.get("scope")
+        if where == "global":
+            target = list(scope.chain())[-1]
+        elif where == "parent":
+            target = scope.above or scope
+        value = element.get("value", element.get("default"))
+        if value is None:
+            target.blocks[name] = list(element), None
+            return []
+        if "value" not in element.attrib and self._knows(name, scope):
+            return []
+        target.values.pop(name, None)
+        if target is scope:
+            target.lazy[name] = value
+        else:
+            target.values[name] = self._result(value, scope)
+        return []
+
+    def _macro(self, element: ET.Element, _: _Scope) -> list[ET.Element]:
+        name = element.get("name", "").removeprefix("xacro:")
+        parameters: dict[str, tuple[bool, str | None]] = {}
+        blocks = []
+        text, place = element.get("params", ""), 0
+        while place < len(text):
+            if text[place].isspace():
+                place += 1
+                continue
+            found = _PARAMETER.match(text, place)
+            if found is None:
+                raise self._error(f"cannot read its params '{shortened(text)}'", name)
+            word, inherited, default = found.groups()
+            if word.startswith("*"):
+                blocks.append(word)
+            else:
+                known = inherited != "^" or None
+                parameters[word] = (
+                    inherited is not None,
+                    default if default is not None and known else None,
+                )
+            place = found.end()
+        self._macros[name] = _Macro(parameters, tuple(blocks), element)
+        return []
+
+    def _arg(self, element: ET.Element, scope: _Scope) -> list[ET.Element]:
+        name = self._needed(element, "name", scope)
+        if name not in self._given and "default" in element.attrib:
+            self._arguments[name] = self._needed(element, "default", scope)
+        return []
+
+    def _include(self, element: ET.Element, scope: _Scope) -> list[ET.Element]:
+        name = self._needed(element, "filename", scope)
+        if "ns" in element.attrib:
+            raise self._error("name spaces of included files are not read here", name)
+        if "\0" in name:
+            raise self._error("this is no name of a file", shortened(name))
+        target = Path(os.path.realpath(self._path.parent / name))
+        if not target.is_relative_to(self._folder):
+            raise self._error(
+                "only files beside the first one are included", shortened(name)
+            )
+        outer, self._path = self._path, target
+        made = self._children(self._read(target), scope)
+        self._path = outer
+        return made
+
+    def _insert_block(self, element: ET.Element, scope: _Scope) -> list[ET.Element]:
+        name = self._needed(element, "name", scope)
+        for place in scope.chain():
+            if name in place.blocks:
+                elements, own = place.blocks[name]
+                return [
+                    made
+                    for child in elements
+                    for made in self._inserted(child, own or scope)
+                ]
+        raise self._error("there is no such block", f"insert_block {shortened(name)}")
+
+    def _inserted(self, element: ET.Element, scope: _Scope) -> list[ET.Element]:
+        self._deeper()
+        made = self._element(element, scope)
+        self._depth -= 1
+        return made
+
+    def _called(
+        self, name: str, element: ET.Element, scope: _Scope
+    ) -> list[ET.Element]:
+        macro, where = self._macros[name], f"xacro:{name}"
+        inner = _Scope(scope)
+        for key, text in element.attrib.items():
+            if key == "macro" and _instruction(element) == "call":
+                continue
+            if key not in macro.parameters:
+                raise self._error(f"the macro has no parameter '{key}'", where)
+            inner.values[key] = self._result(text, scope)
+        for key, (inherited, default) in macro.parameters.items():
+            if key in inner.values:
+                continue
+            if inherited and self._knows(key, scope):
+                inner.values[key] = self._looked_up(key, scope) or 0
+            elif default is not None:
+                inner.values[key] = self._result(default, scope)
+            else:
+                raise self._error(f"the parameter '{key}' is missing", where)
+        rest = list(element)
+        for word in macro.blocks:
+            key = word.lstrip("*")
+            if word.startswith("**"):
+                chosen = [child for child in rest if child.tag == key]
+            else:
+                chosen = rest[:1]
+            if not chosen:
+                raise self._error(f"the block '{key}' is missing", where)
+            rest.remove(chosen[0])
+            whole = not word.startswith("**")
+            inner.blocks[key] = [chosen[0]] if whole else list(chosen[0]), scope
+        if rest:
+            raise self._error("there are blocks that the macro does not take", where)
+        return self._children(macro.body, inner)
+
+    def _needed(self, element: ET.Element, name: str, scope: _Scope) -> str:
+        text = element.get(name)
+        if text is None:
+            raise self._error(f"'{name}' is missing", f"xacro:{_instruction(element)}")
+        return self._text(text, scope)
+
+    def _truth(self, text: str, where: str) -> bool:
+        value = literal(text.strip())
+        if isinstance(value, str):
+            message = f"'{shortened(text)}' is neither true nor false"
+            raise self._error(message, f"xacro:{where}")
+        return bool(value)
+
+    def _attributes(self, element: ET.Element, scope: _Scope) -> dict[str, str]:
+        return {key: self._text(text, scope) for key, text in element.attrib.items()}
+
+    def _text(self, text: str, scope: _Scope) -> str:
+        """Text with its expressions and arguments replaced."""
+
+        def replaced(found: re.Match[str]) -> str:
+            if found[1] is not None:
+                return str(self._value(found[1], scope))
+            if found[2] is not None:
+                return self._command(found[2])
+            return found[0][1:]
+
+        made = _PART.sub(replaced, text)
+        self._length += len(made)
+        if self._length > LONGEST:
+            raise self._error(f"it makes more than {LONGEST} characters")
+        return made
+
+    def _result(self, text: str, scope: _Scope) -> Value:
+        """The value of a property or parameter."""
+        alone = _PART.fullmatch(text)
+        if alone and alone[1] is not None:
+            return self._value(alone[1], scope)
+        return literal(self._text(text, scope))
+
+    def _value(self, expression: str, scope: _Scope) -> Value:
+        self._deeper()
+        try:
+            value = evaluate_value(expression, lambda n: self._looked_up(n, scope))
+        except ExpressionError as error:
+            raise self._error(str(error)) from None
+        self._depth -= 1
+        return value
+
+    def _command(self, text: str) -> str:
+        words = text.split()
+        if len(words) == 2 and words[0] == "arg" and words[1] in self._arguments:
+            return self._arguments[words[1]]
+        if len(words) == 2 and words[0] == "arg":
+            raise self._error(f"the argument '{shortened(words[1])}' is not given")
+        raise self._error(
+            f"'$({shortened(text)})' is not read here: expand the file with xacro "
+            "itself, and load the URDF"
+        )
+
+    def _knows(self, name: str, scope: _Scope) -> bool:
+        return any(name in s.values or name in s.lazy for s in scope.chain())
+
+    def _looked_up(self, name: str, scope: _Scope) -> Value | None:
+        for place in scope.chain():
+            if name not in place.values and name in place.lazy:
+                place.values[name] = self._result(place.lazy[name], place)
+            if name in place.values:
+                return place.values[name]
+        return None
+
+
+def _instruction(element: ET.Element) -> str | None:
+    """What an element of xacro is called; None for an element of the URDF."""
+    for prefix in _PREFIXES:
+        if element.tag.startswith(prefix):
+            return element.tag[len(prefix) :]
+    return None

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the node ``actuation``, and what they make."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from humans_sim.actuation import (
+    CommandSignal,
+    DCMotor,
+    IdealTorque,
+    KneeGeometry,
+    ScrewDriveMotors,
+    Servo,
+    Stimulator,
+)
+from humans_sim.actuation.fes_muscles import THIGH
+from humans_sim.actuation.pulse_trains import PulseTrainMuscles
+from humans_sim.core.errors import ParameterError
+from humans_sim.models import Model
+from humans_sim.nodes.common.parameters import Parameters
+
+TORQUE, SERVO, MOTORS, MUSCLES = "torque", "servo", "motors", "muscles"
+LOCKSTEP, FREE = "lockstep", "free"
+AnyActuation = IdealTorque | Servo | ScrewDriveMotors | PulseTrainMuscles
+_DELAYS = {MUSCLES: 0.05}
+"""Delay of a command where it is not zero by default [s] (manual 6)."""
+
+
+@dataclass(frozen=True)
+class ActuationSettings:
+    """What the parameters say.
+
+    Attributes:
+        kind: what drives the joints.
+        lockstep: whether each state waits for the command of its time.
+        longest_gap: time between states beyond which it begins anew [s].
+        actuation: made for the model.
+    """
+
+    kind: str
+    lockstep: bool
+    longest_gap: float
+    actuation: AnyActuation
+
+    @classmethod
+    def declare(cls, given: Parameters, model: Model) -> ActuationSettings:
+        """Declare the parameters, those of one kind alone, and read them.
+
+        Raises:
+            ParameterError: a value cannot be used.
+        """
+        makers = {TORQUE: _torque, SERVO: _servo, MOTORS: _motors, MUSCLES: _muscles}
+        kind = given.choice("kind", TORQUE, "what drives the joints", [*makers])
+        sync = given.choice("sync", FREE, "when to answer a state", (FREE, LOCKSTEP))
+        delay = given.number(
+            "delay",
+            _DELAYS.get(kind, 0.0),
+            "from a command to its effect [s]",
+            low=0.0,
+            high=10.0,
+        )
+        gap = given.number(
+            "longest_gap",
+            1.0,
+            "time between states beyond which it begins anew [s]",
+            low=1e-3,
+            high=10.0,
+        )
+        return cls(kind, sync == LOCKSTEP, gap, makers[kind](given, model, delay))
+
+
+def _torque(given: Parameters, model: Model, delay: float) -> AnyActuation:
+    return IdealTorque(model, delay=delay)
+
+
+def _servo(given: Parameters, model: Model, delay: float) -> AnyActuation:
+    # The inertia of the rotors is no torque: it belongs to who moves the joints.
+    numbers: dict[str, Any] = {
+        option.name: given.number(
+            f"servo.{option.name}",
+            option.default,
+            "see humans_sim.actuation.Servo",
+            low=0.0,
+        )
+        for option in inspect.signature(Servo).parameters.values()
+        if option.kind is inspect.Parameter.KEYWORD_ONLY
+        and option.name != "rotor_inertia"
+    }
+    step = given.number(
+        "servo.speed_step", -1, "of the RCB-1, 0 (fast) to 7; -1: speed counts", -1, 7
+    )
+    if step >= 0:
+        numbers["speed_step"] = _whole("servo.speed_step", step)
+    return Servo(model, delay=delay, **numbers)
+
+
+def _motors(given: Parameters, model: Model, delay: float) -> AnyActuation:
+    frozen = given.flag("motors.frozen_ratio", False, "keep the first gear ratios")
+    if model.rotors is None:
+        raise ParameterError(f"kind {MOTORS}: {model.name} has no rotors (bip has)")
+    resistance = given.number(
+        "motors.resistance", 0.0, "[ohm]; 0: by the rotor's inertia", low=0.0
+    )
+    numbers = {
+        name: given.number(f"motors.{name}", value, _see(DCMotor), low=0.0)
+        for name, value in vars(DCMotor(resistance=1.0)).items()
+        if name != "resistance"
+    }
+    if resistance:
+        numbers["resistance"] = resistance
+    motors = [
+        dataclasses.replace(DCMotor.of_rotor(float(inertia)), **numbers)
+        for inertia in model.rotors.inertia
+    ]
+    return ScrewDriveMotors(model, delay=delay, motors=motors, frozen_ratio=frozen)
+
+
+def _muscles(given: Parameters, model: Model, delay: float) -> AnyActuation:
+    names = given.texts("muscles.names", "quadriceps, hamstrings; all if empty")
+    sides = given.texts("muscles.sides", "whose knees: r, l; both if empty")
+    for name in names:
+        if name not in THIGH:
+            raise ParameterError(
+                f"muscles.names: there is no '{name}'; there are {', '.join(THIGH)}"
+            )
+    sign = _whole(
+        "muscles.flexion_sign",
+        given.number(
+            "muscles.flexion_sign", 0, "1 or -1; 0: by the knee's limits", -1, 1
+        ),
+    )
+    return PulseTrainMuscles(
+        model,
+        {name: _fields(given, name, THIGH[name]) for name in names or THIGH},
+        sides or ("r", "l"),
+        scale=given.number("muscles.scale", 1.0, "cross-section, relative", low=0.0),
+        delay=delay,
+        geometry=_fields(given, "knee", KneeGeometry()),
+        signal=_fields(given, "signal", CommandSignal()),
+        stimulator=_fields(given, "stimulator", Stimulator()),
+        joint=_joint(given),
+        flexion_sign=sign or None,
+    )
+
+
+def _joint(given: Parameters) -> str:
+    """The pattern of the knees' names."""
+    name = "muscles.joint"
+    pattern = given.text(name, "{side}_knee", "name of a side's knee")
+    try:
+        pattern.format(side="r")
+    except (KeyError, IndexError, ValueError):
+        raise ParameterError(
+            f"{name} may hold {{side}} and no other field, not '{pattern}'"
+        ) from None
+    return pattern
+
+
+def _fields(given: Parameters, part: str, defaults: Any) -> Any:
+    """A dataclass of numbers; each one is a parameter ``muscles.<part>.<name>``."""
+    numbers = {
+        name: given.number(f"muscles.{part}.{name}", value, _see(type(defaults)), 0.0)
+        for name, value in vars(defaults).items()
+    }
+    try:
+        return type(defaults)(**numbers)
+    except ParameterError as error:
+        raise ParameterError(f"muscles.{part}: {error}") from None
+
+
+def _see(kind: type) -> str:
+    return f"see humans_sim.actuation.{kind.__name__}"
+
+
+def _whole(name: str, value: float) -> int:
+    if value != int(value):
+        raise ParameterError(f"{name} must be a whole number, not {value}")
+    return int(value)

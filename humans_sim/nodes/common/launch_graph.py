@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch descriptions of graphs, for the files in ``launch/``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch.utilities.type_utils import coerce_to_type
+from launch_ros.actions import Node
+
+from humans_sim.applications.graphs import Graph, read_graph
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.resources import resource
+from launch import LaunchContext, LaunchDescription
+
+_CLOCK, _PLAYER, _BRIDGE = "dynamics", "marker_player", "kondo_bridge"
+"""Nodes: the clock of its graph, that which plays markers, that of a real robot."""
+_WALKS = frozenset({"walk", "kondo_walk"})
+"""Nodes that walk."""
+_TYPES: dict[str, type] = {
+    "gui": bool,
+    "use_sim_time": bool,
+    "rviz": bool,
+    "use_fake_hardware": bool,
+    "real_time_factor": float,
+    "cmd_vel": list,
+}
+"""Of arguments that are no text."""
+_WORDS: dict[type, str] = {
+    bool: "true or false",
+    float: "a number",
+    list: "three numbers, as [0.05, 0, 0]",
+}
+_CHOICES = {"sync": ["lockstep", "free"]}
+_DESCRIPTIONS = {
+    "model": "khr1, human36, bip, or the path of a URDF",
+    "gui": "true: opens the page of the browser viewer",
+    "use_sim_time": "true: the nodes follow /clock",
+    "params_file": "parameters of the nodes; the other arguments go over it",
+    "sync": "lockstep: each period waits for its command; free: the newest one counts",
+    "real_time_factor": "largest speed, simulated over wall time; 0: as it can",
+    "cmd_vel": "walks at once so: forwards, to the left [m/s], turn [rad/s]",
+    "file": "markers to play: trc, c3d or csv; empty: as the parameters say",
+    "subject": "file of a calibrated person; empty: the model",
+    "marker_set": "name or path of a marker set",
+    "port": "serial port of the boards; empty: as the parameters say",
+    "use_fake_hardware": "true: emulated boards; false: as the parameters say",
+    "rviz": "true: opens RViz (the package rviz2)",
+    "rviz_config": "what RViz shows",
+}
+
+
+def describe(
+    graph: str,
+    model: str = "khr1",
+    sync: str = "free",
+    cmd_vel: str = "[0.0, 0.0, 0.0]",
+) -> LaunchDescription:
+    """The nodes of a graph as processes.
+
+    Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
+    ``params_file``; where the graph simulates, ``sync``, ``real_time_factor``, ``rviz``
+    and ``rviz_config``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
+    ``subject``, ``marker_set``, ``rviz`` and ``rviz_config``; where it drives a robot,
+    ``port`` and ``use_fake_hardware``.
+
+    Args:
+        graph: its name.
+        model: default of the argument of that name.
+        sync: default of the argument of that name.
+        cmd_vel: default of the argument of that name.
+    """
+    chosen = read_graph(graph)
+    simulates = _CLOCK in chosen.nodes
+    defaults = {
+        "model": model,
+        "gui": "true",
+        "use_sim_time": str(simulates).lower(),
+        "params_file": str(chosen.parameters),
+    }
+    if simulates:
+        defaults |= {"sync": sync, "real_time_factor": "1.0"}
+        defaults |= {"rviz": "false", "rviz_config": _rviz_file(model)}
+    if _WALKS & set(chosen.nodes):
+        defaults["cmd_vel"] = cmd_vel
+    if _BRIDGE in chosen.nodes:
+        defaults |= {"port": "", "use_fake_hardware": "false"}
+    if _PLAYER in chosen.nodes:
+        defaults |= {"file": "", "subject": "", "marker_set": "canonical"}
+        seen = str(resource("config", "rviz", "reconstruct.rviz"))
+        defaults |= {"rviz": "false", "rviz_config": seen}
+    arguments = [
+        DeclareLaunchArgument(
+            name,
+            default_value=value,
+            description=_DESCRIPTIONS[name],
+            choices=_CHOICES.get(name),
+        )
+        for name, value in defaults.items()
+    ]
+
+    # Arguments are read before any process is there, and RViz, which may be missing, is
+    # the first: launch leaves running what it has started when a later thing is wrong.
+    def start(context: LaunchContext) -> list[Node]:
+        given = {name: _value(context, name) for name in defaults}
+        return ([_rviz(given)] if given.get("rviz") else []) + _nodes(chosen, given)
+
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def _value(context: LaunchContext, name: str) -> Any:
+    """What an argument says.
+
+    Raises:
+        ParameterError: it is of another type.
+    """
+    text, kind = LaunchConfiguration(name).perform(context), _TYPES.get(name, str)
+    try:
+        if kind is list:
+            # Not coerced by launch, which takes no whole numbers among others.
+            forwards, left, turn = text.strip("[] ").split(",")
+            return [float(forwards), float(left), float(turn)]
+        return coerce_to_type(text, kind)
+    except ValueError:
+        wanted = _WORDS[kind]
+        raise ParameterError(f"{name} must be {wanted}, not '{text}'") from None
+
+
+def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
+    nodes = []
+    for name in graph.nodes:
+        if name in graph.pages and not given["gui"]:
+            continue
+        own = {key: given[key] for key in ("model", "use_sim_time")}
+        if _PLAYER in graph.nodes:
+            own |= {key: given[key] for key in ("subject", "marker_set")}
+        if name == _CLOCK:
+            own |= {key: given[key] for key in ("sync", "real_time_factor")}
+            own["use_sim_time"] = False
+        if name == _PLAYER and given["file"]:
+            own["file"] = given["file"]
+        if name == _BRIDGE:
+            keys = ("port", "use_fake_hardware")
+            own |= {key: given[key] for key in keys if given[key]}
+        if name in _WALKS:
+            own["cmd_vel"] = given["cmd_vel"]
+        nodes.append(
+            Node(
+                package="humans_sim",
+                executable=name,
+                name=name,
+                # Without it the arguments are for any node, and the file, which names
+                # its nodes, would go over them.
+                namespace="",
+                output="screen",
+                parameters=[given["params_file"], own],
+            )
+        )
+    return nodes
+
+
+def _rviz_file(model: str) -> str:
+    """That for the KHR-1, or that for models as high as a man."""
+    name = "walk" if model == "khr1" else "walk-bip"
+    return str(resource("config", "rviz", f"{name}.rviz"))
+
+
+def _rviz(given: dict[str, Any]) -> Node:
+    return Node(
+        package="rviz2",
+        executable="rviz2",
+        arguments=["-d", given["rviz_config"]],
+        parameters=[{"use_sim_time": given["use_sim_time"]}],
+    )

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a node: declared with a description, checked, read once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.nodes.common.request_files import RequestFolder
+
+
+class Parameters:
+    """Declares parameters; but for changeable ones they stay while the node lives.
+
+    Every method raises :class:`ParameterError` for a value that cannot be used. A whole
+    number is taken where a number is wanted: launch files and people leave ``.0`` out.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Declare parameters of ``node``."""
+        self._node = node
+
+    def number(
+        self,
+        name: str,
+        default: float,
+        description: str,
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> float:
+        """A finite number from ``low`` to ``high``."""
+        return _number(name, self._declare(name, default, description), low, high)
+
+    def changeable_number(
+        self,
+        name: str,
+        default: float,
+        description: str,
+        changed: Callable[[float], None],
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> float:
+        """A finite number that may be set while the node lives.
+
+        Args:
+            name: of the parameter.
+            default: its value where none is given.
+            description: of the parameter.
+            changed: called with each new value that is accepted.
+            low: least value.
+            high: largest value.
+        """
+
+        def judge(parameters: list[Any]) -> SetParametersResult:
+            try:
+                for parameter in parameters:
+                    if parameter.name == name:
+                        _number(name, parameter.value, low, high)
+            except ParameterError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            return SetParametersResult(successful=True)
+
+        def apply(parameters: list[Any]) -> None:
+            for parameter in parameters:
+                if parameter.name == name:
+                    changed(float(parameter.value))
+
+        value = self._declare(name, default, description, read_only=False)
+        self._node.add_on_set_parameters_callback(judge)
+        self._node.add_post_set_parameters_callback(apply)
+        return _number(name, value, low, high)
+
+    def count(self, name: str, default: int, description: str, low: int = 0) -> int:
+        """A whole number, ``low`` or more."""
+        value = self.number(name, default, description, low)
+        if value != int(value):
+            raise ParameterError(f"{name} must be a whole number, not {value}")
+        return int(value)
+
+    def numbers(self, name: str, description: str, size: int = 0) -> tuple[float, ...]:
+        """A list of finite numbers; of so many where ``size`` is given, or none."""
+        value = self._declare(name, [], description)
+        if value is None:  # what an empty list in a parameter file becomes
+            return ()
+        # What comes from a message is an array.
+        found = list(value) if hasattr(value, "__iter__") else [value]
+        if isinstance(value, str) or (size and len(found) not in (0, size)):
+            wanted = f"{size} numbers" if size else "a list of numbers"
+            raise ParameterError(f"{name} must be {wanted}, not {value!r}")
+        return tuple(_number(name, x, -math.inf, math.inf) for x in found)
+
+    def path(self, name: str, description: str) -> Path | None:
+        """A file; None where it is empty."""
+        text = self.text(name, "", description)
+        return Path(text).expanduser() if text else None
+
+    def request_folder(self) -> RequestFolder:
+        """Where files that requests name are."""
+        return RequestFolder(
+            self.path(
+                "request_folder",
+                "files of requests are in it; empty: where the node was started",
+            )
+        )
+
+    def choice(
+        self, name: str, default: str, description: str, choices: Sequence[str]
+    ) -> str:
+        """One of some words."""
+        known = ", ".join(choices)
+        value = self.text(name, default, f"{description}: {known}")
+        if value not in choices:
+            raise ParameterError(f"{name} must be one of {known}, not '{value}'")
+        return value
+
+    def text(self, name: str, default: str, description: str) -> str:
+        """A text."""
+        value = self._declare(name, default, description)
+        if not isinstance(value, str):
+            raise ParameterError(f"{name} must be a text, not {value!r}")
+        return value
+
+    def texts(self, name: str, description: str) -> tuple[str, ...]:
+        """A list of texts; empty ones are left out."""
+        value = self._declare(name, [], description)
+        if value is None:  # what an empty list in a parameter file becomes
+            return ()
+        if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
+            raise ParameterError(f"{name} must be a list of texts, not {value!r}")
+        return tuple(filter(None, value))
+
+    def flag(self, name: str, default: bool, description: str) -> bool:
+        """True or false."""
+        value = self._declare(name, default, description)
+        if not isinstance(value, bool):
+            raise ParameterError(f"{name} must be true or false, not {value!r}")
+        return value
+
+    def _declare(
+        self, name: str, default: Any, description: str, read_only: bool = True
+    ) -> Any:
+        # Types are checked here, so that a wrong one is one clear line.
+        descriptor = ParameterDescriptor(
+            description=description, read_only=read_only, dynamic_typing=True
+        )
+        return self._node.declare_parameter(name, default, descriptor).value
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(f"{name} must be a number, not {value!r}")
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ParameterError(f"{name} must be {_range(low, high)}, not {value}")
+    return float(value)
+
+
+def _range(low: float, high: float) -> str:
+    if math.isinf(high):
+        return "finite" if math.isinf(low) else f"{low:g} or more"
+    return f"{low:g} to {high:g}"

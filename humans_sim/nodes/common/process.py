@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process of a node or of a composed graph: its start, its signals, its end.
+
+The end comes in this order: robots are made safe, callbacks come back, nodes close what
+they hold (files, ports, pages), the middleware is left. The middleware can hang there
+while other participants vanish, so this last part has a deadline.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+from humans_sim.core.errors import HumansError
+from humans_sim.core.kernel_compilation import Compilation, report_compilation
+from humans_sim.nodes.common.deadline import deadline, end_after
+from humans_sim.nodes.common.process_node import ProcessNode
+from humans_sim.nodes.common.shared_memory import remove_dead_segments
+from humans_sim.nodes.common.spinning import Spinning
+
+_CLOSING = 20.0
+"""Wall time for robots and files; a bad serial line or a slow disk needs some [s]."""
+_BREAKING = 1.5
+"""Wall time in which a process that is still making its nodes ends [s]."""
+_LEAVING = 1.0
+"""Wall time in which the middleware must let the process go [s]."""
+
+
+class _BrokenOff(BaseException):
+    """A signal came while nodes were made."""
+
+
+class StopEvent(threading.Event):
+    """Set by SIGINT and SIGTERM, which it handles from its construction on.
+
+    While nodes are made, which may compile for a minute, a signal also breaks that off.
+
+    Attributes:
+        broken_off: whether it did.
+    """
+
+    def __init__(self) -> None:
+        """Handle the signals."""
+        super().__init__()
+        self._breaks = False
+        self.broken_off = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.set()
+        if self._breaks:
+            self._breaks = False
+            # What is raised in a callback from C, as compilers make them, gets lost.
+            end_after(_BREAKING, 0)
+            raise _BrokenOff
+
+    @contextmanager
+    def breaking_off(self) -> Iterator[None]:
+        """Leave the block when a signal comes, or has come."""
+        try:
+            self._breaks = True
+            if self.is_set():
+                raise _BrokenOff
+            yield
+        except _BrokenOff:
+            self.broken_off = True
+        finally:
+            self._breaks = False
+
+
+Leave = Callable[[int], None]
+"""Leaves the middleware; where that hangs, ends the process with an exit code."""
+
+
+class _CompilationLog:
+    """Tells once that kernels are compiled: a node is silent meanwhile."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def __call__(self, compilation: Compilation) -> None:
+        if not self._told:
+            self._told = True
+            rclpy.logging.get_logger("humans_sim").info(
+                "compiling kernels, once: this may take a minute"
+            )
+
+
+class NodeProcess:
+    """rclpy and nodes in this process; a context that leaves the middleware at its end.
+
+    Args:
+        arguments: command line with ``--ros-args``.
+        stop: set it to end.
+        defer: is given the function that leaves the middleware, for the very end of the
+            process: what is printed or written before is not lost should that hang.
+            None: it is left when the context ends.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        stop: StopEvent,
+        defer: Callable[[Leave], None] | None = None,
+    ) -> None:
+        """Nothing is started yet."""
+        self._arguments, self._stop, self._defer = arguments, stop, defer
+        self._nodes: list[ProcessNode] = []
+        self._spinning: Spinning | None = None
+
+    def __enter__(self) -> NodeProcess:
+        """Start rclpy."""
+        remove_dead_segments()
+        rclpy.init(
+            args=["humans_sim", *self._arguments],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        return self
+
+    def run(
+        self, factories: Sequence[Callable[[], Any]], seconds: float | None = None
+    ) -> None:
+        """Make nodes, spin them, and close what they hold.
+
+        Args:
+            factories: make one node each.
+            seconds: how long to spin; None spins until the process is stopped.
+
+        Raises:
+            HumansError: a node cannot be made, or a callback of one failed.
+        """
+        try:
+            with self._stop.breaking_off(), report_compilation(_CompilationLog()):
+                for factory in factories:
+                    self._nodes.append(factory())
+            if not self._stop.is_set():
+                self._spinning = Spinning(self._nodes, self._stop)
+                self._spinning.wait(seconds)
+        finally:
+            with deadline(_CLOSING, 1):
+                self._close()
+
+    def _close(self) -> None:
+        for node in self._nodes:
+            node.make_safe()
+        try:
+            if self._spinning is not None:
+                self._spinning.finish()
+        finally:
+            for node in self._nodes:
+                node.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the middleware, now or later."""
+        if self._defer is not None:
+            self._defer(self._leave)
+        else:
+            self._leave(0 if error is None else 1)
+
+    def _leave(self, code: int) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with deadline(_LEAVING, code):
+            if self._spinning is not None and not self._spinning.leave():
+                # A callback still runs, and destroying under it would crash.
+                os._exit(code)
+            for node in self._nodes:
+                node.destroy_node()
+            if self._stop.broken_off:
+                gc.collect()  # the node that was being made, with its shared memory
+            rclpy.try_shutdown()
+
+
+def run_process(name: str, factory: Callable[[], ProcessNode]) -> None:
+    """One node in this process, which ends with it.
+
+    Args:
+        name: of the program, for its error messages.
+        factory: makes the node.
+    """
+    code = 0
+    leaves: list[Leave] = []
+    try:
+        with NodeProcess(sys.argv[1:], StopEvent(), leaves.append) as process:
+            process.run([factory])
+    except HumansError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        code = 1
+    for leave in leaves:
+        leave(code)
+    # Libraries of the middleware still have threads, which an interpreter that ends in
+    # the ordinary way can trip over.
+    os._exit(code)

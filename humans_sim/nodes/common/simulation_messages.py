@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulation says, as messages of humans_msgs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from humans_msgs.msg import ContactPoint, ContactStates, SimulationEvent, SoleContact
+
+from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
+from humans_sim.nodes.common.conversions import set_vector, set_wrench, time_of
+from humans_sim.results.events import Event
+
+_TEXT = "text"
+
+
+def contact_states(
+    soles: Soles, points: PointContacts, loads: Iterable[SoleLoad]
+) -> ContactStates:
+    """ContactStates message; its header is left to the caller."""
+    message = ContactStates()
+    for k, name in enumerate(soles.names):
+        point = ContactPoint()
+        point.name = name
+        point.link_name = soles.links[k]
+        point.surface = soles.surfaces[k]
+        point.mode = int(points.mode[k])
+        point.gap = float(points.gap[k])
+        set_vector(point.position, points.position[k])
+        set_vector(point.normal, points.normal[k])
+        set_vector(point.velocity, points.velocity[k])
+        set_vector(point.force, points.force[k])
+        message.points.append(point)
+    for load in loads:
+        sole = SoleContact()
+        sole.name = load.name
+        sole.mode = load.mode
+        sole.closed_points = load.closed
+        set_wrench(sole.wrench, load.force, load.moment)
+        set_vector(sole.center_of_pressure, load.centre_of_pressure)
+        message.soles.append(sole)
+    return message
+
+
+def simulation_event(event: Event) -> SimulationEvent:
+    """SimulationEvent message of an event."""
+    message = SimulationEvent()
+    message.header.stamp = time_of(round(event.time * 1e9))
+    message.time = float(event.time)
+    message.kind = event.kind
+    message.subject = event.subject
+    for name, value in event.detail.items():
+        if name == _TEXT:
+            message.detail = str(value)
+        else:
+            message.value_names.append(name)
+            message.values.append(float(value))
+    return message

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a Kondo robot fares, on ``/diagnostics`` (REP-107)."""
+
+from __future__ import annotations
+
+import numpy as np
+from rclpy.node import Node
+
+from humans_sim.kondo.driver.robot_health import Health, RobotState
+from humans_sim.nodes.common.diagnostic_status import StatusTopic
+
+_WRONG = (RobotState.LOST, RobotState.STOPPED)
+_RESTING = (RobotState.HOLDING, RobotState.LIMP)
+
+
+class BridgeDiagnostics:
+    """Counts what was refused, and tells what the robot says of itself.
+
+    Attributes:
+        failure: why the node is not where it should be; empty where it is.
+        note: what else went wrong last; told once.
+    """
+
+    def __init__(self, node: Node, hardware: str) -> None:
+        """Publish for a node.
+
+        Args:
+            node: drives the robot.
+            hardware: which robot.
+        """
+        self._status = StatusTopic(node, "robot", hardware)
+        self.failure = self.note = ""
+        self._refused, self._told, self._refusal = 0, 0, ""
+
+    def refuse(self, reason: str) -> None:
+        """Count what was not taken."""
+        self._refused += 1
+        self._refusal = reason
+
+    def publish(self, stage: str, health: Health, more: dict[str, str]) -> None:
+        """Tell how it is.
+
+        Args:
+            stage: of the node's life.
+            health: of the robot.
+            more: further values, by name.
+        """
+        state = health.state.value
+        failure, warnings = self.failure, [self.note] if self.note else []
+        if health.state in _WRONG:
+            failure = f"{state}: {health.reason}" if health.reason else state
+        elif health.state in _RESTING and health.reason:
+            warnings.append(health.reason)
+        if self._refused > self._told:
+            warnings.append(f"messages were refused: {self._refusal}")
+        self._told, self.note = self._refused, ""
+        values = {"stage": stage, "reason": health.reason, **more}
+        values |= _figures(health)
+        values |= {
+            "refused_messages": str(self._refused),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, failure, "; ".join(warnings), values)
+
+
+def _figures(health: Health) -> dict[str, str]:
+    share = 100.0 * health.delivered / health.given if health.given else 100.0
+    found = {
+        "set_points": str(health.given),
+        "delivered [%]": f"{share:.2f}",
+        "limited": str(health.limited),
+        "refused_commands": str(health.refused),
+        "holds_by_watchdog": str(health.held),
+        "reconnections": str(health.reconnections),
+    }
+    if health.latencies:
+        median, most = np.percentile(list(health.latencies), [50, 99]) * 1e3
+        found["latency_median [ms]"] = f"{median:.1f}"
+        found["latency_99 [ms]"] = f"{most:.1f}"
+    if health.line is not None:
+        found["frames"] = str(health.line.sent)
+        found["repeated_frames"] = str(health.line.repeated)
+        found["unanswered"] = str(health.line.failed)
+    return found

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories of the Kondo bridge: ``follow_joint_trajectory`` and its topic.
+
+As ros2_control's joint_trajectory_controller: goals that cannot be followed are
+rejected; a new one takes the place of the old, which is aborted; cancelled, the robot
+stays where it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import CancelResponse, GoalResponse
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
+
+from humans_sim.core.errors import HumansError
+from humans_sim.kondo.driver.course import Leader, Progress
+from humans_sim.kondo.driver.joint_trajectory import (
+    GoalCode,
+    JointTrajectory,
+    TrajectoryRules,
+)
+from humans_sim.kondo.driver.trajectory_tolerances import Tolerances, Verdict
+from humans_sim.nodes.common.patient_server import PatientServer
+from humans_sim.nodes.kondo_bridge.messages import (
+    check_single,
+    feedback_message,
+    start_of,
+    tolerances_of,
+    waypoints_of,
+)
+
+Result = FollowJointTrajectory.Result
+_FEEDBACK = 0.05
+"""Time between two feedbacks [s]."""
+_NAME = "trajectory"
+"""Of the courses led here."""
+_DEPTH = 10
+
+
+class Present(NamedTuple):
+    """Where the joints are, as well as it is known.
+
+    Attributes:
+        angles: [rad].
+        time: by time.monotonic() [s].
+    """
+
+    angles: Mapping[str, float]
+    time: float
+
+
+class Driven(NamedTuple):
+    """The robot as goals see it.
+
+    Attributes:
+        leader: leads it.
+        set_points: tells where it is told to be; raises where it follows nothing.
+        actual: tells where it is.
+    """
+
+    leader: Leader
+    set_points: Callable[[], Mapping[str, float]]
+    actual: Callable[[], Present]
+
+
+@dataclass
+class _Goal:
+    """A trajectory that is followed; the handle is None where it came by topic."""
+
+    handle: Any
+    trajectory: JointTrajectory
+    tolerances: Tolerances
+    told: float = 0.0
+
+
+class TrajectoryGoals:
+    """Serves the action and the topic ``joint_trajectory``.
+
+    Args:
+        node: whose they are.
+        rules: of trajectories.
+        usual: tolerances of those that ask for none.
+        driven: gives the robot, or raises where there is none to lead.
+        refuse: called with a topic and an error, for what is not taken.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        rules: TrajectoryRules,
+        usual: Tolerances,
+        driven: Callable[[], Driven],
+        refuse: Callable[[str, HumansError], None],
+    ) -> None:
+        """Begin to serve."""
+        self._node, self._rules, self._usual = node, rules, usual
+        self._driven, self._refuse = driven, refuse
+        self._goal: _Goal | None = None
+        self._action = "follow_joint_trajectory"
+        self._server = PatientServer(
+            node,
+            FollowJointTrajectory,
+            self._action,
+            execute_callback=lambda _: None,
+            goal_callback=self._on_request,
+            handle_accepted_callback=self._on_goal,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+        node.create_subscription(
+            TrajectoryMessage, "joint_trajectory", self._on_message, _DEPTH
+        )
+
+    @property
+    def active(self) -> bool:
+        """Whether a trajectory is followed."""
+        return self._goal is not None
+
+    def abort(self, reason: str) -> None:
+        """Give the trajectory up, if there is one; the robot is not told."""
+        goal, self._goal = self._goal, None
+        if goal is not None:
+            self._end(goal, Verdict(GoalCode.INVALID_GOAL, reason))
+
+    def tick(self) -> None:
+        """Lead along the trajectory, and look how it goes."""
+        goal = self._goal
+        if goal is None:
+            return
+        driven = self._driven()
+        if goal.handle is not None and goal.handle.is_cancel_requested:
+            self._goal = None
+            driven.leader.finish()
+            self._end(goal, Verdict(GoalCode.SUCCESSFUL, "cancelled"), cancelled=True)
+            return
+        progress = driven.leader.tick()
+        if progress is Progress.BROKEN:
+            self.abort(driven.leader.reason)
+            return
+        verdict = self._judge(goal, driven)
+        if verdict is None:
+            return
+        if verdict.code is GoalCode.SUCCESSFUL and progress is not Progress.ARRIVED:
+            return
+        self._goal = None
+        driven.leader.finish()
+        self._end(goal, verdict)
+
+    # -- what comes in ---------------------------------------------------------------
+
+    def _on_request(self, request: Any) -> GoalResponse:
+        try:
+            self._planned(request.trajectory, request)
+        except HumansError as error:
+            self._refuse(self._action, error)
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _on_goal(self, handle: Any) -> None:
+        handle.execute()
+        request = handle.request
+        try:
+            self._begin(handle, request.trajectory, request)
+        except HumansError as error:  # it came between the request and now
+            code = getattr(error, "code", GoalCode.INVALID_GOAL)
+            self._give(handle, Verdict(code, str(error)), False)
+
+    def _on_message(self, message: TrajectoryMessage) -> None:
+        try:
+            self._begin(None, message, None)
+        except HumansError as error:
+            self._refuse("joint_trajectory", error)
+
+    def _planned(self, message: Any, request: Any) -> tuple[JointTrajectory, Any]:
+        tolerances = self._usual
+        if request is not None:
+            check_single(request)
+            seconds = request.goal_time_tolerance
+            tolerances = self._usual.with_goal(
+                tolerances_of(request.path_tolerance),
+                tolerances_of(request.goal_tolerance),
+                seconds.sec + seconds.nanosec / 1e9,
+                self._rules.limits,
+            )
+        present = self._driven().set_points()
+        start = start_of(message, self._node.get_clock().now().nanoseconds)
+        names = list(message.joint_names)
+        trajectory = self._rules.plan(names, waypoints_of(message), present, start)
+        return trajectory, tolerances
+
+    def _begin(self, handle: Any, message: Any, request: Any) -> None:
+        trajectory, tolerances = self._planned(message, request)
+        self.abort("another trajectory took its place")
+        self._driven().leader.begin(trajectory, _NAME)
+        self._goal = _Goal(handle, trajectory, tolerances)
+
+    # -- how it goes -----------------------------------------------------------------
+
+    def _judge(self, goal: _Goal, driven: Driven) -> Verdict | None:
+        actual = driven.actual()
+        t = driven.leader.time(actual.time)
+        if t is None or t < 0.0:  # not begun yet, or looked at before
+            return None
+        now = time.monotonic()
+        if goal.handle is not None and now >= goal.told + _FEEDBACK:
+            goal.told = now
+            stamp = self._node.get_clock().now().to_msg()
+            feedback = feedback_message(stamp, goal.trajectory, t, actual.angles)
+            goal.handle.publish_feedback(feedback)
+        return goal.tolerances.judge(goal.trajectory, t, actual.angles)
+
+    def _end(self, goal: _Goal, verdict: Verdict, cancelled: bool = False) -> None:
+        log = self._node.get_logger()
+        if verdict.code is not GoalCode.SUCCESSFUL:
+            log.warning(f"trajectory: {verdict.code.name}: {verdict.reason}")
+        if goal.handle is not None:
+            self._give(goal.handle, verdict, cancelled)
+
+    def _give(self, handle: Any, verdict: Verdict, cancelled: bool) -> None:
+        result = Result(error_code=int(verdict.code), error_string=verdict.reason)
+
+        def finish(_: Any) -> Any:
+            if cancelled:
+                handle.canceled()
+            elif verdict.code is GoalCode.SUCCESSFUL:
+                handle.succeed()
+            else:
+                handle.abort()
+            return result
+
+        self._server.notify_execute(handle, finish)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the node ``kondo_bridge``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from humans_sim.kondo.driver.course import joint_limits
+from humans_sim.kondo.driver.joint_trajectory import TrajectoryRules
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
+from humans_sim.kondo.driver.trajectory_tolerances import Tolerances
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.request_files import RequestFolder
+
+_ENDS = ("hold", "free")
+
+
+@dataclass(frozen=True)
+class BridgeSettings:
+    """What the node is told.
+
+    Attributes:
+        robot: how it is driven.
+        port: of its boards.
+        fake: emulated boards take the place of the port.
+        command_timeout: no command for so long: it holds [s].
+        free_timeout: it has held for so long: it is freed [s].
+        on_deactivate: hold or free.
+        on_shutdown: hold or free.
+        read_back_rate: how often the servos are asked where they are, 0: never [Hz].
+        publish_rate: of joint_states and of the set points of courses [Hz].
+        autostart: the node configures and activates itself.
+        frame: of joint_states.
+        rules: of trajectories.
+        tolerances: of trajectories that ask for none.
+        folder: where files of requests are.
+    """
+
+    robot: RobotSettings
+    port: str
+    fake: bool
+    command_timeout: float
+    free_timeout: float
+    on_deactivate: str
+    on_shutdown: str
+    read_back_rate: float
+    publish_rate: float
+    autostart: bool
+    frame: str
+    rules: TrajectoryRules
+    tolerances: Tolerances
+    folder: RequestFolder
+
+    @classmethod
+    def declare(cls, given: Parameters) -> BridgeSettings:
+        """Declare the parameters and read them.
+
+        Raises:
+            ParameterError: a value cannot be used.
+            ModelFileError: the file of the robot is malformed.
+        """
+        robot = load_robot(given.text("robot", "khr1", "name or file of the robot"))
+        return cls(
+            robot,
+            given.text("port", "/dev/ttyUSB0", "serial port of the boards"),
+            given.flag("use_fake_hardware", False, "emulated boards, no port"),
+            given.number("command_timeout", 0.5, "without a command: hold [s]", 0.0),
+            given.number("free_timeout", 10.0, "after holding: free [s]", 0.0),
+            given.choice("on_deactivate", "hold", "what the servos do then", _ENDS),
+            given.choice("on_shutdown", "free", "what the servos do then", _ENDS),
+            given.number("read_back_rate", 0.0, "asks the servos [Hz]", 0.0, 50.0),
+            given.number("publish_rate", 50.0, "of joint_states [Hz]", 1.0, 200.0),
+            given.flag("autostart", True, "configures and activates itself"),
+            given.text("frame_id", "", "frame of joint_states"),
+            _rules(given, robot),
+            _tolerances(given, robot),
+            given.request_folder(),
+        )
+
+
+def _rules(given: Parameters, robot: RobotSettings) -> TrajectoryRules:
+    return TrajectoryRules(
+        joint_limits(robot),
+        given.flag("allow_partial_joints_goal", False, "joints may be left out"),
+        given.flag(
+            "allow_nonzero_velocity_at_trajectory_end",
+            False,
+            "the last point may have a velocity",
+        ),
+    )
+
+
+def _tolerances(given: Parameters, robot: RobotSettings) -> Tolerances:
+    time = given.number("constraints.goal_time", 0.0, "to reach the goal [s]", 0.0)
+    path, goal = {}, {}
+    for joint in robot.joint_names:
+        name = f"constraints.{joint}"
+        path[joint] = given.number(f"{name}.trajectory", 0.0, "on the way [rad]", 0.0)
+        goal[joint] = given.number(f"{name}.goal", 0.0, "at the end [rad]", 0.0)
+    return Tolerances(path, goal, time)

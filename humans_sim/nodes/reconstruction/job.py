@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the action ``reconstruct`` does with a file, without any topic."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.core.errors import HumansError, ParameterError, printable
+from humans_sim.core.files import is_file
+from humans_sim.models.model import Model
+from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
+from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
+from humans_sim.observation.markers.playback import part_of
+from humans_sim.observation.markers.read import read_markers
+from humans_sim.observation.posture.humans_csv import write_humans_csv
+from humans_sim.observation.posture.mcap_file import write_mcap
+from humans_sim.observation.posture.mot_file import write_mot
+from humans_sim.observation.posture.reconstruct import MODES, reconstruct
+from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.posture.settings import SolverSettings
+from humans_sim.observation.posture.solver import Posture
+from humans_sim.observation.posture.subject import load_subject
+
+
+class CancelledError(HumansError):
+    """The job was cancelled before its end."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How far a job is.
+
+    Attributes:
+        frames: done so far.
+        total: frames of the trial.
+        number: of the last frame.
+        names: of the markers.
+        posture: of the last frame.
+    """
+
+    frames: int
+    total: int
+    number: int
+    names: tuple[str, ...]
+    posture: Posture
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """A file to reconstruct.
+
+    Attributes:
+        file: of markers.
+        model: the person, unless ``subject`` names one.
+        marker_set: where the markers are, or the name or path of a set.
+        subject: path of a calibrated person; empty: none.
+        mode: static or smooth.
+        start: first sample, in the file's time [s].
+        end: last sample [s]; 0: to the end.
+        folder: where results are written; None: nowhere.
+        correspondence: file that tells the labels, or None.
+        cutoff: of the zero-phase filter [Hz]; 0: none.
+        settings: of the search.
+    """
+
+    file: Path
+    model: Model
+    marker_set: MarkerSet | str
+    subject: str = ""
+    mode: str = MODES[0]
+    start: float = 0.0
+    end: float = 0.0
+    folder: Path | None = None
+    correspondence: Path | None = None
+    cutoff: float = 0.0
+    settings: SolverSettings | None = None
+
+    def check(self) -> None:
+        """Refuse at once what can be seen at once.
+
+        Raises:
+            ParameterError: something cannot be.
+        """
+        if self.mode not in MODES:
+            raise ParameterError(
+                f"mode is one of {', '.join(MODES)}, not '{self.mode}'"
+            )
+        if not is_file(self.file):
+            raise ParameterError(f"there is no file '{printable(self.file)}'")
+        if not (math.isfinite(self.start) and math.isfinite(self.end)):
+            raise ParameterError("start_time and end_time must be finite")
+        if self.folder is not None and is_file(self.folder):
+            raise ParameterError(f"'{printable(self.folder)}' is no folder")
+
+    def person(self) -> tuple[Model, MarkerSet]:
+        """The model, and where its markers are.
+
+        Raises:
+            HumansError: a file is wrong.
+        """
+        if self.subject:
+            subject = load_subject(self.subject)
+            return subject.model(), subject.marker_set()
+        if isinstance(self.marker_set, MarkerSet):
+            return self.model, self.marker_set
+        return self.model, load_marker_set(self.marker_set, self.model)
+
+
+class FileWorker:
+    """Does a job in a thread of its own.
+
+    Attributes:
+        done: how far it is; None before the first frame.
+        result: what was found, once it is over and nothing went wrong.
+        files: what was written.
+        error: what went wrong.
+        seconds: it took, once it is over.
+    """
+
+    def __init__(self, job: FileJob) -> None:
+        """Begin."""
+        self._job = job
+        self._stop = threading.Event()
+        self.done: Done | None = None
+        self.result: Reconstruction | None = None
+        self.files: tuple[Path, ...] = ()
+        self.error: Exception | None = None
+        self.seconds = 0.0
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether the thread has ended."""
+        return not self._thread.is_alive()
+
+    def cancel(self) -> None:
+        """End after the frame that is under way."""
+        self._stop.set()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for the end."""
+        self._thread.join(timeout)
+
+    def _work(self) -> None:
+        begun = time.perf_counter()
+        try:
+            result = self._reconstruct()
+            self._go_on()
+            self.files = self._written(result)
+            self.result = result
+        except Exception as error:  # told to whoever sent the goal, whatever it is
+            self.error = error
+        self.seconds = time.perf_counter() - begun
+
+    def _go_on(self) -> None:
+        if self._stop.is_set():
+            raise CancelledError("it was cancelled")
+
+    def _reconstruct(self) -> Reconstruction:
+        job = self._job
+        model, marker_set = job.person()
+        trial = part_of(read_markers(job.file), job.start, job.end)
+        used = [marker for marker in marker_set.markers if not marker.calibration]
+        steps = PipelineSettings(correspondence=job.correspondence, filter=False)
+        if job.cutoff > 0:
+            steps = replace(steps, filter=True, cutoff=job.cutoff)
+        ready = prepare(
+            trial,
+            steps,
+            [marker.name for marker in used],
+            {marker.name: marker.aliases for marker in used},
+        ).trial
+        self._go_on()
+
+        def watch(row: int, posture: Posture) -> None:
+            self._go_on()
+            # Frames are not done in their order.
+            count = 1 if self.done is None else self.done.frames + 1
+            number = int(ready.frames[row])
+            self.done = Done(count, len(ready), number, ready.names, posture)
+            time.sleep(0)  # whoever answers live frames goes first
+
+        return reconstruct(
+            model, ready, marker_set, mode=job.mode, settings=job.settings, watch=watch
+        )
+
+    def _written(self, result: Reconstruction) -> tuple[Path, ...]:
+        folder, stem = self._job.folder, self._job.file.stem
+        if folder is None:
+            return ()
+        from humans_sim.view.reports.posture_report import write_posture_report
+
+        folder.mkdir(parents=True, exist_ok=True)
+        return (
+            *write_humans_csv(result, folder, stem),
+            write_mot(result, folder / f"{stem}.mot"),
+            write_mcap(result, folder / f"{stem}.mcap"),
+            write_posture_report(result, folder / f"{stem}.html", stem),
+        )
+
+
+def occlusion(result: Reconstruction) -> np.ndarray:
+    """Share of the frames in which each marker was not seen (m,)."""
+    share: np.ndarray = result.occluded.mean(axis=0)
+    return share

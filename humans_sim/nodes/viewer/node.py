@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``viewer``: a web page that shows the model as the topics say it is.
+
+Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts`` and
+``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``; beside a
+reconstruction ``reconstruction_markers``. Where somebody offers the service ``pause``,
+the page has controls: they call ``pause``, ``reset`` and ``push`` and set the
+simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel``.
+Where somebody offers ``stop``, as the bridge to a real robot does, the page can call
+that, and its walk must be armed. Without ``commands`` it shows and commands nothing.
+
+Parameters: ``model``, ``odometry_topic``, ``host`` (127.0.0.1: this machine only),
+``port``, ``rate`` of the page [Hz], ``commands`` (whether the page may command),
+``simulator`` (name of the node that simulates), ``walking`` (file of the walk),
+``slope`` of the floor [deg], ``stamped`` (``cmd_vel`` is a TwistStamped).
+
+The page's buttons live in other threads. What they ask for is put into a queue, and
+done by the thread of the node at the next picture.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Twist, TwistStamped
+from humans_msgs.msg import ContactStates, WalkStatus
+from humans_msgs.srv import Push, Reset
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.clock import Clock, ClockType
+from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
+
+from humans_sim.contact import Ground
+from humans_sim.control.walking import Velocity, WalkSettings
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.models.description import BASE_LINK
+from humans_sim.nodes.common.conversions import nanoseconds_of, velocity_of
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.requests import Requests
+from humans_sim.nodes.common.start_posture import walk_settings
+from humans_sim.nodes.common.state_listener import StateListener
+from humans_sim.nodes.viewer.messages import (
+    PHASES,
+    planned_of,
+    seen_markers_of,
+    simulation_state,
+    touches_of,
+)
+from humans_sim.view.browser.marker_layer import MarkerLayer
+from humans_sim.view.browser.page_server import warning_of
+from humans_sim.view.browser.panel import Actions, Panel
+from humans_sim.view.browser.planned_steps import PlannedStep
+from humans_sim.view.browser.robot_panel import RobotActions, RobotPanel
+from humans_sim.view.browser.scene import DEFAULT_PORT
+from humans_sim.view.browser.touches import Touches
+from humans_sim.view.browser.walk_page import Seen, WalkPage
+
+PUSH_TIME = 0.05
+"""How long a push lasts [s]."""
+_NOTE_TIME = 6.0
+"""How long a note is shown [s]."""
+_WARNING_PERIOD = 5.0
+_STATES_KEPT = 50
+"""Configurations that wait for the markers of their time."""
+_MARKER_TIME = 1.0
+"""How long markers are shown without new ones [s]."""
+_REPEAT_PERIOD = 0.2
+"""Between two of the same velocities for a real robot [s]."""
+_PAUSE, _RESET, _PUSH, _STOP = "pause", "reset", "push", "stop"
+_PAUSED = "paused"
+_LONGEST_MESSAGE = 300
+"""Characters of a message that the page shows."""
+
+
+class Viewer(StateListener):
+    """Serves the page and keeps it up to date."""
+
+    blocks = True
+
+    def __init__(self, name: str = "viewer", **options: Any) -> None:
+        """Open the page."""
+        super().__init__(name, **options)
+        given = Parameters(self)
+        host = given.text("host", "127.0.0.1", "address to listen on")
+        port = given.count("port", DEFAULT_PORT, "first port to try; 0: any free one")
+        rate = given.number("rate", 30.0, "of the page [Hz]", high=120.0)
+        if not rate > 0.0:
+            raise ParameterError(f"rate must be above 0 Hz, not {rate}")
+        slope = given.number("slope", 0.0, "the floor climbs along x [deg]", -80, 80)
+        self._commands = given.flag("commands", True, "whether the page may command")
+        simulator = given.text("simulator", "dynamics", "node that simulates")
+        self._walking = given.path("walking", "how it walks; empty: the model's own")
+        self._stamped = given.flag("stamped", False, "cmd_vel is a TwistStamped")
+        self._orders: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._changed, self._time, self._frame = False, 0.0, ""
+        self._state: Seen | None = None
+        self._contacts: ContactStates | None = None
+        self._plan: MarkerArray | None = None
+        self._walk: WalkStatus | None = None
+        self._markers: MarkerArray | None = None
+        self._markers_at = -math.inf
+        self._states: dict[int, np.ndarray] = {}
+        self._velocity, self._sent_at = Velocity(), -math.inf
+        self._paused, self._failure = False, ""
+        self._note, self._note_end = "", -math.inf
+        self._speed_service = f"{simulator}/set_parameters"
+        self._requests = Requests(self, self._tell)
+        self._make_topics()
+        ground = Ground(solids=Ground.slope(math.radians(slope)).solids)
+        self._page = WalkPage(self.model, host, port, ground)
+        if not self._commands:
+            self._page.add_watch_panel()
+        self._marker_layer = MarkerLayer(self._page.scene)
+        # The page is drawn on the wall clock, whatever clock the robot lives on.
+        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0 / rate, self._draw, clock=wall)
+        self.get_logger().info(f"{self.model.name} is shown at {self._page.url}")
+        if warning := warning_of(host):
+            self.get_logger().warning(warning)
+
+    def _make_topics(self) -> None:
+        listen = self.create_subscription
+        listen(ContactStates, "ground_contacts", self._on_contacts, 10)
+        listen(WalkStatus, "walk_status", self._on_walk, 10)
+        listen(MarkerArray, "footsteps", self._on_plan, 10)
+        listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
+        listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        if not self._commands:
+            return
+        kind = TwistStamped if self._stamped else Twist
+        self._velocities = self.create_publisher(kind, "cmd_vel", 10)
+        self._requests.add(_PAUSE, SetBool)
+        self._requests.add(_RESET, Reset)
+        self._requests.add(_PUSH, Push)
+        self._requests.add(_STOP, Trigger)
+        self._requests.add(self._speed_service, SetParameters)
+
+    # -- what comes in ---------------------------------------------------------------
+
+    def on_state(self, stamp: Any) -> None:
+        """Note that there is something new to draw."""
+        time_of_state = nanoseconds_of(stamp)
+        self._changed, self._time = True, time_of_state * 1e-9
+        if self._markers is not None:
+            self._states[time_of_state] = self.configuration()
+            while len(self._states) > _STATES_KEPT:
+                del self._states[next(iter(self._states))]
+
+    def _take_base(self, message: Odometry) -> None:
+        super()._take_base(message)
+        self._frame = message.header.frame_id
+
+    def _on_contacts(self, message: ContactStates) -> None:
+        self._contacts = message
+
+    def _on_plan(self, message: MarkerArray) -> None:
+        self._plan = message
+
+    def _on_markers(self, message: MarkerArray) -> None:
+        self._markers, self._markers_at = message, time.monotonic()
+
+    def _on_walk(self, message: WalkStatus) -> None:
+        last, self._walk = self._walk, message
+        if last is None:
+            try:
+                twist = velocity_of(message.commanded_velocity)
+            except ConfigurationError as error:
+                self._walk = None
+                self._refuse("walk_status", error)
+                return
+            self._velocity = Velocity(*twist[[0, 1, 5]].tolist())
+        elif isinstance(self._page.panel, Panel) and nanoseconds_of(
+            message.header.stamp
+        ) < nanoseconds_of(last.header.stamp):
+            # The simulation was reset: the walk goes on as it was asked to. A real
+            # robot never sets off by itself.
+            self._send_velocity(self._velocity)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        found = simulation_state(message)
+        if found is not None:
+            self._paused, self._failure = found[0] == _PAUSED, found[1]
+
+    # -- the page --------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        while not self._orders.empty():
+            self._orders.get()()
+        self._requests.look()
+        if self._page.panel is None:
+            self._add_controls()
+        panel = self._page.panel
+        if isinstance(panel, RobotPanel):
+            self._repeat(panel.led)
+        if panel is not None and self._walk is not None and not panel.walking:
+            panel.show_walk()
+            if isinstance(panel, Panel):
+                panel.set_velocity(self._velocity)
+        if self._markers is not None and self._draw_markers(self._markers):
+            self._changed = False
+        if self._changed:
+            self._changed = False
+            self._state = Seen(
+                self._time, self.configuration(), self._touches(), self._planned()
+            )
+        if self._state is not None:
+            self._page.show(self._with_status(self._state))
+
+    def _add_controls(self) -> None:
+        """Add the controls of what is there: where a robot is, it must be armed."""
+        if self._requests.ready(_STOP):
+            actions = RobotActions(
+                walk=self._later(self._walk_with), stop=self._later(self._stop_robot)
+            )
+            self._page.add_robot_panel(actions, self._settings())
+        elif self._requests.ready(_PAUSE):
+            self._page.add_panel(self._actions(), self._settings(), walking=False)
+
+    def _draw_markers(self, message: MarkerArray) -> bool:
+        """Draw markers with the body of their time: a later one would be elsewhere.
+
+        Returns:
+            Whether the body waits for its markers.
+        """
+        if time.monotonic() > self._markers_at + _MARKER_TIME:
+            self._markers = None
+            self._marker_layer.hide()
+            return False
+        header = message.markers[0].header if message.markers else None
+        if header is None or header.frame_id != self._frame:
+            return False
+        stamp = nanoseconds_of(header.stamp)
+        if stamp not in self._states:
+            return True
+        try:
+            seen = seen_markers_of(message)
+        except ConfigurationError as error:
+            self._refuse("reconstruction_markers", error)
+            return False
+        self._state = Seen(stamp * 1e-9, self._states.pop(stamp))
+        with self._page.scene.server.atomic():
+            self._marker_layer.show(seen)
+        return True
+
+    def _with_status(self, state: Seen) -> Seen:
+        walk, message = self._walk, self._failure
+        if not message and time.monotonic() < self._note_end:
+            message = self._note
+        if not message and walk is not None:
+            message = walk.message
+        fallen = walk is not None and walk.phase == WalkStatus.FALLEN
+        return replace(
+            state,
+            phase=PHASES.get(walk.phase, "") if walk is not None else "",
+            steps=walk.steps if walk is not None else 0,
+            paused=self._paused,
+            message=message[:_LONGEST_MESSAGE],
+            failed=bool(self._failure) or fallen,
+        )
+
+    def _touches(self) -> Touches | None:
+        message = self._contacts
+        if message is None or message.header.frame_id != self._frame:
+            return None
+        try:
+            return touches_of(message)
+        except ConfigurationError as error:
+            self._refuse("ground_contacts", error)
+            return None
+
+    def _planned(self) -> tuple[PlannedStep, ...]:
+        message = self._plan
+        if message is None or not message.markers:
+            return ()
+        if message.markers[0].header.frame_id != self._frame:
+            return ()
+        try:
+            return planned_of(message)
+        except ConfigurationError as error:
+            self._refuse("footsteps", error)
+            return ()
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self.get_logger().warning(
+            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
+        )
+
+    def _settings(self) -> WalkSettings | None:
+        try:
+            return walk_settings(self.model, self._walking)
+        except HumansError as error:
+            if self._walking is not None:
+                self.get_logger().warning(f"no walk is controlled: {error}")
+            return None
+
+    def _tell(self, note: str) -> None:
+        self._note, self._note_end = note, time.monotonic() + _NOTE_TIME
+        self.get_logger().warning(note)
+
+    # -- what the page asks for ------------------------------------------------------
+
+    def _later(self, order: Callable[..., None]) -> Callable[..., None]:
+        """A function for the threads of the page: it leaves an order, no more."""
+        return lambda *values: self._orders.put(lambda: order(*values))
+
+    def _actions(self) -> Actions:
+        later = self._later
+        return Actions(
+            pause=later(self._pause),
+            reset=later(lambda: self._requests.call(_RESET, Reset.Request())),
+            push=later(self._push),
+            speed=later(self._set_speed),
+            walk=later(self._walk_with),
+        )
+
+    def _pause(self, wanted: bool) -> None:
+        def done() -> None:
+            self._paused = wanted
+
+        self._requests.call(_PAUSE, SetBool.Request(data=wanted), done)
+
+    def _stop_robot(self) -> None:
+        self._walk_with(Velocity())
+        self._requests.call(
+            _STOP, Trigger.Request(), lambda: self._tell("the robot was stopped")
+        )
+
+    def _push(self, impulse: np.ndarray) -> None:
+        request = Push.Request()
+        request.header.frame_id = BASE_LINK
+        request.impulse.x, request.impulse.y = (float(x) for x in impulse)
+        request.duration = Duration(nanosec=round(PUSH_TIME * 1e9))
+        self._requests.call(_PUSH, request)
+
+    def _set_speed(self, factor: float) -> None:
+        value = ParameterValue(
+            type=ParameterType.PARAMETER_DOUBLE, double_value=float(factor)
+        )
+        wanted = Parameter(name="real_time_factor", value=value)
+        request = SetParameters.Request(parameters=[wanted])
+        self._requests.call(self._speed_service, request)
+
+    def _walk_with(self, velocity: Velocity) -> None:
+        self._velocity = velocity
+        self._send_velocity(velocity)
+
+    def _repeat(self, velocity: Velocity | None) -> None:
+        """Say again how a robot is led: one that no longer hears it can stop."""
+        if velocity is not None and time.monotonic() > self._sent_at + _REPEAT_PERIOD:
+            self._send_velocity(velocity)
+
+    def _send_velocity(self, velocity: Velocity) -> None:
+        self._sent_at = time.monotonic()
+        twist = Twist()
+        twist.linear.x, twist.linear.y = float(velocity.vx), float(velocity.vy)
+        twist.angular.z = float(velocity.wz)
+        if not self._stamped:
+            self._velocities.publish(twist)
+            return
+        message = TwistStamped(twist=twist)
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.header.frame_id = BASE_LINK
+        self._velocities.publish(message)
+
+    def close(self) -> None:
+        """Close the page."""
+        self._page.stop()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The action ``walk``: a number of steps, then standing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pinocchio as pin
+from humans_msgs.action import Walk as WalkAction
+from humans_msgs.msg import WalkStatus
+from rclpy.action import CancelResponse
+from rclpy.node import Node
+
+from humans_sim.control.walking import WalkPattern, WalkPhase
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.nodes.common.conversions import duration_of, velocity_of
+from humans_sim.nodes.common.patient_server import PatientServer
+from humans_sim.nodes.walk.messages import pose_message
+
+Result = WalkAction.Result
+_PATIENCE = 5.0
+"""So many times its settling time a body that sways is waited for."""
+_FEEDBACK = 0.1
+"""Time between two feedbacks [s]."""
+
+
+@dataclass
+class _Goal:
+    handle: Any
+    t_start: float
+    place: pin.SE3 | None
+    steps: int = 0
+    moved: bool = False
+    stands_since: float = math.inf
+    told: float = -math.inf
+
+
+def begin_steps(
+    pattern: WalkPattern, standing: bool, steps: int, velocity: Any
+) -> None:
+    """Begin a number of steps, or a walk without an end.
+
+    Args:
+        pattern: of the walk.
+        standing: whether the robot stands now.
+        steps: how many; 0: no end.
+        velocity: of a twist (6,).
+
+    Raises:
+        ParameterError: it walks already, or nothing is asked for.
+    """
+    if not standing:
+        raise ParameterError("it walks already: stop it by cmd_vel first")
+    wanted = (velocity[0], velocity[1], velocity[5])
+    if steps:
+        pattern.walk(steps, *wanted)
+    elif any(wanted):
+        pattern.command(*wanted)
+    else:
+        raise ParameterError("neither steps nor a velocity are given")
+
+
+class WalkGoals:
+    """Serves the action; one goal at a time.
+
+    Args:
+        node: whose action it is.
+        begin: called with steps and velocity (6,); begins the walk, or raises.
+        stop: called when the goal is cancelled.
+        settling: time to stand at the end until the walk is over [s]; more, up to a
+            few times of it, while
+        calm: is less than the speed of the centre of mass [m/s].
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        begin: Callable[[int, Any], None],
+        stop: Callable[[], None],
+        settling: float,
+        calm: float,
+    ) -> None:
+        """Begin to serve."""
+        self._begin, self._stop = begin, stop
+        self._settling, self._calm = settling, calm
+        self._goal: _Goal | None = None
+        self._now, self._place = 0.0, None
+        self._server = PatientServer(
+            node,
+            WalkAction,
+            "walk",
+            execute_callback=lambda _: None,
+            handle_accepted_callback=self._on_goal,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+
+    @property
+    def active(self) -> bool:
+        """Whether a goal is walked for."""
+        return self._goal is not None
+
+    def tick(self, t: float, place: pin.SE3 | None, status: WalkStatus) -> None:
+        """Look at the goal after a tick.
+
+        Args:
+            t: time of the tick [s].
+            place: of base_footprint, None where unknown.
+            status: of the walk.
+        """
+        self._now, self._place = t, place
+        goal = self._goal
+        if goal is None:
+            return
+        if status.phase == WalkStatus.FALLEN:
+            self.end(Result.FELL, "the robot fell")
+            return
+        if goal.handle.is_cancel_requested:
+            self._stop()
+        if status.phase != WalkPhase.STANDING:
+            goal.moved, goal.steps = True, status.steps
+            goal.stands_since = math.inf
+        elif goal.moved or goal.handle.is_cancel_requested:
+            goal.stands_since = min(goal.stands_since, t)
+        velocity = status.center_of_mass_velocity
+        speed = math.hypot(velocity.x, velocity.y, velocity.z)
+        patience = self._settling * (1.0 if speed < self._calm else _PATIENCE)
+        if t >= goal.stands_since + patience:
+            if goal.handle.is_cancel_requested:
+                self.end(Result.CANCELLED, "it was cancelled")
+            else:
+                self.end(Result.DONE, "")
+        elif t >= goal.told + _FEEDBACK:
+            goal.told = t
+            feedback = WalkAction.Feedback(status=status)
+            feedback.displacement = pose_message(self._moved(goal))
+            goal.handle.publish_feedback(feedback)
+
+    def end(self, outcome: int, message: str) -> None:
+        """End the goal, if there is one."""
+        goal, self._goal = self._goal, None
+        if goal is None:
+            return
+        moved = self._moved(goal)
+        if goal.place is None and outcome == Result.DONE:
+            message = "without odometry the displacement is not known"
+        seconds = max(self._now - goal.t_start, 0.0)
+        way = float(math.hypot(*moved.translation[:2]))
+        result = Result(outcome=outcome, message=message, steps=goal.steps)
+        result.displacement = pose_message(moved)
+        result.duration = duration_of(seconds)
+        result.mean_speed = way / seconds if seconds else 0.0
+        self._give(goal.handle, result)
+
+    def _moved(self, goal: _Goal) -> pin.SE3:
+        if goal.place is None or self._place is None:
+            return pin.SE3.Identity()
+        return goal.place.actInv(self._place)
+
+    def _on_goal(self, handle: Any) -> None:
+        goal = handle.request
+        handle.execute()
+        try:
+            if self._goal is not None:
+                raise HumansError("another goal is walked for")
+            self._begin(goal.steps, velocity_of(goal.velocity))
+        except HumansError as error:
+            self._give(handle, Result(outcome=Result.REFUSED, message=str(error)))
+            return
+        self._goal = _Goal(handle, self._now, self._place)
+
+    def _give(self, handle: Any, result: Any) -> None:
+        def finish(_: Any) -> Any:
+            if result.outcome == Result.DONE:
+                handle.succeed()
+            elif result.outcome == Result.CANCELLED:
+                handle.canceled()
+            else:
+                handle.abort()
+            return result
+
+        self._server.notify_execute(handle, finish)

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``walk``: leads a biped with position servos by a velocity or by steps.
+
+Takes ``cmd_vel`` (geometry_msgs/Twist), ``joint_states``, ``imu``, ``<sole>/wrench`` of
+both feet and odometry. Gives ``joint_commands``, ``walk_status``, ``footsteps`` and
+``walk_markers`` (visualization_msgs/MarkerArray), ``/diagnostics``. Action: ``walk``.
+
+A tick is made when joint_states, imu and both wrenches of one stamp are there; its
+command carries that stamp, so that a simulation in lock-step does not depend on the
+load of the machine. Odometry is used for drawings and displacements alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Twist, TwistStamped, WrenchStamped
+from humans_msgs.action import Walk as WalkAction
+from humans_msgs.msg import WalkStatus
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Header
+from visualization_msgs.msg import MarkerArray
+
+from humans_sim.control.walking import (
+    Measured,
+    SoleWrench,
+    WalkCommand,
+    Walker,
+    WalkPhase,
+)
+from humans_sim.control.walking.placement import Approach, PlanPlacement, body_centre
+from humans_sim.control.walking.support import SolePair
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.nodes.common.conversions import (
+    base_of,
+    joint_values,
+    joints_of,
+    nanoseconds_of,
+    rotation_of,
+    time_of,
+    vector_of,
+    velocity_of,
+)
+from humans_sim.nodes.common.diagnostic_status import gone
+from humans_sim.nodes.common.gather import Gather
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.walk.action import WalkGoals, begin_steps
+from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
+from humans_sim.nodes.walk.messages import WalkMarkers, walk_status
+from humans_sim.nodes.walk.settings import WalkNodeSettings
+
+_DEPTH = 100
+"""Messages kept while the node is busy."""
+_BEAT, _BEATS = 0.1, 10
+"""Wall time between two looks at the sensors [s]; as many of them to diagnostics."""
+_WARNING_PERIOD = 5.0
+_REPEAT = 0.5
+"""Wall time within which a state that comes again is not answered again [s]."""
+_CALM = 0.05
+"""Speed of a centre of mass that stands, relative to its height [1/s]."""
+_STATES, _IMU = "joint_states", "imu"
+_RESET = "reset the simulation, or set the robot up and start anew"
+
+
+class Walk(ModelNode):
+    """Answers each state with the angles that the servos shall have next."""
+
+    def __init__(self, name: str = "walk", **options: Any) -> None:
+        """Declare everything; the walk begins with the first state."""
+        super().__init__(name, **options)
+        self._settings = WalkNodeSettings.declare(Parameters(self), self.model)
+        walking = self._settings.walking
+        self._walker = Walker(self.model, walking, period=self._settings.period)
+        # First a trial: it may have to compile, and states should be answered at once.
+        self._walker.tick(0.0)
+        self._placement = PlanPlacement(self.model, walking)
+        corners = SolePair.of_model(self.model, walking).corners
+        self._markers = WalkMarkers(dict(corners), walking.com_height)
+        self._left, self._right = f"{walking.left}/wrench", f"{walking.right}/wrench"
+        self._gather = Gather(_STATES, [_IMU, self._left, self._right])
+        self._joints = self.model.neutral()[7:]
+        self._speeds = np.zeros_like(self._joints)
+        self._base: np.ndarray | None = None
+        self._frame, self._twist = "odom", np.zeros(6)
+        self._heard_at = self._answered_at = -math.inf
+        self._waits_since, self._blind = math.inf, ""
+        self._beats = 0
+        self._forget()
+        self._diagnostics = WalkDiagnostics(self, self.model.name)
+        self._make_topics()
+        self._goals = WalkGoals(
+            self,
+            self._begin_steps,
+            self._stop,
+            walking.shift_duration,
+            _CALM * walking.com_height,
+        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_BEAT, self._beat, clock=steady)
+
+    def _make_topics(self) -> None:
+        make = self.create_publisher
+        self._commands = make(JointState, "joint_commands", _DEPTH)
+        self._status = make(WalkStatus, "walk_status", _DEPTH)
+        self._footsteps = make(MarkerArray, "footsteps", 10)
+        self._drawings = make(MarkerArray, "walk_markers", 10)
+        listen = self.create_subscription
+        kind = TwistStamped if self._settings.stamped else Twist
+        listen(kind, "cmd_vel", self._on_velocity, 10)
+        listen(Odometry, self._settings.odometry_topic, self._on_odometry, _DEPTH)
+        listen(Imu, _IMU, self._on_imu, _DEPTH)
+        for topic in (self._left, self._right):
+            listen(WrenchStamped, topic, self._on_wrench(topic), _DEPTH)
+        listen(JointState, _STATES, self._on_state, _DEPTH)
+
+    def _forget(self) -> None:
+        """Wait for a first state; nothing of before counts."""
+        self._begun = 0
+        self._t, self._stamp = -math.inf, -1
+        self._command: WalkCommand | None = None
+        self._approach: Approach | None = None
+        self._sent: np.ndarray | None = None
+        self._velocity_at = math.inf
+        self._failure = self._note = ""
+        self._drawn = -math.inf
+
+    # -- what comes in ---------------------------------------------------------------
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            if not message.name:
+                raise ConfigurationError("no joint is named")
+            joints = joints_of(self.model, message, self._joints)
+            if len(message.velocity):
+                self._speeds = joint_values(
+                    self.model, message.name, message.velocity, self._speeds, "velocity"
+                )
+        except ConfigurationError as error:
+            self._refuse(_STATES, error)
+            return
+        self._joints, self._heard_at = joints, time.monotonic()
+        self._waits_since = min(self._waits_since, self._heard_at)
+        stamp = nanoseconds_of(message.header.stamp)
+        self._put(_STATES, stamp, joints)
+        if self._blind and stamp > self._stamp:
+            self._answer_blindly()
+
+    def _on_imu(self, message: Imu) -> None:
+        try:
+            attitude = rotation_of(message.orientation)
+            spin = vector_of(message.angular_velocity)
+        except ConfigurationError as error:
+            self._refuse(_IMU, error)
+            return
+        self._put(_IMU, nanoseconds_of(message.header.stamp), (attitude, spin))
+
+    def _on_wrench(self, topic: str) -> Any:
+        def take(message: WrenchStamped) -> None:
+            try:
+                force = vector_of(message.wrench.force)
+                moment = vector_of(message.wrench.torque)
+            except ConfigurationError as error:
+                self._refuse(topic, error)
+                return
+            stamp = nanoseconds_of(message.header.stamp)
+            self._put(topic, stamp, SoleWrench(force, moment))
+
+        return take
+
+    def _on_odometry(self, message: Odometry) -> None:
+        try:
+            base = base_of(message.pose.pose)
+            self._twist = velocity_of(message.twist.twist)
+        except ConfigurationError as error:
+            self._refuse(self._settings.odometry_topic, error)
+            return
+        self._base = base
+        self._frame = message.header.frame_id or self._frame
+
+    def _put(self, topic: str, stamp: int, value: Any) -> None:
+        found = self._gather.put(topic, stamp, value)
+        if found is None:
+            return
+        self._blind = ""
+        attitude, spin = found[_IMU]
+        measured = Measured(attitude, spin, found[self._left], found[self._right])
+        self._answer(stamp, found[_STATES], measured)
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self._diagnostics.refuse(f"{topic}: {error}")
+        self.get_logger().warning(
+            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
+        )
+
+    # -- ticks -----------------------------------------------------------------------
+
+    def _answer(
+        self, stamp: int, joints: np.ndarray, measured: Measured | None
+    ) -> None:
+        """Answer a state: by a tick, or again where it came again."""
+        if self._begun != self._gather.beginnings:
+            self._goals.end(WalkAction.Result.ABORTED, "the time began anew")
+            self._forget()
+            self._begin(stamp, joints)
+        self._waits_since, now = math.inf, time.monotonic()
+        if stamp > self._stamp:
+            self._tick(stamp, measured)
+        elif stamp < self._stamp or now < self._answered_at + _REPEAT:
+            return
+        self._answered_at = now
+        message = JointState(name=list(self.model.joint_names))
+        message.header.stamp = time_of(stamp)
+        assert self._sent is not None
+        message.position = [float(x) for x in self._sent]
+        self._commands.publish(message)
+
+    def _begin(self, stamp: int, joints: np.ndarray) -> None:
+        """Stand where the robot is, from this state on."""
+        self._begun = self._gather.beginnings
+        self._diagnostics.starts += 1
+        self._walker.reset(self._time_of(stamp))
+        self._placement.reset()
+        self._sent = joints
+        target = self._walker.start()[7:]
+        if np.abs(joints - target).max() > self._settings.rise_tolerance:
+            rise = self._settings.rise_time
+            self._approach = Approach(joints, target, self._time_of(stamp), rise)
+        else:
+            self._set_off()
+
+    def _time_of(self, stamp: int) -> float:
+        """Time of a stamp [s]: as many periods, where it was rounded from that."""
+        period = self._settings.period
+        even = round(stamp / 1e9 / period) * period
+        return even if round(even * 1e9) == stamp else stamp / 1e9
+
+    def _set_off(self) -> None:
+        """Walk with the velocity of the parameters."""
+        if self._settings.velocity is not None and not self._blind:
+            self._walker.pattern.command(*self._settings.velocity)
+
+    def _tick(self, stamp: int, measured: Measured | None) -> None:
+        start = time.perf_counter()
+        self._stamp, self._t = stamp, self._time_of(stamp)
+        if self._t > self._velocity_at + self._settings.velocity_timeout:
+            self._velocity_at = math.inf
+            self._note = "no cmd_vel came any more"
+            self._stop()
+        if not self._failure:
+            try:
+                self._command = self._walker.tick(self._t, measured)
+                self._sent = self._wanted(self._command)
+            except HumansError as error:
+                self._fail(f"at {self._t:.9g} s: {error}")
+        spent = time.perf_counter() - start
+        self._diagnostics.spend(spent)
+        self._diagnostics.blind += measured is None
+        if self._command is not None:
+            self._tell(self._command, spent)
+
+    def _wanted(self, command: WalkCommand) -> np.ndarray:
+        if command.fallen and not self._failure:
+            self._fail(f"fallen at {self._t:.9g} s: {_RESET}")
+        if self._approach is None:
+            return command.joints
+        due = self._t + self._settings.period
+        joints = self._approach.at(due)
+        if self._approach.over(due):
+            self._approach = None
+            self._set_off()
+        return joints
+
+    def _fail(self, reason: str) -> None:
+        """Hold the joints from now on."""
+        self._failure = reason
+        self.get_logger().error(f"the walk ended: {reason}")
+
+    def _answer_blindly(self) -> None:
+        """Stop, and answer the newest state without the other sensors."""
+        stamp = self._gather.newest
+        assert stamp is not None
+        self._stop()
+        self._goals.end(WalkAction.Result.ABORTED, self._blind)
+        self._answer(stamp, self._joints, None)
+
+    # -- what goes out ---------------------------------------------------------------
+
+    def _tell(self, command: WalkCommand, spent: float) -> None:
+        header = Header(frame_id=self._frame, stamp=time_of(self._stamp))
+        centre = place = None
+        if self._base is not None:
+            q = np.concatenate([self._base, self._joints])
+            v = np.concatenate([self._twist, self._speeds])
+            self._placement.see(command.plan, q)
+            centre = body_centre(self.model, q, v)
+            place = self.model.base_footprint(q)
+        text = self._failure or self._blind or self._note
+        status = walk_status(
+            header, command, self._placement, centre, spent, self._limit(text)
+        )
+        self._status.publish(status)
+        self._goals.tick(self._t, place, status)
+        if self._failure and not command.fallen:
+            self._goals.end(WalkAction.Result.ABORTED, self._failure)
+        if self._t >= self._drawn + self._settings.drawing_period:
+            self._drawn = self._t
+            self._draw(header, command, status)
+
+    def _limit(self, text: str) -> str:
+        if not text and self._approach is not None:
+            return "goes to the posture of the walk"
+        return text
+
+    def _draw(self, header: Header, command: WalkCommand, status: WalkStatus) -> None:
+        plan, placement = command.plan, self._placement
+        if self._footsteps.get_subscription_count():
+            self._footsteps.publish(self._markers.footsteps(header, plan, placement))
+        if self._drawings.get_subscription_count():
+            corners = [placement.point(np.append(c, 0.0)) for c in plan.support_polygon]
+            self._drawings.publish(self._markers.balance(header, status, corners))
+
+    # -- commands --------------------------------------------------------------------
+
+    def _on_velocity(self, message: Any) -> None:
+        try:
+            if self._goals.active:
+                raise ParameterError("a goal of the action walk is walked for")
+            self._check_ready()
+            twist = message.twist if self._settings.stamped else message
+            velocity = velocity_of(twist)
+            self._walker.pattern.command(velocity[0], velocity[1], velocity[5])
+        except HumansError as error:
+            self._refuse("cmd_vel", error)
+            return
+        self._note = ""
+        self._velocity_at = self._t if velocity[[0, 1, 5]].any() else math.inf
+
+    def _begin_steps(self, steps: int, velocity: np.ndarray) -> None:
+        """Begin a number of steps, or a walk without an end.
+
+        Raises:
+            HumansError: it cannot be.
+        """
+        self._check_ready()
+        command = self._command
+        standing = command is not None and command.plan.phase == WalkPhase.STANDING
+        begin_steps(self._walker.pattern, standing, steps, velocity)
+        self._note, self._velocity_at = "", math.inf
+
+    def _check_ready(self) -> None:
+        if self._failure:
+            raise ParameterError(f"the walk has ended: {self._failure}")
+        if self._command is None:
+            raise ParameterError("no state of the robot has come yet")
+        if self._blind:
+            raise ParameterError(self._blind)
+        if self._approach is not None:
+            raise ParameterError("it goes to the posture of the walk yet")
+
+    def _stop(self) -> None:
+        self._walker.pattern.stop()
+
+    # -- diagnostics -----------------------------------------------------------------
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        if now > self._waits_since + self._settings.sensor_timeout and not self._blind:
+            assert self._gather.newest is not None
+            topics = ", ".join(self._gather.missing(self._gather.newest))
+            self._blind = f"nothing comes on {topics}: it stands without feeling"
+            self.get_logger().error(self._blind)
+            self._answer_blindly()
+        self._beats += 1
+        if self._beats % _BEATS == 0:
+            self._diagnose(now > self._heard_at + _BEAT * _BEATS)
+
+    def _diagnose(self, silent: bool) -> None:
+        state = "waiting for joint_states"
+        if self._command is not None and not silent:
+            state = self._command.plan.phase.name.lower()
+        if self._failure:
+            state = "failed"
+        failure, note = self._failure or self._blind, self._note
+        if self._command is not None and silent:
+            note = gone(self, _STATES) or note
+        self._diagnostics.publish(state, failure, note, max(self._t, 0.0))

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the node ``walk``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from humans_sim.control.walking import Velocity, WalkSettings
+from humans_sim.models import Model
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.start_posture import walk_settings
+
+
+@dataclass(frozen=True)
+class WalkNodeSettings:
+    """What the parameters say.
+
+    Attributes:
+        walking: how the model walks.
+        period: time between two states [s].
+        velocity: to walk with from the start on; None stands.
+        stamped: whether ``cmd_vel`` has stamps.
+        velocity_timeout: after which a ``cmd_vel`` does not count [s]; infinite: never.
+        sensor_timeout: wall time after which a sensor is missing [s].
+        rise_time: to go from another posture to that of the walk [s].
+        rise_tolerance: joints that are closer to it are there [rad].
+        odometry_topic: where the base is.
+        drawing_period: between two drawings of the plan [s].
+    """
+
+    walking: WalkSettings
+    period: float
+    velocity: Velocity | None
+    stamped: bool
+    velocity_timeout: float
+    sensor_timeout: float
+    rise_time: float
+    rise_tolerance: float
+    odometry_topic: str
+    drawing_period: float
+
+    @classmethod
+    def declare(cls, given: Parameters, model: Model) -> WalkNodeSettings:
+        """Declare the parameters and read them.
+
+        Raises:
+            ParameterError: a value cannot be used.
+        """
+        number = given.number
+        velocity = given.numbers(
+            "cmd_vel", "to walk with at the start: vx, vy [m/s], wz [rad/s]", 3
+        )
+        timeout = number(
+            "cmd_vel_timeout", 0.0, "then cmd_vel does not count [s]; 0: never", 0.0
+        )
+        return cls(
+            walking=walk_settings(
+                model, given.path("walking", "how it walks; empty: the model's own")
+            ),
+            period=number("period", 0.02, "between two states [s]", 1e-3, 0.1),
+            velocity=Velocity(*velocity) if any(velocity) else None,
+            stamped=given.flag("stamped", False, "cmd_vel is a TwistStamped"),
+            velocity_timeout=timeout or math.inf,
+            sensor_timeout=number(
+                "sensor_timeout", 1.0, "wall time until a sensor is missing [s]", 0.01
+            ),
+            rise_time=number(
+                "rise_time", 1.0, "from another posture to the walk's [s]", 0.02
+            ),
+            rise_tolerance=number(
+                "rise_tolerance", 0.1, "of a joint at the start [rad]", 0.0
+            ),
+            odometry_topic=given.text("odometry_topic", "odom", "where the base is"),
+            drawing_period=number(
+                "drawing_period", 0.1, "between two drawings of the plan [s]", 0.0
+            ),
+        )

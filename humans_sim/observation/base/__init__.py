@@ -1,0 +1,1 @@
+"""The position observer: where the base is, from the joints and soles."""

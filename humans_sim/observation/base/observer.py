@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The position observer: where the base is, from joint angles and sole forces.
+
+The manual's chapter 7, for any model with soles. A foot that is well on the ground did
+not move since the last call, so the base is where the joint angles put it over that
+foot. Where we depart from the manual:
+
+- The distance between a foot's reference pose and its present one is that of two poses,
+  not of six coordinates of three tags; for one foot both are zero at the same base.
+- A foot that bears at the first call counts as well on the ground: the manual starts in
+  the air.
+- A foot stays on the ground down to a share of the threshold, so that a force that
+  wavers about it does not change the reference at every call.
+- The suspension takes its reference pose when it comes into use, as a foot does; the
+  manual keeps that of the start. Bodies without suspension go on with their last
+  velocity.
+- Velocity comes from the joint speeds where they are given. Otherwise it is the
+  manual's difference, of two poses that are seen from the same reference: a change of
+  reference gives no spike.
+- All feet on the ground may be used together; or the one that is there longest, while
+  the places of the others are averaged, which encoders that round call for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.models import Model
+from humans_sim.models.description import BASE_LINK, QUATERNION_TOLERANCE
+from humans_sim.observation.base.measurements import (
+    checked_forces,
+    checked_joints,
+    checked_time,
+)
+from humans_sim.observation.base.pose_fit import fit_base, fit_velocity
+from humans_sim.observation.base.references import (
+    DEAD_RECKONING,
+    RELEASE,
+    SUSPENSION,
+    Body,
+    default_threshold,
+    ordered_soles,
+    suspension_link,
+)
+
+USES = ("first", "all", "oldest")
+
+
+@dataclass(frozen=True)
+class BaseEstimate:
+    """Where the base is, and how that is known.
+
+    Attributes:
+        time: of the measurements [s].
+        position: of base_link in the world (3,) [m].
+        quaternion: of base_link in the world, (x, y, z, w) (4,).
+        velocity: linear [m/s] and angular [rad/s], in base_link (6,).
+        reference: name of the sole that is trusted first, ``suspension`` or
+            ``dead_reckoning``.
+        feet: all soles that are well on the ground, in the order of trust.
+        mismatch: how far a foot that is well on the ground is from its reference
+            place, the largest [m]; more than the encoders explain is slip.
+        unsupported: time since there was a reference [s].
+    """
+
+    time: float
+    position: np.ndarray
+    quaternion: np.ndarray
+    velocity: np.ndarray
+    reference: str
+    feet: tuple[str, ...]
+    mismatch: float
+    unsupported: float
+
+    @property
+    def pose(self) -> np.ndarray:
+        """Position and quaternion: the base's part of a configuration (7,)."""
+        return np.concatenate([self.position, self.quaternion])
+
+
+class BaseObserver:
+    """Follows the base of a model, one call of :meth:`update` after the other.
+
+    Attributes:
+        model: the model.
+        threshold: force above which a foot is on the ground [N].
+        soles: names of the soles in the order of trust.
+        suspension: link that the body hangs by, or None.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        start: np.ndarray | None = None,
+        standing: np.ndarray | None = None,
+        use: str = "first",
+        order: Sequence[str] | None = None,
+        threshold: float | None = None,
+        release: float = RELEASE,
+        floor_height: float | None = None,
+        suspension: Sequence[str] | None = None,
+    ) -> None:
+        """Prepare; the first call of :meth:`update` starts it.
+
+        Args:
+            model: the model.
+            start: pose of the base at the first call: position, quaternion (7,). Then
+                the first foot on the ground is where this puts it.
+            standing: a configuration (nq,); the first foot on the ground is where it
+                is in this, whatever the start says. Default without a start: the
+                zero position, feet flat at height 0.
+            use: ``first``, the first foot in the order that is well on the ground, as
+                the manual; ``all`` of them, weighted by their forces; or ``oldest``,
+                the one that is there longest, and the reference poses of the others
+                are averages over the calls meanwhile.
+            order: all soles, the one to trust first; by default the right one.
+            threshold: force above which a foot is on the ground [N]; by default 40 N
+                for Bip, 0.3 of the weight for others.
+            release: share of the threshold below which it is off again, in (0, 1].
+            floor_height: of a level floor on which feet land flat [m]: landed feet are
+                laid on it. None: nothing is known about the ground.
+            suspension: tags of one link that do not move while no foot is on the
+                ground; by default those called ``suspension_...``; () for none.
+
+        Raises:
+            ParameterError: a parameter does not fit the model.
+            ConfigurationError: ``standing`` is no configuration.
+        """
+        self.model = model
+        if use not in USES:
+            raise ParameterError(f"use is one of {', '.join(USES)}, not '{use}'")
+        self._use = use
+        if threshold is None:
+            threshold = default_threshold(model)
+        if not (math.isfinite(threshold) and threshold > 0):
+            raise ParameterError(f"threshold is a force above 0 N, not {threshold}")
+        if not 0 < release <= 1:
+            raise ParameterError(f"release is a share in (0, 1], not {release}")
+        if floor_height is not None and not math.isfinite(floor_height):
+            raise ParameterError(f"floor_height is not finite: {floor_height}")
+        self.threshold, self._release = float(threshold), release
+        self._floor = floor_height
+        self.soles = ordered_soles(model, order)
+        self.suspension = suspension_link(model, suspension)
+        if not self.soles and self.suspension is None:
+            raise ParameterError(f"{model.name} has no soles: name them in its YAML")
+        self._zero = pin.neutral(model.pin)
+        neutral = model.neutral()
+        self._lever = float(neutral[2]) or 1.0
+        if standing is not None:
+            standing = model.check_configuration(standing).copy()
+        elif start is None:
+            standing = neutral
+        self._standing: dict[str, pin.SE3] = {}
+        if standing is not None:
+            self._standing = {
+                name: model.frame_pose(standing, name) for name in self.soles
+            }
+        first = neutral if standing is None else standing
+        self._start = _pose(first[:7] if start is None else start)
+        self._feet: list[Body] = []
+        self._hanger: Body | None = None
+        self.reset()
+
+    def reset(self, start: np.ndarray | None = None) -> None:
+        """Forget everything; the next :meth:`update` is a first call.
+
+        Args:
+            start: pose of the base (7,) in place of that of the constructor. The first
+                foot on the ground is then where this puts it.
+        """
+        if start is not None:
+            self._start, self._standing = _pose(start), {}
+        self._time: float | None = None
+        self._base = self._start.copy()
+        self._velocity = np.zeros(6)
+        self._supported = 0.0
+        self._stood = False
+        self._feet = [self._body(name, name) for name in self.soles]
+        self._hanger = None
+        if self.suspension is not None:
+            self._hanger = self._body(SUSPENSION, self.suspension)
+
+    def update(
+        self,
+        t: float,
+        joints: np.ndarray,
+        joint_speeds: np.ndarray | None = None,
+        *,
+        sole_forces: Mapping[str, float],
+    ) -> BaseEstimate:
+        """Take measurements, give the base. Refused ones change nothing.
+
+        Args:
+            t: their time, later than that of the last call [s]. Where time jumps back,
+                call :meth:`reset` first.
+            joints: angles in the order of ``model.joint_names`` [rad].
+            joint_speeds: in the same order [rad/s]; None: velocity by differences.
+            sole_forces: normal force on each sole, summed, by its name [N].
+
+        Raises:
+            ObservationError: a measurement is missing, of the wrong size, not finite,
+                or not later than the last one.
+        """
+        t = checked_time(t, self._time)
+        joints, speeds = checked_joints(self.model, joints, "joints"), joint_speeds
+        if speeds is not None:
+            speeds = checked_joints(self.model, speeds, "joint_speeds")
+        forces = checked_forces(self.soles, sole_forces)
+        first = self._time is None
+        dt = 0.0 if self._time is None else t - self._time
+        self._time = t
+        before = self._look(joints)
+        if first:
+            self._supported = t
+            before = {body.name: body.in_base for body in self._bodies()}
+        for foot, force in zip(self._feet, forces, strict=True):
+            foot.bears |= first and force > self.threshold
+            foot.load(force, self.threshold, self._release)
+        held = self._held(before)
+        if held:
+            self._supported = t
+            self._base = self._from(held)
+            self._velocity = self._moving(held, before, speeds, dt)
+        else:
+            self._reckon(dt)
+        feet = [foot for foot in self._feet if foot.on_ground]
+        mismatch = 0.0
+        for foot in feet:
+            place = self._base * foot.in_base
+            foot.calls += 1
+            if foot.reference is None:
+                foot.reference = self._laid(place)
+            elif self._use == "oldest" and foot is not held[0]:
+                missing = pin.log6(foot.reference.actInv(self._laid(place)))
+                foot.reference = foot.reference * pin.exp6(missing / foot.calls)
+            away = place.translation - foot.reference.translation
+            mismatch = max(mismatch, float(np.linalg.norm(away)))
+        pose = pin.SE3ToXYZQUAT(self._base)
+        return BaseEstimate(
+            time=t,
+            position=pose[:3],
+            quaternion=pose[3:],
+            velocity=self._velocity.copy(),
+            reference=held[0].name if held else DEAD_RECKONING,
+            feet=tuple(foot.name for foot in feet),
+            mismatch=mismatch,
+            unsupported=t - self._supported,
+        )
+
+    def _body(self, name: str, frame: str) -> Body:
+        return Body(name, int(self.model.pin.getFrameId(frame)), pin.SE3.Identity())
+
+    def _bodies(self) -> list[Body]:
+        return self._feet + ([self._hanger] if self._hanger else [])
+
+    def _look(self, joints: np.ndarray) -> dict[str, pin.SE3]:
+        """Place all bodies in the base; returns where they were at the last call."""
+        before = {body.name: body.in_base for body in self._bodies()}
+        data = self.model.buffers
+        self._zero[7:] = joints
+        pin.computeJointJacobians(self.model.pin, data, self._zero)
+        for body in self._bodies():
+            placed = pin.updateFramePlacement(self.model.pin, data, body.frame)
+            body.in_base = placed.copy()
+        return before
+
+    def _held(self, before: Mapping[str, pin.SE3]) -> list[Body]:
+        """What the base is taken from, in the order of trust; may be empty."""
+        feet = [foot for foot in self._feet if foot.on_ground]
+        held = [foot for foot in feet if foot.reference is not None]
+        hanger = self._hanger
+        if feet and not held:
+            # It was on the ground at the last call already, and has not moved since.
+            place = self._base * before[feet[0].name]
+            if not self._stood:
+                place = self._standing.get(feet[0].name, place)
+            feet[0].reference = self._laid(place)
+            held = feet[:1]
+        if feet:
+            self._stood = True
+            if hanger:
+                hanger.reference = None
+            if self._use == "oldest":
+                held = [max(held, key=lambda foot: foot.calls)]
+            return held if self._use == "all" else held[:1]
+        if hanger:
+            if hanger.reference is None:
+                hanger.reference = self._base * before[hanger.name]
+            return [hanger]
+        return []
+
+    def _laid(self, place: pin.SE3) -> pin.SE3:
+        """The reference pose of a foot that has landed at a place."""
+        if self._floor is None:
+            return place
+        forward = place.rotation[:, 0]
+        heading = math.atan2(forward[1], forward[0])
+        position = np.array([*place.translation[:2], self._floor])
+        return pin.SE3(pin.utils.rotate("z", heading), position)
+
+    def _from(self, held: Sequence[Body]) -> pin.SE3:
+        references = [body.reference for body in held]
+        in_base = [body.in_base for body in held]
+        return fit_base(references, in_base, self._weights(held), self._lever)
+
+    def _weights(self, held: Sequence[Body]) -> np.ndarray:
+        forces = np.array([body.force for body in held])
+        return forces / forces.sum() if len(held) > 1 else np.ones(1)
+
+    def _moving(
+        self,
+        held: Sequence[Body],
+        before: Mapping[str, pin.SE3],
+        speeds: np.ndarray | None,
+        dt: float,
+    ) -> np.ndarray:
+        """Velocity of the base over bodies that stand still (6,)."""
+        if speeds is None:
+            if dt == 0.0:
+                return np.zeros(6)
+            seen = held[0]
+            moved = before[seen.name] * seen.in_base.inverse()
+            difference: np.ndarray = pin.log6(moved).vector / dt
+            return difference
+        model, data = self.model.pin, self.model.buffers
+        velocities = []
+        for body in held:
+            rows = pin.getFrameJacobian(model, data, body.frame, pin.LOCAL)
+            velocities.append(rows[:, 6:] @ speeds)
+        in_base = [body.in_base for body in held]
+        return fit_velocity(in_base, velocities, self._weights(held), self._lever)
+
+    def _reckon(self, dt: float) -> None:
+        """Go on with the last velocity: straight on in the world, turning alike."""
+        linear = self._base.rotation @ self._velocity[:3]
+        turn = pin.exp3(self._velocity[3:] * dt)
+        place = self._base.translation + linear * dt
+        self._base = pin.SE3(self._base.rotation @ turn, place)
+        self._velocity[:3] = self._base.rotation.T @ linear
+
+
+def _pose(values: np.ndarray) -> pin.SE3:
+    values = np.asarray(values, dtype=float)
+    if values.shape != (7,) or not np.isfinite(values).all():
+        raise ParameterError(
+            f"the start of {BASE_LINK} is its position and quaternion, 7 finite "
+            f"numbers, not {values}"
+        )
+    if abs(values[3:] @ values[3:] - 1.0) > QUATERNION_TOLERANCE:
+        raise ParameterError("the quaternion of the start is not of unit length")
+    return pin.XYZQUATToSE3(values)

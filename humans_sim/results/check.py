@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is a run physically right? Gaps, forces, friction, energy, impacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from humans_sim.core.row_blocks import row_blocks
+from humans_sim.results.events import IMPACT
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
+
+GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
+CONE = 1e-8
+_BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        name: what.
+        value: the worst that was found.
+        limit: what it may be.
+        unit: of both.
+        where: time and contact of the worst.
+        ok: whether it holds.
+    """
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    where: str
+    ok: bool
+
+
+@dataclass(frozen=True)
+class Check:
+    """All findings; true where every one of them holds."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything holds."""
+        return all(finding.ok for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __getitem__(self, name: str) -> Finding:
+        return next(f for f in self.findings if f.name == name)
+
+
+def check_run(run: Run) -> Check:
+    """Examine every sample and every impact of a run.
+
+    Energy is judged where the run says that nothing feeds energy in (``passive``). The
+    time-stepping method keeps gaps only up to its step: its limit is taken from the
+    run's information.
+    """
+    findings = []
+    gap_limit = float(run.info.get("gap_tolerance", GAP))
+    worst = _Worst(len(run.table))
+    for rows in row_blocks(run.gaps, run.forces):  # a long run lies on the disk
+        gaps, forces = run.gaps[rows], run.forces[rows]
+        worst.add("gap", rows.start, -gaps)
+        worst.add("force", rows.start, -forces[:, :, 0])
+        worst.add("size", rows.start, np.abs(forces[:, :, 0]))
+        worst.add("product", rows.start, np.abs(gaps * forces[:, :, 0]))
+        worst.add("cone", rows.start, _outside(run.table.friction, forces))
+    limit = PRODUCT
+    if gap_limit != GAP:
+        limit = max(PRODUCT, gap_limit * max(1.0, worst["size"].value))
+    for key, name, sign, bound, unit in (
+        ("gap", "least gap", -1.0, gap_limit, "m"),
+        ("force", "least normal force", -1.0, FORCE, "N"),
+        ("product", "largest gap x force", 1.0, limit, "N m"),
+        ("cone", "largest force outside its cone", 1.0, CONE, "N"),
+    ):
+        value, row, contact = worst[key]
+        where = "no contacts"
+        if len(run.table):
+            where = f"{run.table.names[contact]} at {run.t[row]:.6g} s"
+        findings.append(
+            Finding(name, sign * value, sign * bound, unit, where, value <= bound)
+        )
+    findings += _energy(run)
+    findings += _impacts(run)
+    return Check(tuple(findings))
+
+
+class _Extreme(NamedTuple):
+    """The largest of many values, where it is."""
+
+    value: float
+    row: int
+    contact: int
+
+
+class _Worst:
+    """The largest values so far, by name; NaN is larger than any number."""
+
+    def __init__(self, contacts: int) -> None:
+        self._contacts = contacts
+        self._extremes: dict[str, _Extreme] = {}
+
+    def __getitem__(self, name: str) -> _Extreme:
+        return self._extremes.get(name, _Extreme(0.0, 0, 0))
+
+    def add(self, name: str, start: int, values: np.ndarray) -> None:
+        """Look at the values of all contacts, from a row on."""
+        if not self._contacts:
+            return
+        place = int(np.argmax(values))  # of the first NaN, where there is one
+        row, contact = divmod(place, self._contacts)
+        value = float(values[row, contact])
+        before = self._extremes.get(name)
+        if before is None or not (value <= before.value or np.isnan(before.value)):
+            self._extremes[name] = _Extreme(value, start + row, contact)
+
+
+def _outside(friction: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Tangential force beyond what friction bears, relative above 1 N."""
+    along = np.hypot(forces[:, :, 1], forces[:, :, 2])
+    bound = np.where(np.isfinite(friction), friction, 0.0) * forces[:, :, 0]
+    over = np.where(np.isfinite(friction), along - bound, 0.0)
+    return over / np.maximum(1.0, np.abs(forces[:, :, 0]))
+
+
+def _energy(run: Run) -> list[Finding]:
+    if not run.info.get("passive", False):
+        return []
+    total = run.energy.sum(axis=1)
+    kinetic, potential = run.energy.T
+    scale = max(
+        float(kinetic.max()),
+        float(np.ptp(potential)),
+        1e-3 * float(np.abs(potential).max()),
+        1e-300,
+    )
+    growth = np.maximum.accumulate(total[::-1])[::-1] - total
+    row = int(np.argmax(growth))
+    worst = float(growth[row]) / scale
+    limit = float(run.info.get("energy_tolerance", ENERGY))
+    name = "largest growth of energy"
+    where = f"after {run.t[row]:.6g} s"
+    return [Finding(name, worst, limit, "relative", where, worst <= limit)]
+
+
+def _impacts(run: Run) -> list[Finding]:
+    worst, where, count = 0.0, "no impacts", 0
+    for event in run.events:
+        if event.kind != IMPACT or not event.detail.keys() >= set(_BALANCE):
+            continue
+        count += 1
+        before, after, work = (float(event.detail[name]) for name in _BALANCE)
+        error = abs(after - before - work) / max(before, after, 1e-300)
+        if error >= worst:
+            worst, where = error, f"at {event.time:.6g} s"
+    if count == 0:
+        return []
+    name = "impact energy minus work of impulses"
+    return [Finding(name, worst, ENERGY, "relative", where, worst <= ENERGY)]

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in the files of others: tables (CSV) and ROS 2 messages (MCAP)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from mcap_ros2.writer import Writer
+
+from humans_sim.core.files import atomic_stream
+from humans_sim.models.description import BASE_LINK
+from humans_sim.results.contact_table import POINT
+from humans_sim.results.events import Event
+from humans_sim.results.ros_messages import (
+    WORLD,
+    base_transform,
+    head,
+    nanoseconds,
+    quaternion,
+    stamp_of,
+    xyz,
+)
+from humans_sim.results.ros_schemas import schema
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
+
+CONTACT_FRAME = "contact"
+"""Frame of contact forces: each point's own, z along the normal."""
+_BASE = ("base_x", "base_y", "base_z", "base_qx", "base_qy", "base_qz", "base_qw")
+_NAN = {"x": math.nan, "y": math.nan, "z": math.nan}
+
+
+def has_free_base(run: Run) -> bool:
+    """Whether the run is one of a biped: base pose first, then joint angles."""
+    return run.position_names[: len(_BASE)] == _BASE
+
+
+def write_csv(run: Run, path: Path) -> Path:
+    """Write every sample as one line of a table, and the events to a second file.
+
+    Columns are the time, the configuration, the velocity (``v``) and the generalised
+    force of the actuation (``tau``) by name, the states of the actuation (``z0``...),
+    then mode (0 open, 1 sticking, 2 sliding), gap and force of each contact, then the
+    energies. Numbers are written so that reading them gives the same bits. The events
+    lie beside the table in ``<stem>.events.csv``, with their details as JSON.
+
+    Args:
+        run: what to write.
+        path: the table.
+
+    Returns:
+        The path of the table.
+    """
+    with (
+        atomic_stream(events_path(path)) as events,
+        atomic_stream(path) as samples,
+    ):
+        _write_table(events, ("time [s]", "kind", "subject", "detail"), _events(run))
+        _write_table(samples, _header(run), _samples(run))
+    return path
+
+
+def events_path(path: Path) -> Path:
+    """Where :func:`write_csv` puts the events of the table at ``path``."""
+    return path.with_name(f"{path.stem}.events.csv")
+
+
+def _write_table(
+    stream: BinaryIO, header: Sequence[str], rows: Iterator[list[Any]]
+) -> None:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(header)
+    table.writerows(rows)
+    text.detach()  # flushes, and leaves the stream open
+
+
+def _header(run: Run) -> list[str]:
+    names = ["t [s]", *run.position_names]
+    names += [f"v {name}" for name in run.velocity_names]
+    names += [f"tau {name}" for name in run.velocity_names]
+    names += [f"z{k}" for k in range(run.z.shape[1])]
+    for name, kind, unit in zip(
+        run.table.names, run.table.kinds, run.table.units, strict=True
+    ):
+        force = "N" if kind == POINT else "N m"
+        names += [f"{name} mode", f"{name} gap [{unit}]"]
+        names += [f"{name} {k} [{force}]" for k in ("normal", "tangent_1", "tangent_2")]
+    return [*names, "kinetic [J]", "potential [J]"]
+
+
+def _samples(run: Run) -> Iterator[list[Any]]:
+    for k, t in enumerate(run.t.tolist()):
+        row = [t]
+        for array in (run.q, run.v, run.torques, run.z):
+            row += array[k].tolist()
+        for mode, gap, force in zip(
+            run.contacts[k].tolist(),
+            run.gaps[k].tolist(),
+            run.forces[k].tolist(),
+            strict=True,
+        ):
+            row += [int(mode), gap, *force]
+        yield [*row, *run.energy[k].tolist()]
+
+
+def _events(run: Run) -> Iterator[list[Any]]:
+    for event in run.events:
+        detail = json.dumps(dict(event.detail), ensure_ascii=False)
+        yield [float(event.time), event.kind, event.subject, detail]
+
+
+def write_mcap(run: Run, path: Path) -> Path:
+    """Write the run as ROS 2 messages, for rosbag2, Foxglove and PlotJuggler.
+
+    ``/joint_states`` (sensor_msgs/msg/JointState)
+        Angles, speeds and torques of the joints; for a system in general coordinates,
+        all coordinates.
+    ``/odom`` (nav_msgs/msg/Odometry), ``/tf`` (tf2_msgs/msg/TFMessage)
+        The base; bipeds only.
+    ``/ground_contacts`` (humans_msgs/msg/ContactStates)
+        The contact points, where there are any.
+    ``/events`` (humans_msgs/msg/SimulationEvent)
+        Each at its own time.
+    ``/energy/kinetic``, ``/energy/potential``, ``/energy/total`` (std_msgs/msg/Float64)
+        In J; a topic for each, so that every tool can plot them by name.
+
+    A run does not keep where its contact points are and which way their surfaces face.
+    So in ``/ground_contacts`` position, normal and velocity are NaN, link_name and
+    soles are empty, and the force is given in the point's own frame (``contact``):
+    z along the normal, x and y along the tangents. On a level floor these are the axes
+    of the world. Joint limits are no ground contacts and are left out; states of the
+    actuation are in the table of :func:`write_csv` only.
+
+    Messages are stamped with the time of the simulation, rounded to 1 ns, and lie in
+    the order of time, an event before the sample of the same time.
+
+    Args:
+        run: what to write.
+        path: the file; rosbag2 knows it by the ending ``.mcap``.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: a time is negative or too large for a ROS 2 stamp.
+    """
+    stamps = [(nanoseconds(event.time), 0, k) for k, event in enumerate(run.events)]
+    stamps += [(nanoseconds(t), 1, k) for k, t in enumerate(run.t.tolist())]
+    topics = _topics(run)
+    with atomic_stream(path) as stream:
+        writer = Writer(stream)
+        writer.add_metadata(
+            "humans_sim", {name: json.dumps(value) for name, value in run.info.items()}
+        )
+        schemas = {
+            name: writer.register_msgdef(name.replace("/", "/msg/"), schema(name))
+            for name in (_EVENT, *dict.fromkeys(kind for kind, _ in topics.values()))
+        }
+
+        def put(topic: str, kind: str, message: Any, time: int, count: int) -> None:
+            writer.write_message(topic, schemas[kind], message, time, time, count)
+
+        for time, is_sample, k in sorted(stamps):
+            if is_sample:
+                for topic, (kind, message) in topics.items():
+                    put(topic, kind, message(k, stamp_of(time)), time, k)
+            else:
+                event = _event(run.events[k], stamp_of(time))
+                put("/events", _EVENT, event, time, k)
+        writer.finish()
+    return path
+
+
+_EVENT = "humans_msgs/SimulationEvent"
+_Message = Callable[[int, Mapping[str, int]], dict[str, Any]]
+"""Makes the message of sample k with its stamp."""
+
+
+def _topics(run: Run) -> dict[str, tuple[str, _Message]]:
+    """Type and maker of the messages that every sample has, by topic."""
+    found: dict[str, tuple[str, _Message]] = {
+        "/joint_states": ("sensor_msgs/JointState", _joint_states(run))
+    }
+    if has_free_base(run):
+        found["/odom"] = "nav_msgs/Odometry", _odometry(run)
+        found["/tf"] = "tf2_msgs/TFMessage", _transform(run)
+    if POINT in run.table.kinds:
+        found["/ground_contacts"] = "humans_msgs/ContactStates", _contacts(run)
+    kinetic, potential = run.energy.T
+    for name, energy in (
+        ("kinetic", kinetic),
+        ("potential", potential),
+        ("total", kinetic + potential),
+    ):
+        found[f"/energy/{name}"] = "std_msgs/Float64", _number(energy)
+    return found
+
+
+def _joint_states(run: Run) -> _Message:
+    q, v, torques = run.q, run.v, run.torques
+    names = run.position_names
+    if has_free_base(run):
+        names = run.velocity_names[6:]
+        q, v, torques = q[:, 7:], v[:, 6:], torques[:, 6:]
+    elif len(names) != len(run.velocity_names):
+        v = torques = np.zeros((len(run.t), 0))  # they have no place in the message
+
+    def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
+        return {
+            "header": head(stamp),
+            "name": list(names),
+            "position": q[k].tolist(),
+            "velocity": v[k].tolist(),
+            "effort": torques[k].tolist(),
+        }
+
+    return message
+
+
+def _odometry(run: Run) -> _Message:
+    known = [0.0] * 36
+
+    def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
+        position, orientation = xyz(run.q[k, :3]), quaternion(run.q[k, 3:7])
+        linear, angular = xyz(run.v[k, :3]), xyz(run.v[k, 3:6])
+        return {
+            "header": head(stamp, WORLD),
+            "child_frame_id": BASE_LINK,
+            "pose": {
+                "pose": {"position": position, "orientation": orientation},
+                "covariance": known,
+            },
+            "twist": {
+                "twist": {"linear": linear, "angular": angular},
+                "covariance": known,
+            },
+        }
+
+    return message
+
+
+def _transform(run: Run) -> _Message:
+    return lambda k, stamp: base_transform(run.q[k], stamp)
+
+
+def _contacts(run: Run) -> _Message:
+    points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
+    plain = "ground" if has_free_base(run) else ""
+    labels = [_point_and_surface(run.table.names[p], plain) for p in points]
+
+    def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
+        states = [
+            {
+                "name": name,
+                "surface": surface,
+                "mode": int(run.contacts[k, p]),
+                "gap": float(run.gaps[k, p]),
+                "position": _NAN,
+                "normal": _NAN,
+                "velocity": _NAN,
+                "force": xyz(run.forces[k, p, [1, 2, 0]]),
+            }
+            for p, (name, surface) in zip(points, labels, strict=True)
+        ]
+        return {"header": head(stamp, CONTACT_FRAME), "points": states, "soles": []}
+
+    return message
+
+
+def _point_and_surface(contact: str, plain: str) -> tuple[str, str]:
+    """Contacts are called ``point/surface``, or ``point`` where there is one only."""
+    point, _, surface = contact.rpartition("/")
+    return (point, surface) if point else (contact, plain)
+
+
+def _number(values: np.ndarray) -> _Message:
+    return lambda k, stamp: {"data": float(values[k])}
+
+
+def _event(event: Event, stamp: Mapping[str, int]) -> dict[str, Any]:
+    words = {n: v for n, v in event.detail.items() if isinstance(v, str)}
+    numbers = {n: float(v) for n, v in event.detail.items() if n not in words}
+    text = [v if n == "text" else f"{n}: {v}" for n, v in words.items()]
+    return {
+        "header": head(stamp),
+        "time": event.time,
+        "kind": event.kind,
+        "subject": event.subject,
+        "detail": "; ".join(text),
+        "value_names": list(numbers),
+        "values": list(numbers.values()),
+    }

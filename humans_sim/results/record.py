@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run keeps of its model and scene, so that its file alone can be shown again.
+
+Plain data under the keys ``model``, ``solids``, ``radii`` and, for feet on balls,
+``sphere_tags`` of :attr:`Run.info`. Runs without them (older files) are taken to be of
+the model that bears the system's name, on a floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from humans_sim.contact.geometry.foot_spheres import with_sphere_tags
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.solids import Box, HalfSpace, Solid
+from humans_sim.core.errors import UnknownModelError
+from humans_sim.models import Model, load_model
+from humans_sim.models.files.named_models import model_file
+from humans_sim.results.run import RunFileError
+
+_HALF_SPACE, _BOX = "half_space", "box"
+
+
+def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
+    """Model, where there is one, and solids as plain data."""
+    solids = [_solid_record(solid) for solid in ground.solids]
+    return {
+        **({} if model is None else {"model": _model_record(model)}),
+        "solids": solids,
+    }
+
+
+def recorded_model(info: Mapping[str, Any]) -> Model:
+    """The model of a run, loaded again.
+
+    Args:
+        info: of the run.
+
+    Raises:
+        RunFileError: what is recorded is damaged.
+        UnknownModelError: the model is no longer there.
+    """
+    try:
+        record = dict(info["model"] if "model" in info else {"name": info["system"]})
+        tags = record.pop("tags", None)
+        if tags is not None:
+            tags = {name: np.array(place, float) for name, place in tags.items()}
+        name = str(record.pop("name"))
+        model = load_model(name, tags=tags, **record, xacro=False)
+        balls = info.get("sphere_tags")
+        return model if balls is None else with_sphere_tags(model, balls)
+    except UnknownModelError:
+        raise
+    except (
+        AttributeError,
+        KeyError,
+        OverflowError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise RunFileError(f"the run's record of its model is damaged: {error}") from (
+            error
+        )
+
+
+def recorded_ground(info: Mapping[str, Any]) -> Ground:
+    """The solids of a run's scene; friction and restitution are in the run's table.
+
+    Args:
+        info: of the run.
+
+    Raises:
+        RunFileError: what is recorded is damaged.
+    """
+    if "solids" not in info:
+        return Ground()
+    try:
+        return Ground(solids=[_solid(dict(record)) for record in info["solids"]])
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise RunFileError(f"the run's record of its scene is damaged: {error}") from (
+            error
+        )
+
+
+def _model_record(model: Model) -> dict[str, Any]:
+    parts = model.parts
+    if parts.source != model_file(parts.name):
+        return {"name": str(parts.source.resolve())}
+    record: dict[str, Any] = {"name": parts.name, "rotors": model.rotors is not None}
+    for key, word in (("h", "height"), ("m", "mass")):
+        if key in parts.parameters:
+            record[word] = float(parts.parameters[key])
+    if parts.given_lengths:
+        record["lengths"] = {k: float(v) for k, v in parts.given_lengths.items()}
+    if parts.given_tags:
+        record["tags"] = {k: v.tolist() for k, v in parts.given_tags.items()}
+    return record
+
+
+def _solid_record(solid: Solid) -> dict[str, Any]:
+    record: dict[str, Any] = {"name": solid.name, "friction": solid.friction}
+    if isinstance(solid, HalfSpace):
+        return {
+            "kind": _HALF_SPACE,
+            "normal": [float(x) for x in solid.normal],
+            "point": [float(x) for x in solid.point],
+            **record,
+        }
+    turn = solid.rotation
+    return {
+        "kind": _BOX,
+        "size": [float(x) for x in solid.size],
+        "centre": [float(x) for x in solid.centre],
+        "rotation": None if turn is None else np.asarray(turn, float).tolist(),
+        **record,
+    }
+
+
+def _solid(record: dict[str, Any]) -> Solid:
+    kind = record.pop("kind")
+    if kind == _HALF_SPACE:
+        return HalfSpace(
+            normal=tuple(record.pop("normal")),
+            point=tuple(record.pop("point")),
+            **record,
+        )
+    if kind != _BOX:
+        raise ValueError(f"there is no solid of the kind '{kind}'")
+    turn = record.pop("rotation")
+    return Box(
+        size=tuple(record.pop("size")),
+        centre=tuple(record.pop("centre")),
+        rotation=None if turn is None else np.array(turn, float),
+        **record,
+    )

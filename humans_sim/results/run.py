@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a simulation: arrays over time, events, files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from humans_sim.core.errors import FileError
+from humans_sim.core.npz_file import LARGEST_HEADER, read_npz
+from humans_sim.core.npz_writer import write_npz
+from humans_sim.core.row_blocks import row_blocks
+from humans_sim.results.contact_table import ContactTable
+from humans_sim.results.events import EVENTS_LEFT_OUT, FAILURE, Event
+from humans_sim.results.run_system import RunSystem
+from humans_sim.results.sample import Sample
+
+if TYPE_CHECKING:
+    from humans_sim.results.check import Check
+
+FORMAT = 1
+ARRAYS = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
+TABLE_COLUMNS = ("tangents", "friction", "restitution")
+
+
+_TOLERANCES = ("gap_tolerance", "energy_tolerance")
+
+
+class RunFileError(FileError):
+    """A run file is missing, damaged or of another kind."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was simulated; n samples, nc contacts.
+
+    Attributes:
+        t: times (n,) [s].
+        q: configurations (n, nq).
+        v: velocities (n, nv).
+        z: states of the actuation (n, nz).
+        torques: generalised forces of the actuation (n, nv) [N m, N], at the state of
+            the sample and under the command given at its time, whatever the method.
+        contacts: modes (n, nc): 0 open, 1 sticking, 2 sliding.
+        forces: (n, nc, 3): normal and tangents [N, N m at a joint limit]; with time
+            stepping the means over the step that ended at the sample.
+        gaps: (n, nc) [m, rad].
+        energy: kinetic and potential (n, 2) [J].
+        events: in the order of time.
+        table: the contacts: names, kinds, friction, restitution.
+        position_names: names of the entries of q.
+        velocity_names: names of the entries of v.
+        info: model, method and tolerances; whether the system was passive.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    torques: np.ndarray
+    contacts: np.ndarray
+    forces: np.ndarray
+    gaps: np.ndarray
+    energy: np.ndarray
+    events: Sequence[Event]
+    table: ContactTable
+    position_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_samples(
+        cls,
+        system: RunSystem,
+        samples: Sequence[Sample],
+        events: Sequence[Event],
+        info: Mapping[str, Any],
+    ) -> Run:
+        """Put samples together."""
+        return cls.of_arrays(system, columns_of(samples), events, info)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        system: RunSystem,
+        arrays: Mapping[str, np.ndarray],
+        events: Sequence[Event],
+        info: Mapping[str, Any],
+    ) -> Run:
+        """Put the columns of samples together."""
+        return cls(
+            **arrays,
+            events=tuple(events),
+            table=system.contacts,
+            position_names=system.position_names,
+            velocity_names=system.velocity_names,
+            info=dict(info),
+        )
+
+    def __repr__(self) -> str:
+        """Size and name."""
+        name = self.info.get("system", "run")
+        return f"<Run of {name}: {len(self.t)} samples, {len(self.events)} events>"
+
+    def save(self, path: Path | str) -> Path:
+        """Write the run to one ``.npz`` file, whole or not at all."""
+        header = header_of(
+            self.events,
+            self.table,
+            self.position_names,
+            self.velocity_names,
+            self.info,
+        )
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        columns = {name: getattr(self.table, name) for name in TABLE_COLUMNS}
+        return write_npz(Path(path), header, {**arrays, **columns})
+
+    def check(self) -> Check:
+        """Examine gaps, forces, friction, energy and impacts of every sample."""
+        from humans_sim.results.check import check_run
+
+        return check_run(self)
+
+    def plot(self, path: Path | str | None = None) -> Any:
+        """Draw contacts, forces, energy and joint angles over time.
+
+        Args:
+            path: file to write the picture to (.png, .pdf, .svg), or None.
+
+        Returns:
+            The matplotlib figure.
+        """
+        from humans_sim.view.plots.run_plots import plot_run
+
+        return plot_run(self, path)
+
+    def to_csv(self, path: Path | str) -> Path:
+        """Write all samples as a table with a header line; events go beside it."""
+        from humans_sim.results.export import write_csv
+
+        return write_csv(self, Path(path))
+
+    def to_mcap(self, path: Path | str) -> Path:
+        """Write an MCAP file of ROS 2 messages, for Foxglove, PlotJuggler, rosbag2."""
+        from humans_sim.results.export import write_mcap
+
+        return write_mcap(self, Path(path))
+
+
+def columns_of(samples: Sequence[Sample]) -> dict[str, np.ndarray]:
+    """The arrays of a run, of samples in the order of time."""
+    columns = list(zip(*samples, strict=True))
+    arrays = {
+        name: np.array(column)
+        for name, column in zip(ARRAYS[:8], columns[:8], strict=True)
+    }
+    return {**arrays, "energy": np.array([columns[8], columns[9]]).T}
+
+
+def header_of(
+    events: Sequence[Event],
+    table: ContactTable,
+    position_names: Sequence[str],
+    velocity_names: Sequence[str],
+    info: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a run file holds beside arrays.
+
+    Where there are more events than a file can hold (some 130 000), the first ones are
+    kept; the last then is an ``events_left_out`` that says how many are not.
+    """
+    return {
+        "format": FORMAT,
+        "events": _event_records(events),
+        "names": list(table.names),
+        "kinds": list(table.kinds),
+        "position_names": list(position_names),
+        "velocity_names": list(velocity_names),
+        "info": dict(info),
+    }
+
+
+def _event_records(events: Sequence[Event]) -> list[dict[str, Any]]:
+    room = LARGEST_HEADER // 4 - (1 << 20)  # four bytes a character; the rest is small
+    records: list[dict[str, Any]] = []
+    for k, event in enumerate(events):
+        record = {**vars(event), "detail": dict(event.detail)}
+        room -= len(json.dumps(record)) + 2
+        if room < 0:
+            left_out = len(events) - k
+            text = f"{left_out} events are not stored"
+            last = Event(event.time, EVENTS_LEFT_OUT, "", {"text": text})
+            return [*records, vars(last)]
+        records.append(record)
+    return records
+
+
+def load_run(path: Path | str, lazy: bool = False) -> Run:
+    """Read a run that :meth:`Run.save` or a simulation wrote.
+
+    Args:
+        path: the file.
+        lazy: leave the arrays of a long run (above 64 MiB, which is stored without
+            compression) on the disk: all are checked once, and read again where they
+            are used, so that ``run.q[1000:2000]`` takes the memory of a thousand
+            samples. Nobody may write into the file meanwhile; writers of this package
+            never do, they exchange it for another.
+
+    Raises:
+        RunFileError: the file is missing, damaged or no run.
+    """
+    path = Path(path)
+    names = (*ARRAYS, *TABLE_COLUMNS)
+    header, arrays = read_npz(path, RunFileError, "a run file", names, lazy=lazy)
+    try:
+        return _put_together(header, arrays)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        reason = f"'{error.args[0]}' is missing" if type(error) is KeyError else error
+        raise RunFileError(f"not a run file: {reason}", path) from None
+
+
+def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
+    if header["format"] != FORMAT:
+        raise ValueError(
+            f"written in format {str(header['format'])[:20]}, this software reads "
+            f"{FORMAT}"
+        )
+    names, kinds, positions, velocities = (
+        _words(header, key)
+        for key in ("names", "kinds", "position_names", "velocity_names")
+    )
+    columns = {name: arrays.pop(name) for name in TABLE_COLUMNS}
+    if not isinstance(header["events"], list):
+        raise ValueError("its events are no list")
+    events = tuple(_event(**event) for event in header["events"])
+    _check_shapes(arrays, len(names), len(positions), len(velocities))
+    _check_values(arrays, any(event.kind == FAILURE for event in events))
+    if not np.isin(columns["tangents"], (0, 1, 2)).all():
+        raise ValueError("a contact has 0, 1 or 2 tangents")
+    info = header["info"]
+    _check_info(info)
+    return Run(
+        **arrays,
+        events=events,
+        table=ContactTable.of(names, kinds, **columns),
+        position_names=positions,
+        velocity_names=velocities,
+        info=info,
+    )
+
+
+def _check_info(info: Any) -> None:
+    """What others of the package take from it is of its kind."""
+    if not isinstance(info, dict):
+        raise ValueError("its info is no mapping")
+    _words({"z_names": [], **info}, "z_names")
+    radii = info.get("radii", {})
+    if not isinstance(radii, dict):
+        raise ValueError("its radii are no mapping")
+    lengths = {name: info.get(name, 0.0) for name in _TOLERANCES}
+    for name, value in {**radii, **lengths}.items():
+        if not isinstance(value, float | int) or not 0.0 <= value < math.inf:
+            raise ValueError(f"its {name} is no number of zero or more")
+
+
+def _words(header: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    words = header[key]
+    if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
+        raise ValueError(f"{key} is no list of words")
+    return tuple(words)
+
+
+def _event(
+    time: float, kind: str, subject: str, detail: dict[str, float | str]
+) -> Event:
+    if not isinstance(kind, str) or not isinstance(subject, str):
+        raise ValueError("an event is damaged")
+    for name, value in (detail := dict(detail)).items():
+        if not isinstance(value, float | int | str):
+            raise ValueError("the detail of an event is damaged")
+        if name.endswith("]") and isinstance(value, str):  # a quantity with its unit
+            raise ValueError(f"{name} of an event is no number")
+    if not math.isfinite(time):
+        raise ValueError(f"an event at the time {time}")
+    return Event(float(time), kind, subject, detail)
+
+
+def _check_shapes(
+    arrays: Mapping[str, np.ndarray], contacts: int, nq: int, nv: int
+) -> None:
+    n = len(arrays["t"]) if arrays["t"].ndim else -1
+    nz = arrays["z"].shape[-1] if arrays["z"].ndim else 0
+    shapes: dict[str, tuple[int, ...]] = {
+        "t": (n,),
+        "q": (n, nq),
+        "v": (n, nv),
+        "z": (n, nz),
+        "torques": (n, nv),
+        "contacts": (n, contacts),
+        "gaps": (n, contacts),
+        "energy": (n, 2),
+        "forces": (n, contacts, 3),
+    }
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}, not {shape}")
+        if array.dtype.kind not in ("iu" if name == "contacts" else "f"):
+            raise ValueError(f"{name} holds numbers of another kind")
+    if n == 0:
+        raise ValueError("it has no samples")
+
+
+def _check_values(arrays: Mapping[str, np.ndarray], failed: bool) -> None:
+    """Numbers are finite, time goes forwards, modes are those there are."""
+    for name, array in arrays.items():
+        # A simulation that fails at its start has neither torques nor forces.
+        known = not failed or name not in ("torques", "forces")
+        for rows in row_blocks(array):
+            part = array[rows]
+            if not np.isfinite(part).all() if known else np.isinf(part).any():
+                raise ValueError(f"{name} has a value that is no finite number")
+    if (np.diff(arrays["t"]) < 0).any():
+        raise ValueError("its times go backwards")
+    modes = arrays["contacts"]
+    if not all(np.isin(modes[rows], (0, 1, 2)).all() for rows in row_blocks(modes)):
+        raise ValueError("a contact is neither open nor sticking nor sliding")

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of scenes with free bodies in the browser: live, or as a page that plays."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import trimesh
+import viser
+
+from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.run import Run, RunFileError
+from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, TITLE, silence
+from humans_sim.view.browser.page_server import PageServer
+from humans_sim.view.browser.scene import STAGE, Scene, free_port
+
+_COLOURS = (
+    (209, 96, 61),
+    (61, 122, 184),
+    (94, 158, 88),
+    (201, 160, 53),
+    (135, 92, 163),
+    (70, 150, 150),
+)
+_PALE = 0.55
+"""How pale half of a ball is, so that one sees it turn."""
+_SIGHT = np.array([0.35, -1.0, 0.45])
+_FAR = 0.95
+_GRID = 0.1
+_HOST = "127.0.0.1"
+
+
+class BodiesView:
+    """A run with free bodies in the browser viewer, a sample at a time.
+
+    Attributes:
+        url: of the page, with its token.
+    """
+
+    def __init__(self, run: Run, port: int = 8080) -> None:
+        """Build the scene and show its beginning.
+
+        Args:
+            run: with its record of bodies.
+            port: on this machine; the next free one is taken.
+
+        Raises:
+            RunFileError: what is recorded of the bodies is damaged.
+        """
+        shapes = _shapes(run.info)
+        self._run = run
+        robot = recorded_model(run.info) if "model" in run.info else None
+        self._first = robot.nq if robot else 0
+        ground = recorded_ground(run.info)
+        self._robot: Scene | None = None
+        if robot is not None:
+            self._robot = Scene(robot, port=port, ground=ground, axes=False)
+            self._page: Scene | PageServer = self._robot
+            self.server = self._robot.server
+        else:
+            self._page = PageServer(_HOST, free_port(_HOST, port))
+            self.server = self._page.viser
+            _floor(self.server, run)
+        self.url = self._page.url
+        scene = self.server.scene
+        self._bodies = [
+            scene.add_mesh_trimesh(f"{STAGE}/bodies/{k}", shape)
+            for k, shape in enumerate(shapes)
+        ]
+        self._time = scene.add_label(f"{STAGE}/time", "")
+        centre, size = _extent(run, shapes, self._first, robot is not None)
+        self._time.position = centre + np.array([0.0, 0.0, 0.45 * size])
+        camera = self.server.initial_camera
+        camera.up = (0.0, 0.0, 1.0)
+        camera.look_at = tuple(centre)
+        camera.position = tuple(centre + _FAR * size * _SIGHT)
+        self.show(0)
+
+    def show(self, k: int) -> None:
+        """Show a sample."""
+        q = self._run.q[k]
+        if self._robot is not None:
+            self._robot.show(q[: self._first])
+        with self.server.atomic():
+            rows = q[self._first :].reshape(-1, 7)
+            for handle, row in zip(self._bodies, rows, strict=True):
+                handle.position = row[:3]
+                handle.wxyz = row[[6, 3, 4, 5]]
+            self._time.text = f"{self._run.t[k]:.2f} s"
+
+    def stop(self) -> None:
+        """Close the page."""
+        self._page.stop()
+
+
+def bodies_page(run: Run) -> str:
+    """The text of a page that plays a run with free bodies, again and again.
+
+    Raises:
+        RunFileError: what is recorded of the bodies is damaged.
+    """
+    with silence():
+        view = BodiesView(run, port=0)
+    try:
+        recording = view.server.get_scene_serializer()
+        last = 0
+        for k in range(1, len(run.t)):
+            if run.t[k] - run.t[last] >= FRAME_PERIOD * (1 - 1e-6):
+                recording.insert_sleep(float(run.t[k] - run.t[last]))
+                view.show(k)
+                last = k
+        recording.insert_sleep(PAUSE)
+        text = str(recording.as_html())
+    finally:
+        with silence():
+            view.stop()
+    title = html.escape(f"humans_sim: {run.info.get('system', 'scene')}")
+    return text.replace(TITLE, f"<title>{title}</title>", 1)
+
+
+def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
+    """Meshes of the bodies, about their centres of mass, in colours."""
+    found = []
+    try:
+        for k, body in enumerate(info["bodies"]):
+            colour = np.array(_COLOURS[k % len(_COLOURS)], dtype=float)
+            if body["shape"] == "ball":
+                mesh = trimesh.creation.icosphere(3, float(body["radius"]))
+                pale = colour + _PALE * (255 - colour)
+                top = mesh.triangles_center[:, 2] > 0
+                faces = np.where(top[:, None], colour, pale)
+            else:
+                mesh = trimesh.creation.box([float(x) for x in body["size"]])
+                faces = np.tile(colour, (len(mesh.faces), 1))
+            opaque = np.full((len(faces), 1), 255.0)
+            colours = np.hstack([faces, opaque]).astype(np.uint8)
+            mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colours)
+            found.append(mesh)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunFileError(f"the run's record of its bodies is damaged: {error}") from (
+            error
+        )
+    return found
+
+
+def _floor(server: viser.ViserServer, run: Run) -> None:
+    server.scene.set_up_direction("+z")
+    if not recorded_ground(run.info).solids:
+        return
+    server.scene.add_grid(
+        f"{STAGE}/floor",
+        width=60.0,
+        height=60.0,
+        cell_size=_GRID,
+        section_size=5 * _GRID,
+        cell_color=(215, 217, 220),
+        section_color=(170, 174, 180),
+        plane_color=(238, 240, 242),
+        plane_opacity=1.0,
+        shadow_opacity=0.35,
+    )
+
+
+def _extent(
+    run: Run, shapes: Sequence[trimesh.Trimesh], first: int, robot: bool
+) -> tuple[np.ndarray, float]:
+    """Middle and size of what is to be seen [m]."""
+    places = run.q[:, first:].reshape(-1, 7)[:, :3]
+    if robot:
+        places = np.vstack([places, run.q[:, :3]])
+    reach = max(float(np.linalg.norm(mesh.extents)) for mesh in shapes) / 2
+    low, high = places.min(axis=0) - reach, places.max(axis=0) + reach
+    return (low + high) / 2, float(np.linalg.norm(high - low)) / 1.5

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optical markers in a scene, beside the body that was found from them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields
+
+import numpy as np
+import viser
+
+from humans_sim.view.browser.scene import STAGE, Scene
+
+MEASURED_COLOUR, REJECTED_COLOUR = (31, 90, 200), (214, 30, 40)
+UNKNOWN_COLOUR, OCCLUDED_COLOUR = (110, 110, 115), (172, 190, 214)
+RESIDUAL_COLOUR = (240, 130, 10)
+_BALL = 1 / 65
+"""Size of a marker, over the height of the body."""
+_LINE = 1 / 350
+"""Thickness of the line from a marker to where the body has it, over that height."""
+_CALM = 0.2
+"""Least time between two tables: faster numbers cannot be read [s]."""
+_WORDS = {
+    "measured": ("used", MEASURED_COLOUR),
+    "occluded": ("not seen", OCCLUDED_COLOUR),
+    "rejected": ("rejected", REJECTED_COLOUR),
+    "unknown": ("not in the marker set", UNKNOWN_COLOUR),
+}
+"""What kinds of markers are called, and their colours."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeenMarkers:
+    """Markers of one time, in the world [m].
+
+    Attributes:
+        measured: that the body was found from (k, 3).
+        rejected: taken for mistakes (k, 3).
+        unknown: that the marker set does not have (k, 3).
+        occluded: where the body has markers that were not seen (k, 3).
+        residuals: measured markers, and where the body has them (k, 2, 3).
+        mistakes: the same of the rejected (k, 2, 3).
+    """
+
+    measured: np.ndarray
+    rejected: np.ndarray
+    unknown: np.ndarray
+    occluded: np.ndarray
+    residuals: np.ndarray
+    mistakes: np.ndarray
+
+    @property
+    def rms(self) -> float:
+        """Root mean square length of the residuals [m]; NaN without any."""
+        if not len(self.residuals):
+            return float("nan")
+        gaps = self.residuals[:, 0] - self.residuals[:, 1]
+        return float(np.sqrt((gaps**2).sum(axis=1).mean()))
+
+
+class MarkerLayer:
+    """Draws markers into a scene; nothing is there before the first of them."""
+
+    def __init__(self, scene: Scene) -> None:
+        """Draw into a scene."""
+        self._scene = scene
+        self._clouds: dict[str, viser.PointCloudHandle] = {}
+        self._lines: dict[str, viser.LineSegmentsHandle] = {}
+        self._table: viser.GuiHtmlHandle | None = None
+        self._told = 0.0
+
+    def show(self, seen: SeenMarkers) -> None:
+        """Show markers; the body becomes transparent, since many lie within."""
+        if self._table is None:
+            self._begin()
+        for name, cloud in self._clouds.items():
+            points = getattr(seen, name)
+            cloud.visible = len(points) > 0
+            if len(points):
+                cloud.points = points.astype(np.float32)
+        for name, lines in self._lines.items():
+            pairs = getattr(seen, name)
+            lines.visible = len(pairs) > 0
+            if len(pairs):
+                lines.points = pairs.astype(np.float32)
+        now = time.monotonic()
+        if self._table is not None and now - self._told > _CALM:
+            self._told = now
+            self._table.content = legend(seen)
+
+    def hide(self) -> None:
+        """Take all markers away; the body is solid again."""
+        if self._table is None:
+            return
+        for handle in (*self._clouds.values(), *self._lines.values()):
+            handle.remove()
+        self._clouds.clear()
+        self._lines.clear()
+        self._table.remove()
+        self._table = None
+        self._scene.see_through(False)
+
+    def _begin(self) -> None:
+        api, size = self._scene.server.scene, self._scene.size
+        nothing = np.zeros((1, 3), np.float32)
+        for name, (_, colour) in _WORDS.items():
+            self._clouds[name] = api.add_point_cloud(
+                f"{STAGE}/markers/{name}",
+                nothing,
+                colour,
+                point_size=_BALL * size,
+                point_shape="circle",
+                precision="float32",
+                visible=False,
+            )
+        for name, colour in (
+            ("residuals", RESIDUAL_COLOUR),
+            ("mistakes", REJECTED_COLOUR),
+        ):
+            self._lines[name] = api.add_line_segments(
+                f"{STAGE}/markers/{name}",
+                np.zeros((1, 2, 3), np.float32),
+                colour,
+                thickness=_LINE * size,
+                visible=False,
+            )
+        self._table = self._scene.server.gui.add_html("")
+        self._scene.see_through(True)
+
+
+def legend(seen: SeenMarkers) -> str:
+    """Table of the kinds of markers: their colours and how many there are."""
+    rows = []
+    for field in fields(seen):
+        if field.name in _WORDS:
+            word, colour = _WORDS[field.name]
+            count = len(getattr(seen, field.name))
+            rows.append(_row("&#9679;", colour, word, str(count)))
+    fit = f"{1000 * seen.rms:.1f} mm" if len(seen.residuals) else "-"
+    rows.append(_row("&#8211;", RESIDUAL_COLOUR, "measured to body, rms", fit))
+    return (
+        '<div style="padding:0.4em 0.8em;font-size:0.85em"><b>Markers</b>'
+        f'<table style="width:100%">{"".join(rows)}</table></div>'
+    )
+
+
+def _row(mark: str, colour: tuple[int, int, int], word: str, value: str) -> str:
+    return (
+        f'<tr><td style="color:rgb{colour};font-size:1.3em">{mark}</td><td>{word}</td>'
+        f'<td style="text-align:right">{value}</td></tr>'
+    )

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controls of a page beside a real robot: a stop for everybody, a walk for one.
+
+The stop is always there. The sliders of the walk are dead until somebody presses Arm,
+and then act for that browser alone. When it leaves, or leads nowhere for some time, the
+sliders are dead again and the robot is told to stand.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import viser
+
+from humans_sim.control.walking.footsteps import Velocity
+from humans_sim.view.browser.arming import Arming
+from humans_sim.view.browser.limits import Limits
+from humans_sim.view.browser.velocity_sliders import VelocitySliders
+from humans_sim.view.browser.watch_panel import Status, StatusText, add_view
+
+ARM, DISARM = "Arm", "Disarm"
+STOP = "Stop the robot"
+_RED = (201, 42, 42)
+
+
+@dataclass(frozen=True)
+class RobotActions:
+    """What the controls call, in threads of the page.
+
+    Attributes:
+        walk: walk with a velocity; all zero stands.
+        stop: stop at once, whatever it does.
+        follow: whether the camera follows the body.
+        see_through: whether the body is transparent.
+    """
+
+    walk: Callable[[Velocity], None]
+    stop: Callable[[], None]
+    follow: Callable[[bool], None] = lambda wanted: None
+    see_through: Callable[[bool], None] = lambda wanted: None
+
+
+class RobotPanel:
+    """A stop, and sliders that are armed first.
+
+    Attributes:
+        led: what the armed browser asked for last; None: nobody leads.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        actions: RobotActions,
+        limits: Limits,
+        arming: Arming | None = None,
+    ) -> None:
+        """Add the controls to a page; those of a walk are not seen yet.
+
+        Args:
+            server: of the page.
+            actions: what the controls call.
+            limits: what can be asked for.
+            arming: who may lead; nobody at first.
+        """
+        gui, self._actions = server.gui, actions
+        self._arming = Arming() if arming is None else arming
+        # What led the robot before it was disarmed must not be asked for after it.
+        self._lock = threading.RLock()
+        self._status = StatusText(gui, walking=False)
+        self._note = ""
+        self.led: Velocity | None = None
+        stop = gui.add_button(STOP, icon=viser.Icon.HAND_STOP, color=_RED)
+        stop.on_click(lambda _: self._stop())
+        self._arm = gui.add_button(ARM, icon=viser.Icon.LOCK_OPEN, visible=False)
+        self._arm.on_click(self._on_arm)
+        self._walk = VelocitySliders(gui, limits, self._lead, visible=False)
+        self._walk.enable(False)
+        add_view(gui, actions.follow, actions.see_through)
+        server.on_client_disconnect(self._on_leaving)
+
+    @property
+    def walking(self) -> bool:
+        """Whether the controls of a walk are seen."""
+        return self._status.walking
+
+    def show_walk(self) -> None:
+        """Show the controls of a walk from now on."""
+        self._status.walking = self._arm.visible = True
+        self._walk.show()
+
+    def show(self, status: Status) -> None:
+        """Show how things are; whoever led nowhere for too long is disarmed."""
+        with self._lock:
+            if self._arming.expired():
+                self._end(f"disarmed: not led for {self._arming.patience:g} s")
+            left = self._arming.left
+        note = f"armed for {left:.0f} s" if left else self._note
+        self._status.show(replace(status, message=status.message or note))
+
+    def _stop(self) -> None:
+        # First of all: nothing that may fail comes before it.
+        self._actions.stop()
+        with self._lock:
+            if self._arming.disarm():
+                self._end("disarmed: the robot was stopped")
+
+    def _on_arm(self, event: Any) -> None:
+        with self._lock:
+            if self._arming.disarm():
+                self._end("disarmed")
+            elif event.client_id is not None:
+                self._arming.arm(event.client_id)
+                self._arm.label = DISARM
+                self._walk.enable(True)
+
+    def _on_leaving(self, client: viser.ClientHandle) -> None:
+        with self._lock:
+            if self._arming.disarm(client.client_id):
+                self._end("disarmed: the browser that led it left")
+
+    def _lead(self, velocity: Velocity, client: int | None) -> None:
+        with self._lock:
+            if self._arming.use(client):
+                self.led = velocity
+                self._actions.walk(velocity)
+
+    def _end(self, reason: str) -> None:
+        """Nobody leads: the robot stands, and the sliders are dead."""
+        self.led = None
+        self._actions.walk(Velocity())
+        self._note = reason
+        self._arm.label = ARM
+        self._walk.enable(False)
+        self._walk.set(Velocity())

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A web page with a model in its scene, served on this machine only by default."""
+
+from __future__ import annotations
+
+import socket
+
+import numpy as np
+import pinocchio as pin
+import viser
+
+from humans_sim.contact import Ground, HalfSpace
+from humans_sim.core.errors import HumansError
+from humans_sim.models import Model
+from humans_sim.view.browser.geometry import body_height, solids
+from humans_sim.view.browser.page_server import PageServer
+from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes
+
+DEFAULT_PORT = 8080
+FORCE_COLOUR = (214, 39, 40)
+"""Red, green, blue of the arrows of forces."""
+_PORTS_TRIED = 20
+STAGE = "/stage"
+"""Name of what carries everything of the scene on the page."""
+_CELLS = 80
+"""Cells of a floor along each side."""
+_SECTION = 5
+"""Cells between two darker lines of a floor."""
+_SIGHT = (1.05, 0.62, 0.3)
+_GLASS = 0.35
+"""Opacity of a body that is seen through."""
+
+
+class Scene:
+    """A page that shows a model in a configuration.
+
+    Attributes:
+        server: the viser server, for additions to the page.
+        url: address of the page, with its token.
+        size: height of the body [m].
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        host: str = "127.0.0.1",
+        port: int = DEFAULT_PORT,
+        ground: Ground | None = None,
+        axes: bool = True,
+    ) -> None:
+        """Serve the page.
+
+        Args:
+            model: what to show.
+            host: address to listen on; the default is reached from this machine only.
+            port: first port to try; 0 takes any free one.
+            ground: the scene around it; a floor unless given.
+            axes: whether the axes of the world are shown.
+
+        Raises:
+            HumansError: no port is free or the address is not this machine's.
+        """
+        self._model = model
+        self._data = model.data()
+        port = free_port(host, port)
+        self._page = PageServer(host, port, f"humans_sim: {model.name}")
+        self.server, self.url = self._page.viser, self._page.url
+        self.size = body_height(model)
+        self._time: viser.LabelHandle | None = None
+        self._arrows: viser.ArrowsHandle | None = None
+        self._stage = self.server.scene.add_frame(STAGE, show_axes=False)
+        self._floors: list[tuple[viser.GridHandle, HalfSpace]] = []
+        self._meshes: list[viser.MeshHandle] = []
+        self._surround(Ground() if ground is None else ground)
+        if axes:
+            length = self.size / 6
+            self.server.scene.add_frame(
+                f"{STAGE}/world", axes_length=length, axes_radius=length / 40
+            )
+        self._frames = self._add_robot()
+        self.show(model.neutral())
+        self._look()
+
+    def _surround(self, ground: Ground) -> None:
+        scene = self.server.scene
+        scene.set_up_direction("+z")
+        for k, solid in enumerate(ground.solids):
+            if isinstance(solid, HalfSpace):
+                self._lay_floor(f"{STAGE}/scene/{k}_{solid.name}", solid)
+        for k, box in enumerate(drawn_boxes(ground)):
+            turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
+            scene.add_box(
+                f"{STAGE}/scene/box_{k}_{box.name}",
+                color=BOX_COLOUR,
+                dimensions=box.size,
+                wxyz=_wxyz(pin.Quaternion(turn)),
+                position=box.centre,
+            )
+
+    def _lay_floor(self, name: str, floor: HalfSpace) -> None:
+        cell = self._cell
+        extent = _CELLS * cell
+        up, normal = np.array([0.0, 0.0, 1.0]), np.array(floor.normal, float)
+        grid = self.server.scene.add_grid(
+            name,
+            width=extent,
+            height=extent,
+            cell_size=cell,
+            section_size=_SECTION * cell,
+            cell_color=(215, 217, 220),
+            section_color=(170, 174, 180),
+            plane_color=(238, 240, 242),
+            plane_opacity=1.0,
+            shadow_opacity=0.35,
+            wxyz=_wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
+            position=floor.point,
+        )
+        self._floors.append((grid, floor))
+
+    @property
+    def _cell(self) -> float:
+        """Side of a cell of the floor [m]."""
+        return 0.05 if self.size < 0.6 else 0.25
+
+    def _add_robot(self) -> dict[int, viser.FrameHandle]:
+        scene = self.server.scene
+        frames: dict[int, viser.FrameHandle] = {}
+        for solid in solids(self._model):
+            if solid.joint not in frames:
+                path = f"{STAGE}/robot/{solid.joint:02d}"
+                frames[solid.joint] = scene.add_frame(path, show_axes=False)
+            mesh = (
+                solid.mesh.smooth_shaded if len(solid.mesh.faces) < 5000 else solid.mesh
+            )
+            quaternion = pin.Quaternion(solid.placement.rotation)
+            handle = scene.add_mesh_simple(
+                f"{STAGE}/robot/{solid.joint:02d}/{solid.name}",
+                np.asarray(mesh.vertices),
+                np.asarray(mesh.faces),
+                color=solid.colour,
+                wxyz=_wxyz(quaternion),
+                position=solid.placement.translation,
+            )
+            self._meshes.append(handle)
+        return frames
+
+    def _look(self) -> None:
+        self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
+
+    def look_at(
+        self,
+        centre: np.ndarray,
+        distance: float = 1.0,
+        sight: tuple[float, float, float] = _SIGHT,
+    ) -> None:
+        """Look at a place from the front, as far as the body is high, or farther.
+
+        Args:
+            centre: of the page [m].
+            distance: in body heights or so.
+            sight: from where, seen from the centre.
+        """
+        camera = self.server.initial_camera
+        far = distance * self.size
+        camera.up = (0.0, 0.0, 1.0)
+        camera.look_at = tuple(centre)
+        camera.position = tuple(centre + far * np.array(sight))
+
+    def show(self, q: np.ndarray) -> None:
+        """Show a configuration."""
+        q = self._model.check_configuration(q)
+        pin.forwardKinematics(self._model.pin, self._data, q)
+        with self.server.atomic():
+            for joint, frame in self._frames.items():
+                pose = self._data.oMi[joint]
+                frame.position = pose.translation
+                frame.wxyz = _wxyz(pin.Quaternion(pose.rotation))
+
+    def centre(self, place: np.ndarray) -> None:
+        """Bring a place of the world to the middle of the page (2,) [m].
+
+        The scene is moved, not the cameras: who looks at it may turn and zoom at the
+        same time. The floor is laid around the place, by whole sections, so that nobody
+        sees that it ends.
+        """
+        place = np.append(np.asarray(place, float), 0.0)
+        self._stage.position = -place
+        section = _SECTION * self._cell
+        for grid, floor in self._floors:
+            turn = pin.Quaternion(*grid.wxyz).matrix()
+            local = turn.T @ (place - np.array(floor.point))
+            steps = section * np.round(local / section)
+            grid.position = np.array(floor.point) + turn[:, :2] @ steps[:2]
+
+    def see_through(self, wanted: bool) -> None:
+        """Make the body transparent, or solid again."""
+        with self.server.atomic():
+            for mesh in self._meshes:
+                mesh.opacity = _GLASS if wanted else None
+
+    def show_time(self, text: str, place: np.ndarray) -> None:
+        """Write the time, or anything short, at a place in the world."""
+        if self._time is None:
+            self._time = self.server.scene.add_label(
+                f"{STAGE}/time", text, position=place, anchor="bottom-center"
+            )
+        self._time.text, self._time.position = text, place
+
+    def show_arrows(self, arrows: np.ndarray) -> None:
+        """Show forces as arrows from their places to their tips (n, 2, 3) [m]."""
+        radius = self.size / 150
+        if self._arrows is None:
+            self._arrows = self.server.scene.add_arrows(
+                f"{STAGE}/forces",
+                np.zeros((1, 2, 3), np.float32),
+                FORCE_COLOUR,
+                shaft_radius=radius,
+                head_radius=2.5 * radius,
+                head_length=5 * radius,
+            )
+        self._arrows.visible = len(arrows) > 0
+        if len(arrows):
+            self._arrows.points = arrows.astype(np.float32)
+
+    def add_sliders(self) -> None:
+        """Add a slider for each joint, in degrees, and a button back to zero.
+
+        The model stands on its lowest contact point, whatever the joints do.
+        """
+        model = self._model
+        gui = self.server.gui
+        sliders: list[viser.GuiSliderHandle[float]] = []
+
+        def update() -> None:
+            angles = np.radians([slider.value for slider in sliders])
+            self.show(model.standing(angles))
+
+        zero = gui.add_button("Zero position")
+        with gui.add_folder("Joints [deg]"):
+            limits = zip(model.lower_limits, model.upper_limits, strict=True)
+            for name, (lower, upper) in zip(model.joint_names, limits, strict=True):
+                bounds = np.degrees(np.clip([lower, upper], -np.pi, np.pi))
+                low, high = bounds.tolist()
+                slider = gui.add_slider(
+                    name,
+                    round(low, 1),
+                    round(high, 1),
+                    0.5,
+                    float(np.clip(0, low, high)),
+                )
+                slider.on_update(lambda _: update())
+                sliders.append(slider)
+
+        @zero.on_click
+        def _(_: object) -> None:
+            for slider in sliders:
+                slider.value = float(np.clip(0.0, slider.min, slider.max))
+            update()
+
+    @property
+    def refused(self) -> int:
+        """How many messages of browsers were refused."""
+        return self._page.incoming.refused
+
+    def stop(self) -> None:
+        """Close the page."""
+        self._page.stop()
+
+
+def _wxyz(quaternion: pin.Quaternion) -> np.ndarray:
+    return np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def free_port(host: str, first: int) -> int:
+    """A port nobody listens on, from ``first`` upwards; 0 takes any."""
+    reason = ""
+    for port in [0] if first == 0 else range(first, first + _PORTS_TRIED):
+        with socket.socket(_family(host)) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+                return int(probe.getsockname()[1])
+            except OSError as error:
+                reason = str(error)
+    raise HumansError(f"cannot listen on {host}:{first} and the ports above: {reason}")

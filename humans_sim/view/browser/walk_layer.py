@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a walk adds to a scene: footprints, support, centre of mass, pressure, push."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pinocchio as pin
+import viser
+
+from humans_sim.models import Model
+from humans_sim.view.browser.footprints import (
+    LENGTH,
+    Outline,
+    Trail,
+    outlines,
+    weight_of,
+)
+from humans_sim.view.browser.planned_steps import SOLE_COLOURS, PlannedStep
+from humans_sim.view.browser.replay import WEIGHT_LENGTH
+from humans_sim.view.browser.scene import STAGE, Scene
+from humans_sim.view.browser.touches import Touches
+
+ZMP_COLOUR, COM_COLOUR = (196, 38, 158), (30, 30, 34)
+SUPPORT_COLOUR, PUSH_COLOUR = (46, 139, 87), (240, 170, 0)
+_PALE = 0.3
+"""How far the colour of a footprint that was made fades to white."""
+_PLANNED = 2
+"""Planned footprints of each sole that are drawn."""
+_CORNERS = 16
+"""Most corners of an outline."""
+_STEP = 1 / 1000
+"""Height of one layer above another [body heights]: none flickers through another."""
+_LINE, _THIN = 1 / 110, 1 / 130
+"""Thickness of outlines of what is planned, and of what was made [body heights]."""
+_NEAR = 1 / 50
+"""Distance to the ground that counts as touching, of a loaded foot [body heights]."""
+_PUSH_LENGTH = 0.45
+"""Length of the arrow of a push [body heights]."""
+
+
+class WalkLayer:
+    """Draws a walk into a scene; everything is in the world [m].
+
+    Attributes:
+        trail: the footprints that were made.
+    """
+
+    def __init__(self, scene: Scene, model: Model) -> None:
+        """Prepare all parts, not seen yet.
+
+        Args:
+            scene: with the model in it.
+            model: that walks.
+        """
+        self._scene, self._api, self._size = scene, scene.server.scene, scene.size
+        self._model, self._weight = model, weight_of(model)
+        self._soles = outlines(model)
+        self.trail = Trail(model, self._soles, self._size)
+        self._made: dict[str, list[viser.MeshHandle]] = {}
+        self._laid: dict[str, list[pin.SE3 | None]] = {}
+        for sole, colour in zip(self._soles, SOLE_COLOURS, strict=False):
+            self._made[sole.name] = self._patches(sole, colour)
+            self._laid[sole.name] = [None] * LENGTH
+        self._planned = {
+            colour: [self._rim(f"planned/{n}_{k}", colour) for k in range(_PLANNED)]
+            for n, colour in enumerate(SOLE_COLOURS)
+        }
+        self._support = self._rim("support", SUPPORT_COLOUR)
+        ball = self._size / 32
+        self._zmp = self._ball(f"{STAGE}/walk/zmp", ZMP_COLOUR, ball)
+        self._com = self._ball(f"{STAGE}/walk/com", COM_COLOUR, ball)
+        self._below = self._ball(f"{STAGE}/walk/com_on_ground", COM_COLOUR, 0.6 * ball)
+        self._plumb = self._api.add_cylinder(
+            f"{STAGE}/walk/com_plumb",
+            radius=self._size / 300,
+            height=1.0,
+            color=COM_COLOUR,
+            cast_shadow=False,
+            visible=False,
+        )
+        self._push = self._api.add_arrows(
+            f"{STAGE}/walk/push",
+            np.zeros((1, 2, 3), np.float32),
+            PUSH_COLOUR,
+            shaft_radius=self._size / 60,
+            head_radius=self._size / 25,
+            head_length=self._size / 10,
+            visible=False,
+        )
+
+    def _patches(
+        self, sole: Outline, colour: tuple[int, int, int]
+    ) -> list[viser.MeshHandle]:
+        """Filled outlines of a sole, as many as are kept, each with a darker rim."""
+        pale = tuple(round(c + _PALE * (255 - c)) for c in colour)
+        count = len(sole.corners)
+        fan = np.array([(0, k, k + 1) for k in range(1, count - 1)])
+        corners = _at_height(sole.corners)
+        rim = _at_height(_ring(sole.corners, _THIN * self._size))
+        rim[:, 2] = _STEP * self._size / LENGTH
+        patches = []
+        for k in range(LENGTH):
+            name = f"{STAGE}/walk/made/{sole.name}_{k:02d}"
+            patches.append(self._flat(name, corners, fan, pale))
+            faces = _ring_faces(count)
+            self._flat(f"{name}/rim", rim, faces, colour).visible = True
+        return patches
+
+    def _rim(self, name: str, colour: tuple[int, int, int]) -> viser.MeshHandle:
+        """An outline that may have any shape."""
+        nothing = np.zeros((2 * _CORNERS, 3))
+        faces = _ring_faces(_CORNERS)
+        return self._flat(f"{STAGE}/walk/{name}", nothing, faces, colour)
+
+    def _flat(
+        self,
+        name: str,
+        vertices: np.ndarray,
+        faces: np.ndarray,
+        colour: tuple[int, ...],
+    ) -> viser.MeshHandle:
+        """Something that lies on the ground."""
+        return self._api.add_mesh_simple(
+            name,
+            vertices,
+            faces,
+            color=colour,
+            side="double",
+            cast_shadow=False,
+            visible=False,
+        )
+
+    def _ball(
+        self, name: str, colour: tuple[int, int, int], radius: float
+    ) -> viser.IcosphereHandle:
+        return self._api.add_icosphere(
+            name, radius=radius, color=colour, cast_shadow=False, visible=False
+        )
+
+    def clear(self) -> None:
+        """Take all footprints away."""
+        self.trail.clear()
+        self._show_trail()
+
+    def show(
+        self, q: np.ndarray, touches: Touches, planned: Sequence[PlannedStep] = ()
+    ) -> None:
+        """Show a walk at one time.
+
+        Args:
+            q: configuration.
+            touches: contacts.
+            planned: steps to come.
+        """
+        self._scene.show_arrows(
+            touches.arrows(self._weight, WEIGHT_LENGTH * self._size)
+        )
+        if self.trail.update(q, touches):
+            self._show_trail()
+        self._show_planned(planned)
+        support = touches.support(self._weight, _NEAR * self._size)
+        self._draw_rim(self._support, support, 4.5)
+        centre = touches.centre(self._weight)
+        _place(self._zmp, centre)
+        com = self._model.com(q)
+        ground = 0.0
+        if centre is not None:
+            ground = float(centre[2])
+        self._com.position = com
+        self._below.position = (com[0], com[1], ground)
+        self._plumb.position = (com[0], com[1], (com[2] + ground) / 2)
+        self._plumb.scale = (1.0, 1.0, max(1e-6, float(com[2] - ground)))
+        for handle in (self._com, self._below, self._plumb):
+            handle.visible = True
+
+    def show_push(self, place: np.ndarray, direction: np.ndarray | None) -> None:
+        """Show a push as an arrow whose tip is at a place, or take it away.
+
+        Args:
+            place: where it acts.
+            direction: of unit length, in the world; None takes it away.
+        """
+        self._push.visible = direction is not None
+        if direction is not None:
+            start = place - _PUSH_LENGTH * self._size * direction
+            self._push.points = np.array([[start, place]], np.float32)
+
+    def _show_trail(self) -> None:
+        for name, handles in self._made.items():
+            prints, laid = self.trail.prints[name], self._laid[name]
+            for k, handle in enumerate(handles):
+                pose = prints[k] if k < len(prints) else None
+                if pose is laid[k]:
+                    continue
+                laid[k] = pose
+                handle.visible = pose is not None
+                if pose is not None:
+                    # Later prints over earlier ones, else they would flicker.
+                    self._lay(handle, pose, 1.0 + 2.0 * k / LENGTH)
+
+    def _show_planned(self, planned: Sequence[PlannedStep]) -> None:
+        """Draw the next steps, each in the nearest of the colours of the soles."""
+        colours = np.array(SOLE_COLOURS)
+        nearest = [
+            SOLE_COLOURS[int(np.argmin(np.abs(colours - step.colour).sum(axis=1)))]
+            for step in planned
+        ]
+        for colour, handles in self._planned.items():
+            mine = [s for s, n in zip(planned, nearest, strict=True) if n == colour]
+            for k, handle in enumerate(handles):
+                corners = mine[k].corners if k < len(mine) else np.zeros((0, 3))
+                self._draw_rim(handle, corners, 3.5)
+
+    def _draw_rim(
+        self, handle: viser.MeshHandle, corners: np.ndarray, layer: float
+    ) -> None:
+        """Draw the outline of a convex shape on the ground (n, 3), or nothing."""
+        handle.visible = 2 < len(corners) <= _CORNERS
+        if handle.visible:
+            rim = _ring(corners[:, :2], _LINE * self._size)
+            height = np.tile(corners[:, 2] + layer * _STEP * self._size, 2)
+            loops = np.column_stack([rim, height]).reshape(2, -1, 3)
+            # The mesh keeps its triangles: those that are too many have no area.
+            rows = np.minimum(np.arange(_CORNERS), len(corners) - 1)
+            handle.vertices = loops[:, rows].reshape(-1, 3).astype(np.float32)
+
+    def _lay(self, handle: viser.MeshHandle, pose: pin.SE3, layer: float) -> None:
+        """Put something flat on the ground, some layers above it."""
+        lift = layer * _STEP * self._size * pose.rotation[:, 2]
+        handle.position = pose.translation + lift
+        x, y, z, w = pin.Quaternion(pose.rotation).coeffs()
+        handle.wxyz = np.array([w, x, y, z])
+
+
+def _place(handle: viser.IcosphereHandle, place: np.ndarray | None) -> None:
+    handle.visible = place is not None
+    if place is not None:
+        handle.position = place
+
+
+def _at_height(points: np.ndarray) -> np.ndarray:
+    return np.column_stack([points, np.zeros(len(points))])
+
+
+def _ring(corners: np.ndarray, width: float) -> np.ndarray:
+    """Corners of a convex polygon, then the same moved inwards (2 n, 2)."""
+    edges = np.roll(corners, -1, axis=0) - corners
+    inwards = np.column_stack([-edges[:, 1], edges[:, 0]])
+    inwards /= np.linalg.norm(inwards, axis=1, keepdims=True)
+    before = np.roll(inwards, 1, axis=0)
+    turn = 1.0 + np.einsum("ij,ij->i", before, inwards)
+    shift = (before + inwards) / np.maximum(turn, 0.2)[:, None]
+    return np.vstack([corners, corners + width * shift])
+
+
+def _ring_faces(count: int) -> np.ndarray:
+    """Triangles between two loops of so many corners (2 count, 3)."""
+    here = np.arange(count)
+    after = np.roll(here, -1)
+    return np.vstack(
+        [
+            np.column_stack([here, after, after + count]),
+            np.column_stack([here, after + count, here + count]),
+        ]
+    )

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page with a simulated biped: its scene, what a walk adds to it, and controls."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.contact import Ground
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.models import Model
+from humans_sim.view.browser.follower import Follower
+from humans_sim.view.browser.limits import Limits
+from humans_sim.view.browser.panel import Actions, Panel
+from humans_sim.view.browser.planned_steps import PlannedStep
+from humans_sim.view.browser.progress import Progress
+from humans_sim.view.browser.robot_panel import RobotActions, RobotPanel
+from humans_sim.view.browser.scene import DEFAULT_PORT, Scene
+from humans_sim.view.browser.touches import Touches
+from humans_sim.view.browser.walk_layer import WalkLayer
+from humans_sim.view.browser.watch_panel import Status, WatchPanel
+
+_PUSH_SHOWN = 0.6
+"""How long the arrow of a push is seen [s]."""
+_SIGHT = (0.8, 0.95, 0.5)
+"""From where one sees what lies before the feet, and what behind."""
+_CALM = 0.1
+"""Least time between two statuses: faster numbers cannot be read [s]."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A simulated biped at one time; places are in the world.
+
+    Attributes:
+        time: simulated [s].
+        q: configuration.
+        touches: contacts; None where they are not known.
+        planned: steps to come.
+        phase: what the walk is doing, one word; empty without a walk.
+        steps: made so far.
+        paused: whether time stands still.
+        message: what went wrong, or what just happened.
+        failed: whether the message is of something that went wrong.
+    """
+
+    time: float
+    q: np.ndarray
+    touches: Touches | None = None
+    planned: tuple[PlannedStep, ...] = ()
+    phase: str = ""
+    steps: int = 0
+    paused: bool = False
+    message: str = ""
+    failed: bool = False
+
+
+class WalkPage:
+    """Serves a page and keeps it up to date. One thread shows, any thread may ask.
+
+    Attributes:
+        scene: the scene, for additions.
+        panel: the controls; None until there is something to control or to tell.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        host: str = "127.0.0.1",
+        port: int = DEFAULT_PORT,
+        ground: Ground | None = None,
+    ) -> None:
+        """Serve the page, without controls at first.
+
+        Args:
+            model: what to show.
+            host: address to listen on; the default is reached from this machine only.
+            port: first port to try; 0 takes any free one.
+            ground: the scene around it; a floor unless given.
+        """
+        self._model = model
+        self.scene = Scene(model, host, port, ground)
+        self._layer = WalkLayer(self.scene, model)
+        self._follower = Follower(self.scene.size)
+        self._progress = Progress()
+        self.panel: Panel | RobotPanel | WatchPanel | None = None
+        self._push: tuple[np.ndarray, float] | None = None
+        self._told = 0.0
+        self._shown: tuple[float, bytes] | None = None
+        middle = np.array([0.0, 0.0, 0.45 * self.scene.size])
+        self.scene.look_at(middle, 1.1, _SIGHT)
+
+    @property
+    def url(self) -> str:
+        """Address of the page, with its token."""
+        return self.scene.url
+
+    def add_panel(
+        self,
+        actions: Actions,
+        settings: WalkSettings | None = None,
+        walking: bool = True,
+    ) -> Panel:
+        """Add the controls of a simulation.
+
+        Args:
+            actions: what they call, in threads of the page.
+            settings: how the biped walks, for the ranges of the sliders.
+            walking: whether the controls of a walk are seen from the beginning.
+        """
+
+        def push(impulse: np.ndarray) -> None:
+            actions.push(impulse)
+            self._push = (impulse, time.monotonic())
+
+        limits = Limits.of_model(self._model, self.scene.size, settings)
+        mine = replace(
+            actions, push=push, follow=self._follow, see_through=self.scene.see_through
+        )
+        panel = Panel(self.scene.server, mine, limits, walking)
+        self.panel = panel
+        return panel
+
+    def add_robot_panel(
+        self, actions: RobotActions, settings: WalkSettings | None = None
+    ) -> RobotPanel:
+        """Add the controls of a real robot; those of a walk must be armed.
+
+        Args:
+            actions: what they call, in threads of the page.
+            settings: how the robot walks, for the ranges of the sliders.
+        """
+        limits = Limits.of_model(self._model, self.scene.size, settings)
+        mine = replace(actions, follow=self._follow, see_through=self.scene.see_through)
+        panel = RobotPanel(self.scene.server, mine, limits)
+        self.panel = panel
+        return panel
+
+    def add_watch_panel(self) -> None:
+        """Add what tells how things are, and nothing that commands."""
+        gui = self.scene.server.gui
+        self.panel = WatchPanel(gui, self._follow, self.scene.see_through)
+
+    def _follow(self, wanted: bool) -> None:
+        self._follower.on = wanted
+
+    def show(self, seen: Seen) -> None:
+        """Show how things are; 30 times a second is enough."""
+        wall, q = time.monotonic(), seen.q
+        if self._progress.update(seen.time, q, wall):
+            self._layer.clear()
+        if seen.paused:
+            self._progress.hold()
+        state = (seen.time, q.tobytes())
+        with self.scene.server.atomic():
+            # The simulation may want the time that a picture takes.
+            if state != self._shown:
+                self._shown = state
+                self.scene.show(q)
+                if seen.touches is not None:
+                    self._layer.show(q, seen.touches, seen.planned)
+            self.scene.centre(self._follower.update(q, wall))
+            self._show_push(q, wall)
+        if self.panel is not None and wall - self._told >= _CALM:
+            self._told = wall
+            self.panel.show(self._status(seen))
+
+    def _status(self, seen: Seen) -> Status:
+        progress = self._progress
+        return Status(
+            seen.time,
+            progress.real_time_factor,
+            seen.paused,
+            seen.phase,
+            seen.steps,
+            progress.speed,
+            progress.distance,
+            seen.message,
+            seen.failed,
+        )
+
+    def _show_push(self, q: np.ndarray, wall: float) -> None:
+        if self._push is None:
+            return
+        impulse, since = self._push
+        strength = float(np.linalg.norm(impulse))
+        if strength == 0.0 or wall - since > _PUSH_SHOWN:
+            self._push = None
+            self._layer.show_push(q[:3], None)
+            return
+        base = pin.Quaternion(q[3:7]).matrix()
+        self._layer.show_push(q[:3], base @ np.append(impulse / strength, 0.0))
+
+    def stop(self) -> None:
+        """Close the page."""
+        self.scene.stop()

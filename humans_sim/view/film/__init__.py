@@ -1,0 +1,1 @@
+"""Films, film strips and pages of a run."""

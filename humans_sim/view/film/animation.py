@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in a file that moves or shows how it moved: a page, a film, a film strip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from humans_sim.contact import Ground
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import atomic_stream
+from humans_sim.models import Model
+from humans_sim.results.run import Run
+from humans_sim.view.browser.replay import Replay
+
+
+def _page(replay: Replay) -> bytes:
+    from humans_sim.view.browser.page import page_of
+
+    return page_of(replay).encode("utf-8")
+
+
+def _film(replay: Replay) -> bytes:
+    from humans_sim.view.film.pictures import film
+
+    return film(replay)
+
+
+def _strip(replay: Replay) -> bytes:
+    from humans_sim.view.film.pictures import film_strip
+
+    return film_strip(replay)
+
+
+FORMATS: dict[str, Callable[[Replay], bytes]] = {
+    ".html": _page,
+    ".gif": _film,
+    ".png": _strip,
+}
+"""What a file's ending stands for."""
+
+
+def check_animation_path(path: Path) -> None:
+    """Refuse a file whose ending is not one of :data:`FORMATS`."""
+    if path.suffix.lower() not in FORMATS:
+        raise ParameterError(
+            f"an animation is written to {', '.join(FORMATS)}, not to '{path.name}'"
+        )
+
+
+def animate(
+    run: Run,
+    path: Path | str,
+    model: Model | None = None,
+    ground: Ground | None = None,
+) -> Path:
+    """Write a run as a page (.html), a looping film (.gif) or a film strip (.png).
+
+    Args:
+        run: a run of a biped model, or of free bodies (as a page only).
+        path: the file.
+        model: the run's model; its own record tells unless given.
+        ground: the run's scene; its own record tells unless given.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: another ending, or a run that cannot be shown.
+    """
+    path = Path(path)
+    check_animation_path(path)
+    if "bodies" in run.info:
+        content = _bodies(run, path)
+    else:
+        content = FORMATS[path.suffix.lower()](Replay(run, model, ground))
+    with atomic_stream(path) as stream:
+        stream.write(content)
+    return path
+
+
+def _bodies(run: Run, path: Path) -> bytes:
+    from humans_sim.view.browser.bodies_page import bodies_page
+
+    if path.suffix.lower() != ".html":
+        raise ParameterError(
+            f"scenes with free bodies are written to .html, not to '{path.name}'"
+        )
+    return bodies_page(run).encode("utf-8")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in flat pictures: a film strip (PNG) and a small looping film (GIF)."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from humans_sim.view.browser.replay import Replay
+from humans_sim.view.plots.side_view import SideView, Window
+
+STANCES = 8
+"""Stances of a film strip."""
+FRAMES = 60
+"""Most frames of a film."""
+_FRAME_TIMES = (0.04, 0.10)
+"""Shortest and longest time of a frame [s]; beyond, a film is slower or faster."""
+_HOLD = 1.0
+"""How long the last frame stays [s]."""
+_STRIP_WIDTH, _STRIP_DPI = 12.0, 110
+"""Width of a film strip [inch] and its resolution [1/inch]."""
+_LEAST_HEIGHT = 1.9
+"""A strip whose stances would be lower than this has two rows [inch]."""
+_LABEL = 0.28
+"""Height of the line with the times below the stances [inch]."""
+_FILM_PIXELS, _FILM_DPI = 440, 100
+"""Height of a film, or its width where that is larger [pixels]."""
+_FILM_RATIO = 0.75
+"""Least width of a film over its height."""
+_COLOURS = 64
+"""Colours of a film."""
+
+
+def film_strip(replay: Replay, count: int = STANCES) -> bytes:
+    """Stances at even times side by side, in one scale, as a PNG.
+
+    Args:
+        replay: the run.
+        count: number of stances.
+    """
+    t = replay.run.t
+    chosen = sorted(set(replay.nearest(np.linspace(t[0], t[-1], count))))
+    view = SideView(replay.model, replay.ground)
+    window, follows = view.window(replay.run.q[chosen])
+    height = _STRIP_WIDTH / len(chosen) / window.ratio
+    rows = 2 if height < _LEAST_HEIGHT and len(chosen) > 3 else 1
+    columns = -(-len(chosen) // rows)
+    height = min(_STRIP_WIDTH / columns / window.ratio, 2.5 * _LEAST_HEIGHT)
+    size = (height * window.ratio * columns, (height + _LABEL) * rows)
+    label = _LABEL / size[1]
+    figure = Figure(figsize=size, dpi=_STRIP_DPI)
+    for place, k in enumerate(chosen):
+        row, column = divmod(place, columns)
+        left, low = column / columns, 1 - (row + 1) / rows
+        panel = figure.add_axes((left, low + label, 1 / columns, 1 / rows - label))
+        _draw(view, panel, replay, k, window, follows)
+        figure.text(
+            left + 0.5 / columns,
+            low + label / 2,
+            f"{t[k]:.2f} s",
+            ha="center",
+            va="center",
+            fontsize=9,
+        )
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png")
+    return stream.getvalue()
+
+
+def film(replay: Replay, frames: int = FRAMES) -> bytes:
+    """A small film that loops, as a GIF.
+
+    It runs in real time where the frames allow it, else slower or faster; the time of
+    the simulation is written into it.
+
+    Args:
+        replay: the run.
+        frames: at most so many.
+    """
+    t = replay.run.t
+    span = float(t[-1] - t[0])
+    shortest, longest = _FRAME_TIMES
+    count = int(np.clip(np.ceil(span / shortest), 2, frames))
+    chosen = sorted(set(replay.nearest(np.linspace(t[0], t[-1], count))))
+    pause = float(np.clip(span / max(len(chosen) - 1, 1), shortest, longest))
+    pause = round(pause, 2)  # what the format can hold
+    speed = span / (pause * max(len(chosen) - 1, 1))
+    view = SideView(replay.model, replay.ground)
+    window, follows = view.window(replay.run.q[chosen])
+    window = window.widened(_FILM_RATIO)
+    scale = _FILM_PIXELS / _FILM_DPI / max(1.0, window.ratio)
+    figure = Figure(figsize=(scale * window.ratio, scale), dpi=_FILM_DPI)
+    canvas = FigureCanvasAgg(figure)
+    pictures = []
+    for k in chosen:
+        figure.clear()
+        panel = figure.add_axes((0, 0, 1, 1))
+        _draw(view, panel, replay, k, window, follows)
+        text = f"{t[k]:.2f} s" + _speed_word(speed)
+        panel.text(0.03, 0.97, text, transform=panel.transAxes, va="top", fontsize=9)
+        canvas.draw()
+        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]))
+    # one palette for all frames: what does not move does not flicker
+    palette = pictures[len(pictures) // 2].quantize(_COLOURS)
+    flat = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    times = [round(1000 * pause)] * (len(flat) - 1) + [round(1000 * _HOLD)]
+    stream = io.BytesIO()
+    flat[0].save(
+        stream,
+        format="GIF",
+        save_all=True,
+        append_images=flat[1:],
+        duration=times,
+        loop=0,
+        optimize=True,
+    )
+    return stream.getvalue()
+
+
+def _speed_word(speed: float) -> str:
+    """How a film's speed differs from real time, if it does."""
+    if speed > 1.15:
+        return f"  ({speed:.2g} times faster)"
+    return f"  ({1 / speed:.2g} times slower)" if 0 < speed < 0.87 else ""
+
+
+def _draw(
+    view: SideView, panel: object, replay: Replay, k: int, window: Window, follows: bool
+) -> None:
+    q = replay.run.q[k]
+    if follows:
+        left, right, _, _ = view.extent(q)
+        window = window.centred((left + right) / 2)
+    view.draw(panel, window, q, replay.arrows(k))

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of a reconstruction: distances, markers, joints, strides, forces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from humans_sim.analysis.strides import PERCENT, Stride
+from humans_sim.models.model import Model
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.view.plots.figure_panels import (
+    LEFT,
+    MIDDLE,
+    RIGHT,
+    WIDTH,
+    dress,
+    stacked,
+)
+
+STATUS_COLOURS = {
+    MarkerStatus.USED: "#e6efe9",
+    MarkerStatus.OCCLUDED: "#4a5260",
+    MarkerStatus.INTERPOLATED: "#8a63c9",
+    MarkerStatus.REJECTED: "#d62728",
+    MarkerStatus.UNKNOWN: "#c9ced6",
+}
+"""Colours of what became of a marker."""
+_SIDES = {"l": ("left", LEFT), "r": ("right", RIGHT), "": ("", MIDDLE)}
+_COLUMNS = 3
+_SMALL = 1.75
+"""Height of a small panel [inch]."""
+_LEAST = 10.0
+"""Least height of a panel of angles [°]."""
+_GREY = "0.65"
+_MOMENT = 0.1
+"""Frames closer than this are one moment [s]."""
+
+
+class Dynamics(Protocol):
+    """What inverse dynamics say of a motion."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times (n,) [s]."""
+
+    @property
+    def torques(self) -> np.ndarray:
+        """Of the joints (n, joints) [N m]."""
+
+    @property
+    def ground(self) -> np.ndarray | None:
+        """Force and moment of the ground (n, 6) [N, N m]; None where unknown."""
+
+
+@dataclass(frozen=True)
+class JointGroup:
+    """A joint on the left and on the right, or one in the middle.
+
+    Attributes:
+        title: the common part of the names.
+        joints: places in ``joint_names``, by side: ``l``, ``r``, or nothing.
+    """
+
+    title: str
+    joints: dict[str, int]
+
+
+def joint_groups(model: Model) -> list[JointGroup]:
+    """Joints of a model, left and right together, in its order."""
+    groups: dict[str, dict[str, int]] = {}
+    for place, name in enumerate(model.joint_names):
+        side, _, rest = name.partition("_")
+        if side not in ("l", "r") or not rest:
+            side, rest = "", name
+        groups.setdefault(rest, {})[side] = place
+    return [JointGroup(title.replace("_", " "), js) for title, js in groups.items()]
+
+
+def posture_figures(
+    result: Reconstruction,
+    strides: Sequence[Stride] = (),
+    dynamics: Dynamics | None = None,
+) -> dict[str, Figure]:
+    """The pictures that a reconstruction has something to show in, by their titles."""
+    figures = {
+        "Distance between measured and reconstructed markers": distances(result),
+        "Distance of each marker": marker_bars(result),
+    }
+    amiss = marker_map(result)
+    if amiss is not None:
+        figures["Occlusions and rejections"] = amiss
+    if _seen(result):
+        figures["Joint angles"] = joint_angles(result)
+    if strides:
+        figures["Strides, left and right"] = stride_curves(result, strides)
+    if dynamics is not None and len(dynamics.t):
+        if _seen(result):
+            figures["Joint torques"] = joint_torques(result, dynamics)
+        if dynamics.ground is not None:
+            figures["Ground reaction"] = ground_reaction(result, dynamics)
+    return figures
+
+
+def worst_moments(result: Reconstruction, count: int) -> list[int]:
+    """Rows with the largest rms, worst first; of neighbours only the worst."""
+    chosen: list[int] = []
+    for row in result.worst_frames(len(result.t)):
+        apart = np.abs(result.t[chosen] - result.t[row])
+        if np.isfinite(result.frame_rms[row]) and (apart >= _MOMENT).all():
+            chosen.append(int(row))
+            if len(chosen) == count:
+                break
+    return chosen
+
+
+def distances(result: Reconstruction) -> Figure:
+    """Root mean square and largest distance in each frame, and how many were used."""
+    t = result.t
+    used = np.where(result.used, result.residuals, np.nan)
+
+    def rms(panel: Any) -> None:
+        panel.set_title("over the markers used in each frame")
+        panel.set_ylabel("distance [mm]")
+        largest = np.nanmax(np.where(np.isnan(used), -np.inf, used), axis=1)
+        largest = np.where(np.isfinite(largest), largest, np.nan)
+        panel.plot(t, 1e3 * largest, color=_GREY, lw=1.0, label="largest")
+        panel.plot(t, 1e3 * result.frame_rms, color=LEFT, lw=1.4, label="rms")
+        panel.axhline(1e3 * result.rms, color=LEFT, lw=0.9, ls="--", label="rms of all")
+        worst = worst_moments(result, 5)
+        panel.plot(
+            t[worst],
+            1e3 * result.frame_rms[worst],
+            "v",
+            color="tab:red",
+            ms=5,
+            label="worst frames",
+        )
+        panel.set_ylim(bottom=0)
+
+    def count(panel: Any) -> None:
+        panel.set_title(f"markers used, of {len(result.names)}")
+        panel.set_ylabel("number [1]")
+        panel.plot(t, result.used.sum(axis=1), color=MIDDLE, lw=1.2, label="used")
+        rejected = (result.status == MarkerStatus.REJECTED).sum(axis=1)
+        if rejected.any():
+            colour = STATUS_COLOURS[MarkerStatus.REJECTED]
+            panel.plot(t, rejected, color=colour, lw=1.0, label="rejected")
+        panel.set_ylim(0, len(result.names) + 1)
+
+    panels = [rms] if result.used.all() else [rms, count]
+    figure = stacked(panels, "time [s]")
+    if len(t) > 1:
+        figure.axes[0].set_xlim(t[0], t[-1])
+    return figure
+
+
+def marker_bars(result: Reconstruction) -> Figure:
+    """Root mean square, mean and largest distance of each marker, worst first."""
+    rms = 1e3 * result.marker_rms
+    order = np.argsort(-np.nan_to_num(rms, nan=-1.0), kind="stable")
+    used = np.where(result.used, result.residuals, -np.inf)
+    largest = 1e3 * np.where(result.used.any(axis=0), used.max(axis=0), np.nan)
+    height = 0.19 * len(order) + 0.9
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    panel = figure.subplots()
+    rows = np.arange(len(order))
+    panel.barh(rows, rms[order], color="#7fb2d9", height=0.72, label="rms")
+    panel.plot(
+        1e3 * result.marker_means[order], rows, "|", color="black", ms=7, label="mean"
+    )
+    panel.plot(largest[order], rows, ".", color="tab:red", ms=4, label="largest")
+    panel.set_yticks(rows, [_plain(result.names[k]) for k in order])
+    panel.invert_yaxis()
+    panel.set_ylim(len(order) - 0.4, -0.6)
+    panel.set_xlim(left=0)
+    panel.set_xlabel("distance [mm]")
+    dress(panel)
+    panel.grid(axis="y", alpha=0)
+    panel.legend(loc="lower right", fontsize=8, frameon=False)
+    return figure
+
+
+def marker_map(result: Reconstruction) -> Figure | None:
+    """Occluded, interpolated or rejected: over time, each marker that ever was.
+
+    None where every marker was used in every frame.
+    """
+    status = result.status
+    shown = np.flatnonzero((status != MarkerStatus.USED).any(axis=0))
+    if not len(shown):
+        return None
+    n, m = len(status), len(shown)
+    figure = Figure(figsize=(WIDTH, 0.17 * m + 1.1), layout="constrained")
+    panel = figure.subplots()
+    colours = ListedColormap([STATUS_COLOURS[kind] for kind in MarkerStatus])
+    t = result.t
+    half = (t[-1] - t[0]) / max(n - 1, 1) / 2 or 0.5
+    panel.imshow(
+        status[:, shown].T,
+        aspect="auto",
+        interpolation="nearest",
+        cmap=colours,
+        vmin=-0.5,
+        vmax=len(MarkerStatus) - 0.5,
+        extent=(t[0] - half, t[-1] + half, m - 0.5, -0.5),
+    )
+    panel.set_yticks(range(m), [_plain(result.names[k]) for k in shown])
+    others = len(result.names) - m
+    note = f"; markers not shown, used in every frame: {others}" if others else ""
+    panel.set_xlabel(f"time [s]{note}")
+    panel.tick_params(labelsize=8)
+    panel.hlines(np.arange(m - 1) + 0.5, t[0] - half, t[-1] + half, color="w", lw=0.5)
+    handles = [
+        Patch(fc=colour, ec="0.7", lw=0.5, label=kind.name.lower())
+        for kind, colour in STATUS_COLOURS.items()
+        if (status == kind).any()
+    ]
+    figure.legend(
+        handles=handles, loc="outside upper center", ncols=5, fontsize=8, frameon=False
+    )
+    return figure
+
+
+def joint_angles(result: Reconstruction) -> Figure:
+    """Joints that markers see over time, left and right together."""
+    model = result.model
+    angles = np.degrees(result.q[:, 7:])
+    low, high = np.degrees(model.lower_limits), np.degrees(model.upper_limits)
+
+    def draw(panel: Any, group: JointGroup) -> None:
+        _over_time(panel, result, group, result.t, angles)
+        chosen = list(group.joints.values())
+        _show_limits(panel, angles[:, chosen], low[chosen].max(), high[chosen].min())
+
+    return _grid(_seen(result), draw, "angle [°]", "time [s]")
+
+
+def stride_curves(result: Reconstruction, strides: Sequence[Stride]) -> Figure:
+    """Joints of the legs from heel strike to heel strike of their own side."""
+    tree = result.model.pin
+    legs: set[int] = set()
+    for sole in result.model.soles:
+        joint = tree.frames[tree.getFrameId(sole.name)].parentJoint
+        legs |= {int(j) - 2 for j in tree.supports[joint] if j >= 2}
+    groups = [
+        group
+        for group in joint_groups(result.model)
+        if set(group.joints) == {"l", "r"} and set(group.joints.values()) <= legs
+    ]
+    angles = np.degrees(result.q[:, 7:])
+
+    def draw(panel: Any, group: JointGroup) -> None:
+        panel.set_title(group.title)
+        for side, place in group.joints.items():
+            word, colour = _SIDES[side]
+            curves = np.array(
+                [s.curve(result.t, angles[:, place]) for s in strides if s.side == side]
+            )
+            if not len(curves):
+                continue
+            if len(curves) > 1:
+                panel.plot(PERCENT, curves.T, color=colour, lw=0.6, alpha=0.4)
+            label = f"{word}, {len(curves)} stride{'s' if len(curves) > 1 else ''}"
+            panel.plot(PERCENT, curves.mean(axis=0), color=colour, lw=2.0, label=label)
+        panel.set_xlim(0, 100)
+        _not_flat(panel)
+
+    return _grid(groups, draw, "angle [°]", "stride [%]", height=2.1)
+
+
+def joint_torques(result: Reconstruction, dynamics: Dynamics) -> Figure:
+    """Torques of all joints over time, left and right together."""
+
+    def draw(panel: Any, group: JointGroup) -> None:
+        _over_time(panel, result, group, dynamics.t, dynamics.torques)
+
+    return _grid(_seen(result), draw, "torque [N m]", "time [s]")
+
+
+def ground_reaction(result: Reconstruction, dynamics: Dynamics) -> Figure:
+    """Force and moment that the ground must give for the motion."""
+    ground = np.asarray(dynamics.ground)
+    weight = 9.81 * result.model.mass
+    axes = ("x", "y", "z")
+
+    def force(panel: Any) -> None:
+        panel.set_title("force of the ground on the body")
+        panel.set_ylabel("force [N]")
+        for k, name in enumerate(axes):
+            panel.plot(dynamics.t, ground[:, k], lw=1.2, label=name)
+        panel.axhline(weight, color="0.5", lw=1.0, ls="--", label="weight")
+
+    def moment(panel: Any) -> None:
+        panel.set_title("moment of the ground on the body")
+        panel.set_ylabel("moment [N m]")
+        for k, name in enumerate(axes):
+            panel.plot(dynamics.t, ground[:, 3 + k], lw=1.2, label=name)
+
+    return stacked([force, moment], "time [s]")
+
+
+def _seen(result: Reconstruction) -> list[JointGroup]:
+    """Joints of which markers see at least one side."""
+    names = result.model.joint_names
+    return [
+        group
+        for group in joint_groups(result.model)
+        if any(names[k] not in result.unobservable for k in group.joints.values())
+    ]
+
+
+def _over_time(
+    panel: Any, result: Reconstruction, group: JointGroup, t: np.ndarray, v: np.ndarray
+) -> None:
+    """Curves of a group; that of a joint no marker sees is pale."""
+    panel.set_title(group.title)
+    for side, place in group.joints.items():
+        word, colour = _SIDES[side]
+        if result.model.joint_names[place] in result.unobservable:
+            panel.plot(t, v[:, place], color=_GREY, lw=1.0, ls="--")
+        else:
+            panel.plot(t, v[:, place], color=colour, lw=1.2, label=word or None)
+    if len(t) > 1:
+        panel.set_xlim(t[0], t[-1])
+
+
+def _show_limits(panel: Any, angles: np.ndarray, low: float, high: float) -> None:
+    """Shade what lies beyond the limits, where the curves come near."""
+    finite = angles[np.isfinite(angles)]
+    least, most = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    margin = max(0.1 * (most - least), (_LEAST - (most - least)) / 2)
+    bottom, top = least - margin, most + margin
+    for edge, beyond in ((low, -math.inf), (high, math.inf)):
+        if bottom < edge < top:
+            end = bottom if beyond < 0 else top
+            panel.axhspan(edge, end, color="tab:red", alpha=0.10, lw=0)
+            panel.axhline(edge, color="tab:red", alpha=0.5, lw=0.7)
+    panel.set_ylim(bottom, top)
+
+
+def _not_flat(panel: Any) -> None:
+    """A panel of angles is at least so high that noise does not look like motion."""
+    low, high = panel.get_ylim()
+    more = (_LEAST - (high - low)) / 2
+    if more > 0:
+        panel.set_ylim(low - more, high + more)
+
+
+def _grid(
+    groups: Sequence[JointGroup],
+    draw: Callable[[Any, JointGroup], None],
+    ylabel: str,
+    xlabel: str,
+    height: float = _SMALL,
+) -> Figure:
+    """Small panels beside and below each other, with one legend."""
+    rows = -(-len(groups) // _COLUMNS)
+    figure = Figure(figsize=(WIDTH, rows * height + 0.6), layout="constrained")
+    panels = figure.subplots(rows, _COLUMNS, squeeze=False, sharex=True)
+    handles: dict[str, Any] = {}
+    for place, panel in enumerate(panels.flat):
+        if place >= len(groups):
+            panel.set_visible(False)
+            # the panel above is the last of its column and tells the axis
+            panels[rows - 2, place % _COLUMNS].tick_params(labelbottom=True)
+            panels[rows - 2, place % _COLUMNS].set_xlabel(xlabel, fontsize=9)
+            continue
+        draw(panel, groups[place])
+        dress(panel)
+        panel.title.set_fontsize(9)
+        if place % _COLUMNS == 0:
+            panel.set_ylabel(ylabel, fontsize=9)
+        if place // _COLUMNS == rows - 1:
+            panel.set_xlabel(xlabel, fontsize=9)
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if handles:
+        figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside upper center",
+            ncols=4,
+            fontsize=9,
+            frameon=False,
+        )
+    return figure
+
+
+def _plain(name: str) -> str:
+    """A name in which nothing is a formula, and short enough for an axis."""
+    short = name if len(name) <= 30 else name[:29] + "…"
+    return short.replace("$", r"\$")

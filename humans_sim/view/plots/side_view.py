@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model seen from its right side, x to the right: outlines, filled, near over far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from matplotlib.collections import PolyCollection
+from scipy.spatial import ConvexHull
+
+from humans_sim.contact import Box, Ground, HalfSpace
+from humans_sim.models import Model
+from humans_sim.view.browser.geometry import Solid, body_height, solids
+from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes
+
+_FADE = 0.45
+"""How far the colour of the farthest solid fades to white."""
+_GROUND, _LINE, _FORCE = "#e9ebee", "#555b66", "tab:red"
+_PLANE = (0, 2)
+"""Coordinates of the picture: x and z."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of the world that a picture shows, x and z [m]."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+    @property
+    def ratio(self) -> float:
+        """Width over height."""
+        return (self.right - self.left) / (self.top - self.bottom)
+
+    def widened(self, ratio: float) -> Window:
+        """The window with at least this width over height, to both sides alike."""
+        more = max(0.0, ratio * (self.top - self.bottom) - (self.right - self.left))
+        left, right = self.left - more / 2, self.right + more / 2
+        return Window(left, right, self.bottom, self.top)
+
+    def centred(self, x: float) -> Window:
+        """The same window around another x."""
+        half = (self.right - self.left) / 2
+        return Window(x - half, x + half, self.bottom, self.top)
+
+
+class SideView:
+    """Draws a model in its scene.
+
+    Each solid is drawn as the convex outline of its projection. Solids of the scene lie
+    behind the model.
+    """
+
+    def __init__(self, model: Model, ground: Ground) -> None:
+        """Prepare the outlines.
+
+        Args:
+            model: what to draw.
+            ground: the scene around it.
+        """
+        self._model, self._ground = model, ground
+        self._data = model.data()
+        self._size = body_height(model)
+        self._solids = [
+            (solid.joint, _hull_points(solid), np.array(solid.colour) / 255)
+            for solid in solids(model)
+        ]
+        self._boxes = [_box_outline(box) for box in drawn_boxes(ground)]
+
+    def outlines(self, q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
+        """Depth [m], outline (n, 2) [m] and colour of each solid, the farthest first.
+
+        The depth is the mean y: who looks from the right side sees small y first.
+        """
+        pin.forwardKinematics(
+            self._model.pin, self._data, self._model.check_configuration(q)
+        )
+        found = []
+        for joint, points, colour in self._solids:
+            pose = self._data.oMi[joint]
+            world = points @ pose.rotation.T + pose.translation
+            depth = round(float(world[:, 1].mean()), 3)
+            found.append((depth, outline(world[:, _PLANE]), colour))
+        return sorted(found, key=lambda item: -item[0])
+
+    def window(self, postures: np.ndarray) -> tuple[Window, bool]:
+        """A window for postures (n, nq), and whether it has to follow the model.
+
+        Args:
+            postures: what will be drawn.
+        """
+        extents = np.array([self.extent(q) for q in postures])
+        margin = 0.06 * self._size
+        bottom, top = extents[:, 2].min(), extents[:, 3].max()
+        left, right = extents[:, 0].min(), extents[:, 1].max()
+        follows = right - left > 2.0 * self._size
+        if follows:
+            half = (extents[:, 1] - extents[:, 0]).max() / 2 + 0.2 * self._size
+            left, right = -half, half
+        else:
+            for box in self._boxes:
+                low, high = box.min(axis=0), box.max(axis=0)
+                near = low[0] < right + margin and high[0] > left - margin
+                if near and bottom - low[1] < self._size:
+                    bottom = min(bottom, low[1])
+                if near and high[0] - low[0] < self._size:
+                    left, right = min(left, low[0]), max(right, high[0])
+                    top = max(top, high[1])
+        window = Window(left - margin, right + margin, bottom - margin, top + margin)
+        return window, follows
+
+    def extent(self, q: np.ndarray) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top of a posture [m]."""
+        points = np.vstack([shape for _, shape, _ in self.outlines(q)])
+        (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+        return float(left), float(right), float(bottom), float(top)
+
+    def draw(
+        self, panel: Any, window: Window, q: np.ndarray, arrows: np.ndarray
+    ) -> None:
+        """Draw a posture into an empty panel.
+
+        Args:
+            panel: matplotlib axes.
+            window: what they show.
+            q: configuration.
+            arrows: forces from their places to their tips (n, 2, 3) [m].
+        """
+        panel.set_xlim(window.left, window.right)
+        panel.set_ylim(window.bottom, window.top)
+        panel.set_axis_off()
+        self._draw_scene(panel, window)
+        items = self.outlines(q)
+        depths = [depth for depth, _, _ in items]
+        span = max(max(depths) - min(depths), 1e-9)
+        fades = [_FADE * (depth - min(depths)) / span for depth in depths]
+        faces = [
+            colour + fade * (1.0 - colour)
+            for (_, _, colour), fade in zip(items, fades, strict=True)
+        ]
+        panel.add_collection(
+            PolyCollection(
+                [shape for _, shape, _ in items],
+                facecolors=faces,
+                edgecolors=[0.55 * face for face in faces],
+                linewidths=0.5,
+                zorder=3,
+            )
+        )
+        for place, tip in arrows[:, :, _PLANE]:
+            panel.annotate(
+                "",
+                xy=tip,
+                xytext=place,
+                arrowprops={
+                    "arrowstyle": "-|>",
+                    "color": _FORCE,
+                    "linewidth": 1.2,
+                    "shrinkA": 0.0,
+                    "shrinkB": 0.0,
+                    "mutation_scale": 8.0,
+                },
+                zorder=4,
+            )
+
+    def _draw_scene(self, panel: Any, window: Window) -> None:
+        for solid in self._ground.solids:
+            if isinstance(solid, HalfSpace):
+                self._draw_floor(panel, window, solid)
+        colour = np.array(BOX_COLOUR) / 255
+        panel.add_collection(
+            PolyCollection(
+                self._boxes,
+                facecolors=[colour] * len(self._boxes),
+                edgecolors=[0.7 * colour] * len(self._boxes),
+                linewidths=0.5,
+                zorder=2,
+            )
+        )
+
+    def _draw_floor(self, panel: Any, window: Window, floor: HalfSpace) -> None:
+        """Fill what lies under a plane; a level one has marks along x."""
+        normal = np.array(floor.normal, float)[list(_PLANE)]
+        if not np.linalg.norm(normal) > 1e-9:
+            return  # a wall along the picture
+        point = np.array(floor.point, float)[list(_PLANE)]
+        shape = _below(window, normal, point)
+        if len(shape) < 3:
+            return
+        panel.fill(*shape.T, color=_GROUND, linewidth=0.0, zorder=0)
+        along = point + np.array([-normal[1], normal[0]])
+        panel.axline(point, along, color=_LINE, linewidth=1.0, zorder=1)
+        if normal[0] == 0.0:
+            step = 0.05 if self._size < 0.6 else 0.25
+            first, last = np.ceil(window.left / step), np.floor(window.right / step)
+            marks = step * np.arange(first, last + 1)
+            low = point[1] - 0.02 * self._size
+            panel.vlines(marks, low, point[1], color=_LINE, linewidth=0.6, zorder=1)
+
+
+def outline(points: np.ndarray) -> np.ndarray:
+    """Convex outline of points in a plane (n, 2), in order."""
+    return points[ConvexHull(points).vertices]
+
+
+def _hull_points(solid: Solid) -> np.ndarray:
+    """Corners of a solid's convex hull, in its joint's frame [m]."""
+    points = np.asarray(solid.mesh.vertices, float)
+    points = points[ConvexHull(points).vertices]
+    return points @ solid.placement.rotation.T + solid.placement.translation
+
+
+def _box_outline(box: Box) -> np.ndarray:
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+    turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation, float)
+    corners = signs * np.array(box.size) / 2 @ turn.T + np.array(box.centre)
+    return outline(corners[:, _PLANE])
+
+
+def _below(window: Window, normal: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """The part of a window on the inner side of a line, as a polygon (n, 2)."""
+    corners = np.array(
+        [
+            (window.left, window.bottom),
+            (window.right, window.bottom),
+            (window.right, window.top),
+            (window.left, window.top),
+        ]
+    )
+    height = (corners - point) @ normal
+    kept = []
+    for k in range(4):
+        n = (k + 1) % 4
+        if height[k] <= 0:
+            kept.append(corners[k])
+        if height[k] * height[n] < 0:
+            part = height[k] / (height[k] - height[n])
+            kept.append(corners[k] + part * (corners[n] - corners[k]))
+    return np.array(kept).reshape(-1, 2)

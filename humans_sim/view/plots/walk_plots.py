@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of a walk: footprints from above, feet, body, joints, forces over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+
+from humans_sim.analysis.gait import WalkSummary
+from humans_sim.analysis.run_motion import RunMotion, SoleMotion
+from humans_sim.control.walking.footsteps import Side
+from humans_sim.view.plots.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
+
+SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
+"""Colours of the feet."""
+_COM, _ZMP, _FALL = "black", "tab:green", "tab:red"
+_MOST_ROWS = 5
+"""Rows into which a long way is cut at most."""
+_TALLEST = 8.0
+"""Largest height of one row seen from above [inch]."""
+_NUMBERED = 40
+"""Footprints that get a number, and landings that get a line, at most."""
+_MANY = 1500
+"""Samples above which the dots of the zero-moment point are small."""
+_CLOSE = 20
+"""Steps that panels over time show of a walk of many."""
+_SMOOTH = 1.0
+"""Time over which speed is averaged where there are no steps [s]."""
+_BLOW = 6.0
+"""Forces above this are cut off, in weights."""
+_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)))
+
+
+def walk_figures(motion: RunMotion, summary: WalkSummary) -> dict[str, Figure]:
+    """The pictures that a run has something to show in, by their titles."""
+    figures = {}
+    if summary.on_feet:
+        title = "Seen from above: footprints, centre of mass, zero-moment point"
+        figures[title] = from_above(motion, summary)
+        figures["Feet"] = feet(motion, summary)
+    figures["Body"] = body(motion, summary)
+    if any(_leg(motion, sole.name) for sole in motion.soles):
+        figures["Joints of the legs"] = legs(motion, summary)
+    if summary.on_feet:
+        figures["Contact forces"] = contact_forces(motion, summary)
+    return figures
+
+
+def from_above(motion: RunMotion, summary: WalkSummary) -> Figure:
+    """Footprints, way of the centre of mass and of the zero-moment point.
+
+    A way much longer than wide is cut into rows, each in the same scale.
+    """
+    prints = [
+        (sole, place, 0)
+        for sole, place in zip(motion.soles, summary.standing, strict=True)
+    ]
+    by_name = {sole.name: sole for sole in motion.soles}
+    prints += [
+        (by_name[step.sole], step.footprint, number)
+        for number, step in enumerate(summary.steps, 1)
+    ]
+    outlines = [place.points(sole.corners) for sole, place, _ in prints]
+    places = np.vstack([*outlines, motion.com[:, :2]])
+    low, high = places.min(axis=0), places.max(axis=0)
+    margin = 0.2 * float(np.ptp(outlines[0], axis=0).max())
+    low, high = low - margin, high + margin
+    wide, tall = high - low
+    inches = WIDTH - 1.0
+    rows = int(np.clip(round(math.sqrt(wide / tall / 2)), 1, _MOST_ROWS))
+    row_width = wide / rows
+    height = min(inches * tall / row_width, _TALLEST)
+    figure = Figure(figsize=(WIDTH, rows * (height + 0.35) + 0.5), layout="constrained")
+    panels = figure.subplots(rows, 1, squeeze=False)[:, 0]
+    every = -(-len(prints) // _NUMBERED)
+    for row, panel in enumerate(panels):
+        left = low[0] + row * row_width
+        panel.set_xlim(left, left + row_width)
+        panel.set_ylim(low[1], high[1])
+        panel.set_aspect("equal", adjustable="box")
+        for (sole, _, number), outline in zip(prints, outlines, strict=True):
+            _draw_print(panel, outline, sole.side, number, number % every == 0)
+        panel.plot(*motion.com[:, :2].T, color=_COM, lw=1.2, label="centre of mass")
+        panel.plot(
+            *motion.zmp.T,
+            ls="",
+            marker=".",
+            ms=2.5 if len(motion.zmp) < _MANY else 1.2,
+            color=_ZMP,
+            label="zero-moment point, each sample",
+        )
+        panel.set_ylabel("y [m]")
+        dress(panel)
+    panels[-1].set_xlabel("x [m]")
+    handles, names = panels[0].get_legend_handles_labels()
+    for side, colour in SIDES.items():
+        handles.append(Polygon([(0, 0)], fc=colour, alpha=0.35, ec=colour))
+        names.append(f"{side.name.lower()} foot (0: where it stood first)")
+    figure.legend(
+        handles, names, loc="outside upper center", ncols=4, fontsize=8, frameon=False
+    )
+    return figure
+
+
+def _draw_print(
+    panel: Any, outline: np.ndarray, side: Side, number: int, named: bool
+) -> None:
+    colour = SIDES[side]
+    style = ":" if number == 0 else "-"
+    if len(outline) < 3:
+        panel.plot(*outline.T, "o-", color=colour, alpha=0.5)
+    else:
+        panel.add_patch(Polygon(outline, fc=colour, alpha=0.18, lw=0, zorder=1))
+        panel.add_patch(Polygon(outline, fill=False, ec=colour, ls=style, lw=0.9))
+    if named:
+        outer = outline[np.argmax(side * outline[:, 1])]
+        x = float(outline[:, 0].mean())
+        panel.annotate(
+            str(number),
+            (x, float(outer[1])),
+            xytext=(0, -7 * side),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=7,
+            color=colour,
+            clip_on=True,
+            annotation_clip=True,
+        )
+
+
+def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
+    """Height of the soles, their loads, and the margin of the zero-moment point."""
+    t = motion.run.t
+
+    def heights(panel: Any) -> None:
+        panel.set_title("lowest point of each sole above the ground")
+        panel.set_ylabel("height [mm]")
+        for sole in motion.soles:
+            panel.plot(t, 1e3 * sole.height, color=SIDES[sole.side], label=sole.name)
+
+    def loads(panel: Any) -> None:
+        panel.set_title("normal force on each sole")
+        panel.set_ylabel("force [N]")
+        for sole in motion.soles:
+            panel.plot(t, sole.load, color=SIDES[sole.side], label=sole.name)
+        panel.axhline(motion.weight, color="0.5", lw=1.0, ls="--", label="weight")
+        _cut(panel, motion, [sole.load for sole in motion.soles])
+
+    def margin(panel: Any) -> None:
+        panel.set_title("zero-moment point, from the edge of the soles that bear")
+        panel.set_ylabel("distance [mm]")
+        panel.plot(t, 1e3 * motion.zmp_margin, color=_ZMP, label="distance")
+        panel.axhline(0.0, color="0.5", lw=1.0, ls="--", label="edge")
+
+    return _over_time(motion, summary, [heights, loads, margin])
+
+
+def body(motion: RunMotion, summary: WalkSummary) -> Figure:
+    """Attitude of the base, its height and its speed."""
+    t = motion.run.t
+
+    def attitude(panel: Any) -> None:
+        panel.set_title("attitude of the base; heading from its value at the start")
+        panel.set_ylabel("angle [°]")
+        roll, pitch = np.degrees(motion.attitude).T
+        turned = np.degrees(motion.footprint[:, 2] - motion.footprint[0, 2])
+        for name, values in (("roll", roll), ("pitch", pitch), ("heading", turned)):
+            panel.plot(t, values, label=name)
+
+    def height(panel: Any) -> None:
+        panel.set_title("height above the lower sole")
+        panel.set_ylabel("height [m]")
+        panel.plot(t, motion.base_height, label="base")
+
+    def speed(panel: Any) -> None:
+        panel.set_title("speed of the base along its heading and to the left")
+        panel.set_ylabel("speed [m/s]")
+        window = _stride(summary)
+        for k, (name, colour) in enumerate((("ahead", "C0"), ("left", "C1"))):
+            raw = motion.velocity[:, k]
+            panel.plot(t, raw, color=colour, lw=0.7, alpha=0.45, label=name)
+            mean = _running_mean(t, raw, window)
+            if np.isfinite(mean).any():
+                label = f"{name}, mean of {window:.2g} s"
+                panel.plot(t, mean, color=colour, lw=2.0, label=label)
+
+    return _over_time(motion, summary, [attitude, height, speed], whole=True)
+
+
+def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
+    """Angles of the joints that carry each sole."""
+    run = motion.run
+
+    def panel_of(sole: SoleMotion) -> Callable[[Any], None]:
+        def draw(panel: Any) -> None:
+            panel.set_title(f"{sole.side.name.lower()} leg")
+            panel.set_ylabel("angle [°]")
+            for place, joint in enumerate(_leg(motion, sole.name)):
+                panel.plot(
+                    run.t,
+                    np.degrees(run.q[:, 7 + joint]),
+                    color=f"C{place % 10}",
+                    ls=_STYLES[place // 10 % 2],
+                    label=motion.model.joint_names[joint],
+                )
+
+        return draw
+
+    return _over_time(motion, summary, [panel_of(sole) for sole in motion.soles])
+
+
+def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
+    """Normal force on each point of the soles, and how much of the friction is used."""
+    run = motion.run
+
+    def panel_of(sole: SoleMotion) -> Callable[[Any], None]:
+        def draw(panel: Any) -> None:
+            panel.set_title(f"normal forces on the points of {sole.name}")
+            panel.set_ylabel("force [N]")
+            names = _point_names(motion, sole)
+            for k, name in enumerate(names):
+                panel.plot(run.t, sole.forces[:, k, 0], lw=1.0, label=name)
+            _cut(panel, motion, [sole.forces[:, :, 0]])
+
+        return draw
+
+    def friction(panel: Any) -> None:
+        panel.set_title("tangential over normal force of each sole")
+        panel.set_ylabel("ratio [1]")
+        for sole in motion.soles:
+            along = np.linalg.norm(sole.forces[:, :, 1:].sum(axis=1), axis=1)
+            bears = sole.load > 0.05 * motion.weight
+            ratio = np.where(bears, along / np.where(bears, sole.load, 1.0), np.nan)
+            panel.plot(run.t, ratio, color=SIDES[sole.side], lw=1.0, label=sole.name)
+        known = run.table.friction[np.isfinite(run.table.friction)]
+        known = known[known > 0]
+        if len(known) and known.max() < 3.0:
+            panel.axhline(
+                known.max(),
+                color="0.5",
+                lw=1.0,
+                ls="--",
+                label=f"friction {known.max():g}",
+            )
+
+    panels = [panel_of(sole) for sole in motion.soles]
+    return _over_time(motion, summary, [*panels, friction])
+
+
+def _over_time(
+    motion: RunMotion,
+    summary: WalkSummary,
+    draws: Sequence[Callable[[Any], None]],
+    whole: bool = False,
+) -> Figure:
+    """Panels below each other, with the landings and a fall marked.
+
+    Of a walk of many steps they show some, unless the whole is wanted.
+    """
+    start, end, note = _shown(motion.run.t, summary, whole)
+
+    def marked(draw: Callable[[Any], None]) -> Callable[[Any], None]:
+        def both(panel: Any) -> None:
+            draw(panel)
+            for step in summary.steps:
+                if start <= step.landing <= end and (
+                    not whole or len(summary.steps) <= _NUMBERED
+                ):
+                    colour = SIDES[step.side]
+                    panel.axvline(
+                        step.landing, color=colour, lw=0.6, alpha=0.5, zorder=1
+                    )
+            if summary.fallen:
+                panel.axvline(summary.fall_time, color=_FALL, lw=1.5, label="fall")
+
+        return both
+
+    figure = stacked([marked(draw) for draw in draws], f"time [s]{note}")
+    if end > start:
+        figure.axes[0].set_xlim(start, end)
+    return figure
+
+
+def _cut(panel: Any, motion: RunMotion, forces: Sequence[np.ndarray]) -> None:
+    """End a panel of forces where single blows would make all else flat."""
+    most = _BLOW * motion.weight
+    beyond = sum(int((force > most).sum()) for force in forces)
+    if beyond:
+        rest = max(float(force[force <= most].max(initial=0.0)) for force in forces)
+        panel.set_ylim(-0.05 * rest, 1.1 * rest)
+        panel.set_title(
+            f"{panel.get_title()} (above {most:.3g} N and not drawn: {beyond})"
+        )
+
+
+def _shown(
+    t: np.ndarray, summary: WalkSummary, whole: bool
+) -> tuple[float, float, str]:
+    """Start and end of what panels show [s], and what is to be said of it."""
+    start, end = float(t[0]), float(t[-1])
+    if not summary.steps:
+        return start, end, ""
+    marks = "; thin upright lines: landings, in the colours of the feet"
+    if len(summary.steps) <= _NUMBERED:
+        return start, end, marks
+    if whole:
+        return start, end, "; the whole run"
+    half = _CLOSE * _stride(summary) / 4
+    middle = summary.fall_time - half if summary.fallen else (start + end) / 2
+    cut = f"; {2 * half:.3g} s of {end - start:.3g} s{marks}"
+    return max(middle - half, start), min(middle + half + 0.5, end), cut
+
+
+def _leg(motion: RunMotion, sole: str) -> list[int]:
+    """Joints between the base and a sole, by their places in ``joint_names``."""
+    model = motion.model.pin
+    joint = model.frames[model.getFrameId(sole)].parentJoint
+    return [int(j) - 2 for j in model.supports[joint] if j >= 2]
+
+
+def _point_names(motion: RunMotion, sole: SoleMotion) -> list[str]:
+    """Names of the points of a sole that are contacts of the run."""
+    tags = {name.partition("/")[0] for name in motion.run.table.names}
+    contacts = next(s.contacts for s in motion.model.soles if s.name == sole.name)
+    return [name for name in contacts if name in tags]
+
+
+def _stride(summary: WalkSummary) -> float:
+    """Time of two steps [s]."""
+    durations = summary.step_values("duration")
+    durations = durations[np.isfinite(durations)]
+    return 2 * float(np.median(durations)) if len(durations) else _SMOOTH
+
+
+def _running_mean(t: np.ndarray, values: np.ndarray, window: float) -> np.ndarray:
+    """Mean of a curve over a window around each time; NaN where it does not fit."""
+    if len(t) < 2:
+        return np.full(len(t), np.nan)
+    area = np.concatenate(
+        [[0.0], np.cumsum(np.diff(t) * (values[1:] + values[:-1]) / 2)]
+    )
+    low, high = t - window / 2, t + window / 2
+    mean = (np.interp(high, t, area) - np.interp(low, t, area)) / window
+    return np.where((low >= t[0]) & (high <= t[-1]), mean, np.nan)

@@ -1,0 +1,1 @@
+"""Reports of runs and reconstructions as one HTML page."""

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios with free bodies: what happens in them, their pages, faults of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import humans_sim as hs
+from humans_sim.applications.scenarios import read_scenario
+from humans_sim.core.errors import ModelFileError, ParameterError
+
+
+def test_the_khr1_pushes_a_box(tmp_path: Path) -> None:
+    """By 10 cm and more, upright, both on the floor; the run can be shown again."""
+    run = read_scenario("push-box").run(progress=False)
+    assert run.check().ok
+    box, base = run.q[:, -7:], run.q[:, :7]
+    assert box[-1, 0] - box[0, 0] > 0.10
+    assert abs(box[-1, 1]) < 0.03
+    np.testing.assert_allclose(box[:, 2], 0.15, atol=1e-3)
+    assert base[:, 2].min() > 0.19
+    hands = [k for k, n in enumerate(run.table.names) if n.endswith("finger_tip/box")]
+    pushed = run.forces[:, hands, 0].sum(axis=1)
+    # hands only push, and on the average no more than friction takes
+    friction = 0.2 * 0.15 * 9.81
+    assert pushed.min() >= 0.0
+    assert 0.1 * friction < pushed.mean() < 1.2 * friction
+    loaded = hs.load_run(run.save(tmp_path / "run.npz"))
+    page = hs.animate(loaded, tmp_path / "run.html").read_text()
+    assert "<title>humans_sim: khr1</title>" in page
+    with pytest.raises(ParameterError, match=r"written to \.html"):
+        hs.animate(loaded, tmp_path / "run.gif")
+
+
+def test_the_top_turns_over() -> None:
+    """About its middle axis; energy and momentum stay."""
+    scenario = read_scenario("tumbling-top").with_changes(end=6.0)
+    run = scenario.run(progress=False)
+    assert run.check().ok
+    energy = run.energy[:, 0]
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
+    spin = run.v[:, 3]  # about the middle axis, in the body's frame
+    assert spin.min() < -5.5
+    assert spin.max() > 5.5
+
+
+def test_the_stack_is_hit_and_stands() -> None:
+    """The ball bounces off, the boxes are moved and stay on each other."""
+    run = read_scenario("box-stack").run(progress=False)
+    assert run.check().ok
+    places = run.q[-1].reshape(6, 7)
+    assert places[0, 0] > 0.01
+    heights = [0.075, 0.21, 0.32, 0.42, 0.53]
+    np.testing.assert_allclose(places[:5, 2], heights, atol=1e-6)
+    assert np.abs(run.v[-1, :30]).max() < 1e-3
+
+
+TIME = "method: time_stepping\ntime: {end: 0.1, sampling_period: 0.01}\n"
+BODY = "bodies: {a: {ball: 0.1, mass: 1, at: [0, 0, 0.1]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bodies: {a: {mass: 1, at: [0, 0, 1]}}\n" + TIME, "exactly one of box, ball"),
+        ("bodies: {a: {ball: 0.1, at: [0, 0, 1]}}\n" + TIME, "'mass' is missing"),
+        ("bodies: {a: {ball: -1, mass: 1, at: [0, 0, 1]}}\n" + TIME, "above zero"),
+        (BODY + "time: {end: 1, sampling_period: 0.1}", "need method: time_stepping"),
+        (BODY + "locked: ['*']\n" + TIME, "locked: a scene with free bodies"),
+        (BODY + "problem: bounce\n" + TIME, "problem"),
+        (BODY + "loads: {springs: [{body: b}]}\n" + TIME, "springs"),
+        (
+            BODY + "loads: {wind: {velocity: [1, 0, 0], areas: {a: -1}}}\n" + TIME,
+            "must not be negative",
+        ),
+    ],
+)
+def test_faults_are_named(tmp_path: Path, text: str, words: str) -> None:
+    """With their place in the file."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: mine\n" + text)
+    with pytest.raises(ModelFileError, match=words) as caught:
+        read_scenario(str(path)).prepare()
+    assert caught.value.line is not None
+
+
+def test_loads_from_a_file(tmp_path: Path) -> None:
+    """A ball on a spring in the wind hangs aside."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "title: mine\nground: {empty: true}\n"
+        "bodies: {a: {ball: 0.1, mass: 1, at: [0, 0, 0.5]}}\n"
+        "loads:\n  wind: {velocity: [5, 0, 0], areas: {a: 0.2}}\n"
+        "  springs: [{body: a, point: [0, 0, 0], anchor: [0, 0, 1], stiffness: 100,"
+        " damping: 5, length: 0.4}]\n"
+        "method: time_stepping\noptions: {time_step: 0.005}\n"
+        "time: {end: 8.0, sampling_period: 0.05}\n"
+    )
+    run = read_scenario(str(path)).run(progress=False)
+    drag = 0.5 * 1.2 * 0.2 * 25
+    x, _, z = run.q[-1, :3]
+    assert x / (1.0 - z) == pytest.approx(drag / 9.81, rel=0.02)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What --json prints: one object with the documented keys."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from recordings import swaying, tags_of
+from typer.testing import CliRunner
+
+import humans_sim as hs
+from humans_sim.cli.commands import app
+from humans_sim.cli.kondo.commands import app as kondo_app
+from humans_sim.cli.output import plain
+from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.observation.markers import write_trc
+
+GUIDE = Path(__file__).parents[2] / "docs" / "cli.md"
+HEAD = {"command", "ok", "error"}
+
+
+def type_json(*words: object, code: int = 0, **variables: str) -> dict[str, Any]:
+    """Type a command with --json; the object, which is all of standard output."""
+    runner = CliRunner(env={"COLUMNS": "160", "NO_COLOR": "1", **variables})
+    done = runner.invoke(app, [*map(str, words), "--json"])
+    assert (done.exit_code == 0) == (code == 0), done.output
+    found = json.loads(done.stdout)
+    assert found["ok"] == (code == 0) and found["error"] is None or not found["ok"]
+    return found
+
+
+def documented() -> dict[str, set[str]]:
+    """Keys of each command in the guide; of things in lists, those outside."""
+    table = GUIDE.read_text().split("| further keys |")[1].split("\n\n")[0]
+    keys: dict[str, set[str]] = {}
+    for line in table.splitlines()[2:]:
+        commands, _, rest = line.strip("| ").partition(" | ")
+        rest = re.sub(r"(`\w+`): .*", r"\1", rest)  # keys of the things in a list
+        for command in re.findall(r"`([\w ]+)`", commands):
+            name = f"{command} (a list)" if "(a list)" in commands else command
+            keys[name] = set(re.findall(r"`(\w+)`", rest.split(";")[0]))
+    return keys
+
+
+def test_every_command_is_documented() -> None:
+    """The guide has a row for each command that has --json."""
+    names = {c.callback.__name__ for c in app.registered_commands} - {"view"}
+    names |= {f"kondo {c.callback.__name__}" for c in kondo_app.registered_commands}
+    names -= {"kondo free"}  # has nothing to tell
+    assert {name.removesuffix(" (a list)") for name in documented()} == names
+
+
+@pytest.mark.parametrize(
+    ("words", "row"),
+    [
+        (("doctor",), "doctor"),
+        (("models",), "models"),
+        (("run",), "run (a list)"),
+        (("up",), "up (a list)"),
+        (("calibrate",), "calibrate (a list)"),
+    ],
+)
+def test_lists(words: tuple[str, ...], row: str) -> None:
+    """Lists have the documented keys, and things in them."""
+    found = type_json(*words)
+    assert set(found) == HEAD | documented()[row]
+    assert all(found[key] for key in documented()[row])
+
+
+def test_runs(tmp_path: Path) -> None:
+    """A run, its check and its report: the same checks, numbers in full."""
+    file = tmp_path / "run.npz"
+    ran = type_json("run", "drop", "--end", 0.1, "--save", file)
+    assert set(ran) == HEAD | documented()["run"]
+    assert ran["written"] == [str(file)] and ran["physically_right"]
+    checked = type_json("check", file)
+    assert set(checked) == HEAD | documented()["check"]
+    values = [finding.value for finding in hs.load_run(file).check().findings]
+    assert [finding["value"] for finding in checked["checks"]] == values
+    reported = type_json("report", file, "--no-animation")
+    assert set(reported) == HEAD | documented()["report"]
+    assert reported["walk"]["verdict"] == "stood"
+
+
+def test_failures(tmp_path: Path) -> None:
+    """They are in the object, with what was found until then."""
+    found = type_json("check", tmp_path / "none.npz", code=1)
+    assert set(found) == HEAD and "there is no such file" in found["error"]
+    assert not found["ok"]
+
+
+def test_markers(human: hs.Model, tmp_path: Path) -> None:
+    """A person measured, and reconstructed."""
+    trial = tags_of(human, swaying(human, 6))
+    path = write_trc(trial, tmp_path / "standing.trc")
+    subject = tmp_path / "subject.yaml"
+    found = type_json("calibrate", path, "--marker-set", "canonical", "-o", subject)
+    assert set(found) == HEAD | documented()["calibrate"]
+    assert abs(found["height"] - hs.load_subject(subject).height) < 1e-3
+    found = type_json(
+        *("reconstruct", path, "--subject", subject, "--no-report"),
+        *("--formats", "npz", "-o", tmp_path / "out"),
+    )
+    assert set(found) == HEAD | documented()["reconstruct"]
+    stored = hs.load_reconstruction(tmp_path / "out" / "standing.npz")
+    assert found["trials"][0]["summary"]["frames"] == len(stored.t)
+
+
+def test_kondo(tmp_path: Path) -> None:
+    """Boards, joints, a motion."""
+    with Emulator(link=tmp_path / "port") as boards:
+        for words in (("info",), ("pose", "head_yaw=5"), ("play", "greeting")):
+            found = type_json("kondo", *words, KONDO_PORT=boards.port)
+            assert set(found) == HEAD | documented()[f"kondo {words[0]}"], words
+        assert len(type_json("kondo", "trim", KONDO_PORT=boards.port)["trims"]) == 17
+
+
+def test_plain_values() -> None:
+    """Numbers keep their precision; what is none is null."""
+    values = {"a": np.array([0.1, math.nan]), "b": (np.int64(3), math.inf), "c": None}
+    assert plain(values) == {"a": [0.1, None], "b": [3, None], "c": None}
+    assert plain(Path("x") / "y") == "x/y" and plain(np.bool_(True)) is True

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of a walk: files of the package, faults with file and line."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+import humans_sim as hs
+from humans_sim.control.walking import WalkPattern, WalkSettings
+from humans_sim.control.walking.settings import SettingError
+from humans_sim.core.resources import resource
+
+
+def edited(tmp_path: Path, old: str, new: str) -> Path:
+    """The KHR-1's file with one change."""
+    text = resource("config", "walking", "khr1.yaml").read_text()
+    assert old in text
+    path = tmp_path / "walk.yaml"
+    path.write_text(text.replace(old, new, 1))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("left: l_sole", "left: l_hand", "no sole 'l_hand' .it has: l_sole, r_sole"),
+        ("right: r_sole", "right: l_sole", "is the left sole, too"),
+        ("turns: slip", "turns: wheels", "not one of hip_yaw, slip"),
+        ("l_knee: 50", "l_toe: 50", "no joint 'l_toe'"),
+        ("l_knee: 50", "l_knee: 150", "beyond the limits"),
+        ("com_height: 0.190", "com_height: -1", "above zero"),
+        ("com_height: 0.190", "com_height: high", "high"),
+        ("foot_lift: 0.015", "foot_lift: 0", "above zero"),
+        ("step_duration: 0.48", "step_duration: 0.47", "multiple of mpc_period"),
+        ("double_support: 1/6", "double_support: 1.5", "below 1"),
+        ("double_support: 1/6", "double_support: 0.01", "less than two"),
+        ("mpc_horizon: 0.96", "mpc_horizon: 0.4", "shorter than a step"),
+        ("pivot_duration: 0.24", "pivot_duration: 0", "less than two"),
+        ("zmp_margin", "zmp_border", "unknown key"),
+    ],
+)
+def test_faults(
+    khr1: hs.Model, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    """Every fault is told with its line."""
+    path = edited(tmp_path, old, new)
+    with pytest.raises(hs.ModelFileError, match=message) as caught:
+        WalkSettings.from_file(khr1, path)
+    line = path.read_text().splitlines()[(caught.value.line or 0) - 1]
+    assert new.split(":")[0] in line
+
+
+def test_missing_key(khr1: hs.Model, tmp_path: Path) -> None:
+    """A file without one of the settings is refused."""
+    path = edited(tmp_path, "foot_lift: 0.015", "")
+    with pytest.raises(hs.ModelFileError, match="'foot_lift' is missing"):
+        WalkSettings.from_file(khr1, path)
+
+
+def test_legs_must_turn_as_told(khr1: hs.Model) -> None:
+    """Five joints a leg do not turn in the hip."""
+    settings = dataclasses.replace(WalkSettings.of_model(khr1), turns="hip_yaw")
+    with pytest.raises(SettingError, match="turns: hip_yaw needs 6 joints.*has 5"):
+        WalkPattern(khr1, settings)
+
+
+def test_stature_scales(human: hs.Model) -> None:
+    """One file serves humans of any stature."""
+    tall = human.with_height(2.0 * human.height)
+    small, large = WalkSettings.of_model(human), WalkSettings.of_model(tall)
+    assert large.com_height == pytest.approx(2.0 * small.com_height)
+    assert large.max_turn == small.max_turn
+
+
+def test_no_file(khr1: hs.Model, tmp_path: Path) -> None:
+    """A robot that no file is for gets told what to do; one's own file works."""
+    path = khr1.save(tmp_path / "other.urdf")
+    path.write_text(path.read_text().replace('name="khr1"', 'name="other"', 1))
+    other = hs.load_model(path)
+    with pytest.raises(hs.ParameterError, match="no walk is set up for other"):
+        WalkSettings.of_model(other)
+    file = resource("config", "walking", "khr1.yaml")
+    assert WalkSettings.from_file(other, file) == WalkSettings.of_model(khr1)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sound files of every kind that the package reads, most by its own writers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+import humans_sim as hs
+from humans_sim.applications.batch.trial import DONE, Outcome
+from humans_sim.control.trajectories.traj3 import write_traj3
+from humans_sim.control.trajectories.trajectory import Trajectory
+from humans_sim.core.resources import resource
+from humans_sim.dynamics import problems
+from humans_sim.kondo.motion.motion_file import write_motion
+from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.observation.markers import MarkerTrial, write_trc
+from humans_sim.observation.markers.c3d_file import write_c3d
+from humans_sim.observation.posture.humans_csv import write_humans_csv
+from humans_sim.observation.posture.result_file import save_reconstruction
+from humans_sim.observation.posture.subject import Subject
+
+ROBOT = """<robot name="two_link">
+  <link name="base_link">
+    <visual><geometry>
+    <mesh filename="package://box.obj" scale="1 1 1"/></geometry></visual>
+    <inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <link name="leg"><inertial><origin xyz="0 0 -0.2"/><mass value="0.5"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><box size="0.1 0.1 0.4"/></geometry></visual></link>
+  <joint name="hip" type="revolute"><parent link="base_link"/><child link="leg"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+</robot>"""
+SIDE = """title: two links
+tags:
+  - {name: toe, link: leg, xyz: [0, 0, -0.4]}
+contacts: [toe]
+frames: [{name: r_sole, link: leg, xyz: [0, 0, -0.4], rpy: [0, 0, 0.1]}]
+soles: {r_sole: [toe]}
+limits: {hip: [-30, 40]}
+humans: {joints: [hip], base_rotation: zyx, base_height: 1, segments: [leg]}
+"""
+XACRO = """<robot name="one" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="size" default="0.25"/>
+<xacro:property name="w" value="${2*h}"/><xacro:property name="h" value="$(arg size)"/>
+<xacro:macro name="leg" params="side reflect:=1 *org">
+ <link name="${side}_leg"><inertial><xacro:insert_block name="org"/>
+ <mass value="${w*max(1, 0.5)}"/>
+ <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+ <joint name="${side}_hip" type="revolute"><parent link="base_link"/>
+ <child link="${side}_leg"/><axis xyz="0 1 0"/><origin xyz="0 ${reflect*w/2} 0"/>
+ <xacro:if value="${side == 'l' and reflect > 0}">
+ <limit lower="${-pi/2}" upper="${radians(90)}" effort="1" velocity="1"/></xacro:if>
+ <xacro:unless value="${side == 'l'}"><limit lower="-1" upper="1" effort="1"
+ velocity="1"/></xacro:unless></joint></xacro:macro>
+<link name="base_link"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<xacro:leg side="l"><origin xyz="0 0 ${-h**2}"/></xacro:leg>
+<xacro:leg side="r" reflect="${-1}"><origin xyz="0 0 0"/></xacro:leg>
+</robot>"""
+BOX = "\n".join(
+    [f"v {x} {y} {z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    + ["f 1 2 3", "f 2 3 4", "f 5 6 7", "f 6 7 8", "f 1 2 5", "f 3 4 7", ""]
+)
+OPTOTRAK = "hip x,hip y,hip z,toe x,toe y,toe z\n" + (
+    "".join(f"{k},2.5,900.25,,,\n" for k in range(4))
+)
+EXPRESSIONS = ("0.0941*h - zhip/2", "-(1 + 2)*3.5e-3/h", "+h", "0.5", "1_0 * 2")
+FRAME = "translation: [0, 0.5, 1]\nrpy: [0, 90, 10]\n"
+MATRIX = "matrix: [[1,0,0,1],[0,1,0,2],[0,0,1,3],[0,0,0,1]]\n"
+PIPELINE = """correspondence: names.yaml
+fill: true
+max_gap: 0.2
+frame: standing
+standing: {samples: 10, ankles: [a, b], hips: [c, d], tilt: true, ankle_height: 0.1}
+filter: true
+cutoff: 6
+order: 2
+"""
+
+
+def write_seeds(folder: Path) -> None:
+    """Write a folder of sound files for each reader."""
+    runs = folder / "run"
+    ball = hs.Simulation(problems.bouncing_ball(0.5))
+    ball.run(np.array([0.2]), t_end=0.3).save(runs / "ball.npz")
+    khr1 = hs.load_model("khr1")
+    drop = hs.Simulation(khr1, method="time_stepping")
+    q = khr1.standing(np.zeros(len(khr1.joint_names)))
+    drop.run(q, t_end=0.02, sampling_period=0.005).save(runs / "drop.npz")
+    _write_markers(folder)
+    for name in ("graphs", "marker_sets", "models", "scenarios", "kondo", "walking"):
+        for path in resource("config", name).glob("*.yaml"):
+            if path.stem != "rolling-sphere":  # it names another file by its place
+                _write(folder / name / path.name, path.read_bytes())
+    for path in resource("config", "motions").glob("*.yaml"):
+        _write(folder / "sway" / path.name, path.read_bytes())
+    write_motion(load_motion("greeting"), folder / "motion" / "greeting.csv")
+    points = np.arange(12.0).reshape(4, 3)
+    path = Trajectory(np.vstack([points, points[:1]]), [0.0, 1.0, 2.5], [1, 2])
+    write_traj3(folder / "traj3" / "path.traj3", path)
+    for kind, name, text in (
+        ("urdf", "robot.urdf", ROBOT),
+        ("side", "robot.yaml", SIDE),
+        ("xacro", "robot.xacro", XACRO),
+        ("mesh", "box.obj", BOX),
+        ("pipeline", "pipeline.yaml", PIPELINE),
+        ("frame", "frame.yaml", FRAME),
+        ("frame", "matrix.yaml", MATRIX),
+        ("correspondence", "names.yaml", "a: LASI\nb: 3\nc: -1\nd:\n"),
+        ("correspondence", "list.yaml", "[1, 4, -1, 2]\n"),
+        ("correspondence", "list.txt", "1, 4; -1\n2\n"),
+        ("optotrak", "leds.csv", OPTOTRAK),
+        *(("expression", f"{k}.txt", text) for k, text in enumerate(EXPRESSIONS)),
+    ):
+        _write(folder / kind / name, text.encode())
+
+
+def _write_markers(folder: Path) -> None:
+    model = hs.load_model("human36", height=1.8, lengths={"yhead": 0.2})
+    q = np.array([model.neutral()] * 3)
+    tags = np.array([model.tags(row)[:-1] for row in q])
+    tags[1, 3] = np.nan
+    trial = MarkerTrial(model.tag_names, np.arange(3) / 100, tags, np.arange(3) + 1)
+    result = hs.reconstruct(model, trial)
+    save_reconstruction(result, folder / "reconstruction" / "result.npz")
+    write_trc(trial, folder / "trc" / "trial.trc")
+    write_c3d(trial, folder / "c3d" / "trial.c3d")
+    rec_pos, tag_pos, _ = write_humans_csv(result, folder / "csv")
+    _write(folder / "rec_pos" / "RecPos.csv", rec_pos.read_bytes())
+    _write(folder / "optotrak" / "TagPos.csv", tag_pos.read_bytes())
+    markers = hs.load_marker_set("canonical", model).markers[:6]
+    subject = Subject("human36", 1.8, 71.0, {"yhead": 0.2}, markers, "a person")
+    subject.save(folder / "subject" / "subject.yaml")
+    summary = {
+        **{"frames": 3, "rms": 0.01, "worst_marker": "a", "worst_marker_mean": None},
+        **{"occluded": 0.0, "rejected": 0.0, "converged": 3, "mode": "static"},
+        **{"unobservable": [], "missing": ["b"], "ignored": []},
+        "markers": [
+            {"name": "a", "rms": 1.0, "mean": 1.0, "occluded": 0.0, "rejected": 0.0}
+        ],
+        "worst_frames": [
+            {"frame": 1, "time": 0.0, "rms": 1.0, "marker": "a", "largest": 1.0}
+            | {"used": 3}
+        ],
+    }
+    outcome = Outcome("a", "a.trc", DONE, fingerprint="f", mark="m", files=("a.npz",))
+    record = asdict(outcome) | {"summary": summary}
+    _write(folder / "record" / "a.json", json.dumps(record).encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replies in a stream of bytes: late, split, and bytes that are none."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.owed_replies import OwedReplies
+from humans_sim.kondo.protocol.reply_stream import HOLD, ReplyStream
+
+ORDER, QUESTION = rcb1.SetPositions(0, 0, (90,) * 12), rcb1.GetPositions(0)
+DONE = rcb1.Acknowledged(0).encode()
+ALIKE = rcb1.Channels(0, (6, 0, 6, 0, 6, 0, 6, 0, 6, 0, 6, 0))
+"""Angles that hold the bytes of an acknowledgement."""
+
+
+def test_late_acknowledgements_count_one_by_one() -> None:
+    """Each for the oldest order that it may belong to; more than that are none."""
+    owed = OwedReplies()
+    stream = ReplyStream(owed)
+    for _ in range(2):
+        owed.sent(ORDER, 0.0)
+    assert [heard.number for heard in stream.feed(DONE, 0.2)] == [0]
+    assert [heard.number for heard in stream.feed(DONE + DONE, 0.3)] == [1]
+
+
+def test_angles_are_no_acknowledgement() -> None:
+    """Also where they come in two parts, and an acknowledgement is owed as well."""
+    owed = OwedReplies()
+    stream, data = ReplyStream(owed), ALIKE.encode()
+    owed.sent(QUESTION, 0.0)
+    owed.sent(ORDER, 0.0)
+    assert list(stream.feed(data[:3], 0.1)) == []
+    assert stream.look_again(9.0) == 0.1 + HOLD
+    (heard,) = stream.feed(data[3:], 0.1)
+    assert heard.reply == ALIKE
+    assert [heard.number for heard in stream.feed(DONE, 0.1)] == [1]
+
+
+def test_an_acknowledgement_that_no_angles_follow() -> None:
+    """After a while it is none of a reply that never comes."""
+    owed = OwedReplies()
+    stream = ReplyStream(owed)
+    owed.sent(QUESTION, 0.0)
+    owed.sent(ORDER, 0.0)
+    assert list(stream.feed(DONE, 0.1)) == []
+    assert [heard.number for heard in stream.feed(b"", 0.11 + HOLD)] == [1]
+    assert stream.look_again(9.0) == 9.0
+
+
+@given(st.binary(max_size=60), st.integers(0, 60))
+def test_bytes_that_are_none_are_left_out(noise: bytes, cut: int) -> None:
+    """No noise hides a reply with a sum for good, and none ends the stream."""
+    owed = OwedReplies()
+    stream = ReplyStream(owed)
+    owed.sent(ORDER, 0.0)
+    list(stream.feed(noise[:cut], 0.0))
+    list(stream.feed(noise[cut:], 0.1))
+    number = owed.sent(rcb1.GetSwitches(1), 0.2)
+    found = list(stream.feed(bytes(4) + rcb1.Switches(1, 2).encode(), 0.3))
+    assert found[-1].number == number

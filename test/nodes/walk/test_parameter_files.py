@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameter files of the walking graphs make their models walk."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+import humans_sim as hs
+from humans_sim.actuation import Servo
+from humans_sim.applications.graphs import read_graph
+from humans_sim.control.walking import Velocity, Walker, WalkPhase
+from humans_sim.control.walking.servo_walk import Order, ServoWalk
+
+
+@pytest.mark.parametrize(("graph", "speed"), [("walk", 0.05), ("walk-bip", 0.15)])
+def test_three_steps(graph: str, speed: float) -> None:
+    """Servos, method and step of the file carry a walk that ends upright."""
+    parameters = yaml.safe_load(read_graph(graph).parameters.read_text())
+    model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])
+    given = parameters["dynamics"]["ros__parameters"]
+    period = given["sampling_period"]
+    assert parameters["walk"]["ros__parameters"]["period"] == period
+    assert given["servo"]["command_period"] == period
+    walker = Walker(model, period=period)
+    walk = ServoWalk(walker, [Order(0.0, Velocity(speed), 3)])
+    simulation = hs.Simulation(
+        model,
+        Servo(model, **given["servo"]),
+        walk,
+        hs.Ground(friction=given["friction"]),
+        given["method"],
+        time_step=given["time_step"],
+    )
+    settings = walker.settings
+    end = 2 * settings.shift_duration + 3 * settings.step_duration
+    run = simulation.run(walker.start(), t_end=end, sampling_period=period)
+    assert run.check().ok
+    last = walk.commands[-1]
+    assert last.plan.phase is WalkPhase.STANDING and last.plan.steps == 3
+    assert not last.fallen and last.tilt < 0.1
+    way = run.q[-1, 0] - run.q[0, 0]
+    planned = last.plan.com[0] - walk.commands[0].plan.com[0]
+    assert way == pytest.approx(planned, rel=0.2)
+
+
+def test_a_real_robot_stops_without_its_leader() -> None:
+    """The graph of the real robot ends a walk whose ``cmd_vel`` is not repeated."""
+    parameters = yaml.safe_load(read_graph("kondo_walk").parameters.read_text())
+    assert 0.0 < parameters["kondo_walk"]["ros__parameters"]["cmd_vel_timeout"] <= 2.0
