@@ -8,13 +8,12 @@ while other participants vanish, so this last part has a deadline.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -23,7 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.kernel_compilation import Compilation, report_compilation
-from humans_sim.nodes.common.deadline import deadline, end_after
+from humans_sim.nodes.common.deadline import deadline
 from humans_sim.nodes.common.process_node import ProcessNode
 from humans_sim.nodes.common.shared_memory import remove_dead_segments
 from humans_sim.nodes.common.spinning import Spinning
@@ -36,47 +35,40 @@ _LEAVING = 1.0
 """Wall time in which the middleware must let the process go [s]."""
 
 
-class _BrokenOff(BaseException):
-    """A signal came while nodes were made."""
-
-
 class StopEvent(threading.Event):
-    """Set by SIGINT and SIGTERM, which it handles from its construction on.
-
-    While nodes are made, which may compile for a minute, a signal also breaks that off.
-
-    Attributes:
-        broken_off: whether it did.
-    """
+    """Set by SIGINT and SIGTERM, which it handles from its construction on."""
 
     def __init__(self) -> None:
         """Handle the signals."""
         super().__init__()
-        self._breaks = False
-        self.broken_off = False
+        self._end: Callable[[], None] | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.set()
-        if self._breaks:
-            self._breaks = False
-            # What is raised in a callback from C, as compilers make them, gets lost.
-            end_after(_BREAKING, 0)
-            raise _BrokenOff
+        self._call_end()
+
+    def _call_end(self) -> None:
+        end, self._end = self._end, None
+        if end is not None:
+            end()
 
     @contextmanager
-    def breaking_off(self) -> Iterator[None]:
-        """Leave the block when a signal comes, or has come."""
+    def ending(self, end: Callable[[], None]) -> Iterator[None]:
+        """Call ``end`` at once when a signal comes in the block, or has come.
+
+        Args:
+            end: ends the process. It is called within whatever runs then, as a compiler
+                that calls back from C, where an exception would do harm.
+        """
+        self._end = end
+        if self.is_set():
+            self._call_end()
         try:
-            self._breaks = True
-            if self.is_set():
-                raise _BrokenOff
             yield
-        except _BrokenOff:
-            self.broken_off = True
         finally:
-            self._breaks = False
+            self._end = None
 
 
 Leave = Callable[[int], None]
@@ -141,7 +133,10 @@ class NodeProcess:
             HumansError: a node cannot be made, or a callback of one failed.
         """
         try:
-            with self._stop.breaking_off(), report_compilation(_CompilationLog()):
+            with (
+                self._stop.ending(self._break_off),
+                report_compilation(_CompilationLog()),
+            ):
                 for factory in factories:
                     self._nodes.append(factory())
             if not self._stop.is_set():
@@ -150,6 +145,17 @@ class NodeProcess:
         finally:
             with deadline(_CLOSING, 1):
                 self._close()
+
+    def _break_off(self) -> None:
+        """End the process while nodes are made."""
+        with deadline(_BREAKING, 0):
+            self._close()
+            for node in set(ProcessNode.living) - set(self._nodes):
+                # It is not complete, so parts that it lacks may be asked for.
+                with suppress(Exception):
+                    node.destroy_node()
+            self._leave(0)
+            os._exit(0)
 
     def _close(self) -> None:
         for node in self._nodes:
@@ -182,8 +188,6 @@ class NodeProcess:
                 os._exit(code)
             for node in self._nodes:
                 node.destroy_node()
-            if self._stop.broken_off:
-                gc.collect()  # the node that was being made, with its shared memory
             rclpy.try_shutdown()
 
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+from weakref import WeakSet
+
 from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
 
@@ -17,6 +20,14 @@ class ProcessNode(Node):
 
     blocks = False
     """Whether callbacks may take long: in a composed graph it has its own thread."""
+
+    living: ClassVar[WeakSet[ProcessNode]] = WeakSet()
+    """The nodes of this process, also those that are not complete yet."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """Note that there is a node."""
+        ProcessNode.living.add(self)
+        super().__init__(name, **options)
 
     def make_safe(self) -> None:
         """Stop what moves: called first at the end, while callbacks may still run."""
