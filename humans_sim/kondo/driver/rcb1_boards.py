@@ -10,6 +10,7 @@ from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.kondo.driver.board import BoardError, Boards, NotFreedError
 from humans_sim.kondo.driver.rcb1_memory import Rcb1Memory
 from humans_sim.kondo.driver.robot_settings import RobotSettings
+from humans_sim.kondo.driver.taken_range import array_of
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES, FREE
 from humans_sim.kondo.protocol.link import SerialLink
@@ -53,9 +54,10 @@ class Rcb1Boards(Boards):
 
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
         """Say one frame: whole degrees, the slowest sufficient speed."""
-        told, taken = self.rounded(values[_part(board)]), self.taken[board]
+        rounded, taken = self.rounded(values[_part(board)]), self.taken[board]
+        told = array_of(rounded)
         speed = _speed(taken.farthest(told), duration)
-        channels = tuple(self._unused if v is None else int(v) for v in told)
+        channels = tuple(self._unused if v is None else int(v) for v in rounded)
         order = rcb1.SetPositions(self._ids[board], speed, channels)
         enough = taken.same_since(told)
         # What goes out may be taken, whatever comes of it.

@@ -30,7 +30,14 @@ class _Possible(NamedTuple):
     high: np.ndarray
 
 
-def _array(values: Sequence[float | None]) -> np.ndarray:
+Values = Sequence[float | None] | np.ndarray
+"""Of the channels of a board [deg]; None or NaN: not told."""
+
+
+def array_of(values: Values) -> np.ndarray:
+    """Values as an array."""
+    if isinstance(values, np.ndarray):
+        return values
     return np.array([math.nan if v is None else v for v in values], dtype=float)
 
 
@@ -46,29 +53,29 @@ class TakenRange:
         unknown = np.full(count, math.nan)
         self._possible = deque([_Possible(_BEFORE, unknown, unknown)])
 
-    def known(self, values: Sequence[float | None]) -> None:
+    def known(self, values: Values) -> None:
         """These are in force for certain [deg]; None: not known."""
-        self._possible = deque([_Possible(_BEFORE, *([_array(values)] * 2))])
+        self._possible = deque([_Possible(_BEFORE, *([array_of(values)] * 2))])
 
-    def inherit(self, other: TakenRange, values: Sequence[float | None]) -> None:
+    def inherit(self, other: TakenRange, values: Values) -> None:
         """One of these is in force, or what may be in force in another range.
 
         Args:
             other: of the same board, before its line was opened anew.
             values: where the channels are [deg].
         """
-        (low, high), now = other.ends(), _array(values)
+        (low, high), now = other.ends(), array_of(values)
         joined = _Possible(_BEFORE, np.fmin(low, now), np.fmax(high, now))
         self._possible = deque([joined])
 
-    def sent(self, number: int, values: Sequence[float | None]) -> None:
+    def sent(self, number: int, values: Values) -> None:
         """A set point goes out: it is taken, or not.
 
         Args:
             number: of the request, larger than all before.
             values: of the channels [deg].
         """
-        told = _array(values)
+        told = array_of(values)
         self._possible.append(_Possible(number, told, told))
         if len(self._possible) > _MOST:
             first, second = self._possible.popleft(), self._possible.popleft()
@@ -80,34 +87,38 @@ class TakenRange:
         while len(self._possible) > 1 and self._possible[1].number <= number:
             self._possible.popleft()
 
-    def same_since(self, values: Sequence[float | None]) -> int | None:
+    def same_since(self, values: Values) -> int | None:
         """Number of the first of the last set points that all are these; None: none.
 
         Whichever of them is acknowledged: these values are in force then.
         """
-        told, number = _array(values), None
+        if len(self._possible) == 1:
+            return None
+        told, number = array_of(values), None
         for entry in list(self._possible)[:0:-1]:
             if not _equal(entry.low, told) or not _equal(entry.high, told):
                 break
             number = entry.number
         return number
 
-    def certain(self, values: Sequence[float | None]) -> bool:
+    def certain(self, values: Values) -> bool:
         """Whether nothing but these values can be in force."""
-        told = _array(values)
-        return all(_equal(end, told) for end in self.ends())
+        told, (low, high) = array_of(values), self.ends()
+        return _equal(low, told) and (low is high or _equal(high, told))
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest values that may be in force [deg]; NaN: not known."""
+        if len(self._possible) == 1:
+            return self._possible[0].low, self._possible[0].high
         low = np.fmin.reduce([entry.low for entry in self._possible])
         high = np.fmax.reduce([entry.high for entry in self._possible])
         return low, high
 
-    def farthest(self, values: Sequence[float | None]) -> float:
+    def farthest(self, values: Values) -> float:
         """The longest way that one of the channels may have to values [deg]."""
-        told, (low, high) = _array(values), self.ends()
-        ways = np.fmax(np.abs(told - low), np.abs(told - high))
-        return float(np.nan_to_num(ways).max())
+        told, (low, high) = array_of(values), self.ends()
+        ways = np.fmax(told - low, high - told)
+        return float(np.fmax.reduce(ways, initial=0.0))
 
     def reach(self, step: float, resolution: float) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest next set points that are no step too long from any [deg].

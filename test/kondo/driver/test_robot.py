@@ -112,7 +112,9 @@ def test_start_up_never_jumps(robot: KondoRobot, log: Log) -> None:
     # What a board hears may be late, so it is behind the approach, never ahead of it.
     for t, values in orders(log, 1):
         way = max(t - begun, 0.0) * SETTINGS.limits.approach
-        assert abs(values[15 - 13] - 90) <= way + 1.0
+        # The first step makes up for the time since the set point before it, too.
+        late = 0.1 * SETTINGS.limits.approach
+        assert abs(values[15 - 13] - 90) <= way + late + 1.0
     wait(lambda: orders(log, 1)[-1][1] == SETTINGS.channels.home()[12:], "home")
 
 
