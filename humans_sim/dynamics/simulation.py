@@ -14,7 +14,7 @@ import numpy as np
 
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.gauss_seidel import ContactProblemError
+from humans_sim.contact.problem.contact_problem import ContactProblemError
 from humans_sim.contact.problem.impact import LAWS
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.dynamics import integrators

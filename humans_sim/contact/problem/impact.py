@@ -19,7 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.contact.problem.gauss_seidel import ContactProblemError, solve_contact
+from humans_sim.contact.problem.contact_problem import (
+    ContactProblemError,
+    solve_contact,
+)
 from humans_sim.contact.problem.modes import (
     STICK,
     constrained_acceleration,

@@ -22,8 +22,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.gauss_seidel import residual_of
 from humans_sim.contact.problem.interior_point import interior_point
+from humans_sim.contact.problem.law_kernels import residual_of
 from humans_sim.contact.problem.modes import lu_factor, lu_solve
 
 _REGULAR = 1e-10

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.problem.gauss_seidel import solve_contact
+from humans_sim.contact.problem.contact_problem import solve_contact
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion

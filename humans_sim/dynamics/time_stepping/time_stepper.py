@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.contact.problem.gauss_seidel import solve_contact
+from humans_sim.contact.problem.contact_problem import solve_contact
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_records import mode_events

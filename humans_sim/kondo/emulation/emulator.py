@@ -22,6 +22,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.command_stream import CommandStream
 from humans_sim.kondo.protocol.frames import BYTE, CHANNELS
 from humans_sim.kondo.protocol.line_faults import FaultyLine, LineFaults
 
@@ -78,7 +79,7 @@ class Emulator:
             raise ParameterError(f"{link} exists, and is no link: it is left alone")
         self.boards = tuple(boards if boards is not None else khr1_boards())
         self._line = FaultyLine(faults or LineFaults())
-        self._stream = rcb1.CommandStream()
+        self._stream = CommandStream()
         self._link, self._watch = link, watch
         self._listeners: list[Listener] = []
         self.heard = 0
@@ -152,7 +153,7 @@ class Emulator:
             self._master, self._slave = os.openpty()
             tty.setraw(self._slave)
             os.set_blocking(self._master, False)
-            self._stream = rcb1.CommandStream()
+            self._stream = CommandStream()
             self._name = os.ttyname(self._slave)
             if self._link is not None:
                 self._link.symlink_to(self._name)

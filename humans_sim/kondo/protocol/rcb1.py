@@ -3,7 +3,8 @@
 
 Pure: no port is opened here. A command knows its bytes (:meth:`Command.encode`) and
 what comes back (:meth:`Command.read_reply`); a board, real or emulated, goes the other
-way (:func:`decode_command`, :meth:`Reply.encode`, :class:`CommandStream`).
+way (:func:`decode_command`, :meth:`Reply.encode`,
+:class:`~humans_sim.kondo.protocol.command_stream.CommandStream`).
 
 A command byte of E8 and above begins a frame, and no other byte of a frame is so large:
 that is how a line that lost bytes is understood again. A set is answered by ``ID 06``,
@@ -17,7 +18,6 @@ from typing import ClassVar, Self
 
 from humans_sim.kondo.protocol.frames import (
     ACK,
-    FIRST_COMMAND,
     ChecksumError,
     Frame,
     ProtocolError,
@@ -446,39 +446,3 @@ def decode_command(data: bytes) -> Command:
     if data[-1] != checksum(data[:-1]):
         raise ChecksumError(f"wrong checksum in {data.hex(' ')}")
     return kind.of(data[len(kind.CODE) : -1])
-
-
-class CommandStream:
-    """Commands in a stream of bytes, as a board hears them.
-
-    A command byte always begins a frame: one that was not whole is given up. Bytes
-    outside a frame, and frames that are none, are counted and left out.
-
-    Attributes:
-        lost: bytes that were no part of a command.
-    """
-
-    def __init__(self) -> None:
-        """Nothing was heard yet."""
-        self._frame = bytearray()
-        self.lost = 0
-
-    def feed(self, data: bytes) -> list[Command]:
-        """Commands that these bytes complete."""
-        found = []
-        for byte in data:
-            if byte >= FIRST_COMMAND:
-                self.lost += len(self._frame)
-                self._frame.clear()
-            if not self._frame and byte not in COMMANDS:
-                self.lost += 1
-                continue
-            self._frame.append(byte)
-            if len(self._frame) < COMMANDS[self._frame[0]].size():
-                continue
-            try:
-                found.append(decode_command(bytes(self._frame)))
-            except ProtocolError:
-                self.lost += len(self._frame)
-            self._frame.clear()
-        return found

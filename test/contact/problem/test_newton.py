@@ -10,8 +10,9 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.gauss_seidel import residual_of, solve_contact
+from humans_sim.contact.problem.contact_problem import solve_contact
 from humans_sim.contact.problem.interior_point import interior_point
+from humans_sim.contact.problem.law_kernels import residual_of
 from humans_sim.contact.problem.newton import solve_near
 from humans_sim.dynamics.model_system import ModelSystem
 

@@ -24,6 +24,7 @@ from humans_sim.kondo.emulation.simulated_body import BodySettings, SimulatedBod
 from humans_sim.kondo.emulation.simulated_robot import BodyError, SimulatedRobot
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.command_stream import CommandStream
 from humans_sim.kondo.protocol.frames import BYTE, CHANNELS, FREE, MOTION
 from humans_sim.kondo.protocol.line_faults import FaultyLine, LineFaults
 
@@ -44,7 +45,7 @@ class TimedLine:
         """Carry frames to a body's boards."""
         self.body, self.t = body, body.t
         self._line = FaultyLine(faults or LineFaults())
-        self._stream = rcb1.CommandStream()
+        self._stream = CommandStream()
 
     def say(self, command: rcb1.Command, t: float = 0.0) -> None:
         """Say a command, at a time or when the line is free."""

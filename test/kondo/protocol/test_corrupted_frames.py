@@ -12,6 +12,7 @@ from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.command_stream import CommandStream
 from humans_sim.kondo.protocol.frames import DEGREES
 
 SETTINGS = load_robot()
@@ -26,7 +27,7 @@ def undetected(frame: bytes) -> Iterator[rcb1.Command]:
         damaged = bytearray(frame)
         for bit in flips:
             damaged[bit // 8] ^= 1 << bit % 8
-        yield from rcb1.CommandStream().feed(bytes(damaged))
+        yield from CommandStream().feed(bytes(damaged))
 
 
 @pytest.mark.parametrize("board", [0, 1])

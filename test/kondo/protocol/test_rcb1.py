@@ -12,8 +12,10 @@ from hypothesis import strategies as some
 
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.protocol import rcb1
+from humans_sim.kondo.protocol.command_stream import CommandStream
 from humans_sim.kondo.protocol.frames import (
     DEGREES,
+    FIRST_COMMAND,
     RANGES,
     SPECIAL,
     TRIM_MOST,
@@ -24,7 +26,6 @@ from humans_sim.kondo.protocol.frames import (
 from humans_sim.kondo.protocol.rcb1 import (
     COMMANDS,
     Command,
-    CommandStream,
     decode_command,
 )
 
@@ -105,7 +106,7 @@ def test_commands_come_back(command: Command) -> None:
     data = command.encode()
     assert len(data) == type(command).size()
     assert decode_command(data) == command
-    assert max(data[1:]) < rcb1.FIRST_COMMAND
+    assert max(data[1:]) < FIRST_COMMAND
     assert CommandStream().feed(data) == [command]
 
 

@@ -8,13 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from humans_sim.contact.problem.force_distribution import best_split, margins
-from humans_sim.contact.problem.gauss_seidel import (
+from humans_sim.contact.problem.contact_problem import (
     ContactProblemError,
-    residual_of,
     solve_contact,
 )
+from humans_sim.contact.problem.force_distribution import best_split, margins
 from humans_sim.contact.problem.impact import solve_impact
+from humans_sim.contact.problem.law_kernels import residual_of
 from humans_sim.core.errors import ParameterError
 
 
