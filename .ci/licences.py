@@ -47,14 +47,14 @@ def ros_licences(name: str, site: Path) -> list[str]:
 def licences(distribution: Distribution) -> list[str]:
     """Licences that a package names, all of which hold; none if it is silent."""
     metadata = distribution.metadata
-    if expression := metadata["License-Expression"]:
+    if expression := metadata.get("License-Expression"):
         return re.split(r"\s+AND\s+", expression)
     found = [
         line.rpartition(" :: ")[2]
         for line in metadata.get_all("Classifier") or []
         if line.startswith("License :: ")
     ]
-    if not found and (text := (metadata["License"] or "").strip()):
+    if not found and (text := (metadata.get("License") or "").strip()):
         found = re.split(r"\s+AND\s+", text.splitlines()[0])
     site = Path(str(distribution.locate_file("")))
     return found or ros_licences(normal(metadata["Name"]), site)

@@ -131,8 +131,10 @@ def test_topics_are_those_of_the_graph(file: Path, content: dict[str, Any]) -> N
 
 def test_namespaces_are_drawn(file: Path, content: dict[str, Any]) -> None:
     """The names of drawings are those that the nodes give them."""
-    messages = "marker" if file.stem == "reconstruct" else "walk"
-    text = (ROOT / "humans_sim" / "nodes" / f"{messages}_messages.py").read_text()
+    drawn_by = "walk/messages.py"
+    if file.stem == "reconstruct":
+        drawn_by = "common/marker_messages.py"
+    text = (ROOT / "humans_sim" / "nodes" / drawn_by).read_text()
     for display in displays(content):
         for name in display.get("Namespaces", {}):
             assert f'"{name}"' in text

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """What runs and reconstructions show: gait, strides, torques, comparisons."""

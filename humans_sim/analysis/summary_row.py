@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A line of a summary for people."""
 
 from __future__ import annotations

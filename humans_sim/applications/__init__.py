@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenarios, scenes, graphs: simulations and nodes as files describe them."""

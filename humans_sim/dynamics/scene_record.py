@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run keeps of the system it was simulated with."""
 
 from __future__ import annotations

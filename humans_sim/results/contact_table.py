@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contacts a system may have: names, kinds, laws."""
 
 from __future__ import annotations

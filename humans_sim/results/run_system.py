@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run needs of the system that was simulated."""
 
 from __future__ import annotations

@@ -132,9 +132,10 @@ def test_a_closed_pipe(words: tuple[str, ...]) -> None:
 def test_what_is_not_written_is_said(tmp_path: Path) -> None:
     """A file for which there is no room: one line with its name, nothing left."""
     limit = 1000  # bytes a file, as a full device would refuse more
+    command = [sys.executable, "-m", "humans_sim", "run", "bounce", "--end", "0.1"]
+    subprocess.run(command, cwd=tmp_path, check=True)  # compiled kernels are kept
     done = subprocess.run(
-        [sys.executable, "-m", "humans_sim", "run", "bounce", "--end", "0.1"]
-        + ["--save", "run.npz"],
+        [*command, "--save", "run.npz"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

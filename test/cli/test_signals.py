@@ -146,8 +146,8 @@ STUCK = """
     from humans_sim.cli import signals
     from humans_sim.core.files import atomic_stream, remove_unfinished
 
-    cli_signals.install()
-    cli_signals.at_forced_end(remove_unfinished)
+    signals.install()
+    signals.at_forced_end(remove_unfinished)
     with atomic_stream(Path(sys.argv[1])) as stream:
         stream.write(b"half")
         stream.flush()

@@ -171,10 +171,12 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
         from humans_sim.dynamics import problems
         from humans_sim.results import run_stream
         run_stream._BLOCK = 16
+        ball = hs.Simulation(problems.bouncing_ball(0.5))
+        ball.run(np.array([0.2]), t_end=2.0)  # compiled kernels are kept
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         try:
-            hs.Simulation(problems.bouncing_ball(0.5)).run(
+            ball.run(
                 np.array([0.2]), t_end=2.0, sampling_period=0.001, save=sys.argv[1]
             )
         except hs.HumansError as error:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenes of free rigid bodies, with a biped among them or without."""
 
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody

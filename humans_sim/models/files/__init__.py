@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of models: YAML, URDF and xacro, read and written."""
