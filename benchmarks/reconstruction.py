@@ -49,6 +49,7 @@ from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.markers.synthetic import Motion, synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import calibrate
+from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.settings import SolverSettings
 
 try:
@@ -135,7 +136,7 @@ def ours(
 ) -> Times:
     """The whole call; it times its frames itself, a few at a time, by the wall."""
     begun, wall = clock(), perf_counter()
-    result = hs.reconstruct(model, trial, marker_set, settings=settings)
+    result = solve_postures(model, trial, marker_set, settings=settings)
     seconds, wall = clock() - begun, perf_counter() - wall
     frames = result.solve_times * seconds / wall
     rms = math.sqrt(np.nanmean(result.residuals**2))
@@ -161,7 +162,7 @@ def contenders(
     ]
     if peer is None:
         return found
-    first = hs.reconstruct(model, trial.samples(slice(0, 1)), marker_set)
+    first = solve_postures(model, trial.samples(slice(0, 1)), marker_set)
     (folder / "same").mkdir()
     same = peer.same_model(model, marker_set, trial, first.q[0], folder / "same", clock)
     expected = first.trial.positions[0] - first.differences[0]

@@ -15,6 +15,7 @@ from humans_sim.core.errors import (
 from humans_sim.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from humans_sim.applications.reconstruction import reconstruct
     from humans_sim.contact import Box, Ground, HalfSpace
     from humans_sim.dynamics import (
         Actuation,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from humans_sim.observation.markers.marker_set import load_marker_set
     from humans_sim.observation.markers.read import read_markers
     from humans_sim.observation.posture.calibrate import calibrate
-    from humans_sim.observation.posture.reconstruct import reconstruct
     from humans_sim.observation.posture.result_file import load_reconstruction
     from humans_sim.observation.posture.subject import load_subject
     from humans_sim.view.film.animation import animate
@@ -61,7 +61,7 @@ _LATER = {
     "load_run": "dynamics",
     "load_subject": "observation.posture.subject",
     "read_markers": "observation.markers.read",
-    "reconstruct": "observation.posture.reconstruct",
+    "reconstruct": "applications.reconstruction",
 }
 
 

@@ -241,7 +241,7 @@ ORDER = [
     *("view", "nodes", "cli"),
 ]
 """A folder imports only folders before it."""
-LATER = {"results/run.py": {"view"}, "applications/batch/trial.py": {"view"}}
+LATER = {"results/run.py": {"view"}, "applications/reconstruction_files.py": {"view"}}
 """What is imported by a function that is called on request alone."""
 
 

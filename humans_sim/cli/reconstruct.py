@@ -32,7 +32,6 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.output_paths import make_output_folder
 
 if TYPE_CHECKING:
-    from humans_sim.applications.batch.settings import Person
     from humans_sim.applications.batch.trial import Job, Outcome
     from humans_sim.observation.posture.calibrate import Calibration
 
@@ -94,31 +93,24 @@ def calibrate(
             "which markers are these? Give --marker-set NAME or a file of your own "
             "(humans-sim calibrate lists them)"
         )
+    from humans_sim.applications.calibration import calibrate_recordings
     from humans_sim.cli.progress import display
-    from humans_sim.models import load_model
-    from humans_sim.observation.markers.marker_set import load_marker_set
-    from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
-    from humans_sim.observation.markers.read import read_markers
-    from humans_sim.observation.posture.calibrate import calibrate as measure
+    from humans_sim.observation.markers.assemble import ReadOptions
 
-    model = load_model("human36", height=height, mass=mass)
-    markers = load_marker_set(marker_set, model).markers
-    # Sizes come from positions as they are: a filter would only smear a motion.
-    steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
-    axis = None if up is None else up.value
-    unit = None if units is None else units.value
-    read = [
-        prepare(
-            read_markers(path, up=axis, units=unit, rate=rate),
-            steps,
-            [marker.name for marker in markers],
-            {marker.name: marker.aliases for marker in markers},
-        ).trial
-        for path in trials
-    ]
+    reading = ReadOptions(
+        None if up is None else up.value, None if units is None else units.value, rate
+    )
     say("measuring")
     with display():
-        found = measure(model, read, marker_set, height=height, mass=mass, title=title)
+        found = calibrate_recordings(
+            trials,
+            marker_set,
+            height=height,
+            mass=mass,
+            reading=reading,
+            correspondence=correspondence,
+            title=title,
+        )
     print_calibration(console, found)
     with described_os_errors(output):
         found.subject.save(output)
@@ -172,6 +164,10 @@ def reconstruct(
         typer.Option(help="File of the person; default: subject.yaml beside or above."),
     ] = None,
     marker_set: _MarkerSet = None,
+    static: Annotated[
+        Path | None,
+        typer.Option(help="Recording of standing still: measure the person first."),
+    ] = None,
     height: _Height = None,
     mass: _Mass = None,
     mode: Annotated[
@@ -233,6 +229,7 @@ def reconstruct(
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch
     from humans_sim.applications.batch.settings import TrialSettings
+    from humans_sim.applications.person import choose_person
 
     settings = TrialSettings(
         mode=mode.value,
@@ -248,31 +245,13 @@ def reconstruct(
         report=report,
         inverse_dynamics=inverse_dynamics,
     )
-    person = _person(subject, marker_set, height, mass)
+    person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)
     if make_output_folder(output):
         say(f"folder made: {output}")
     say(f"{len(jobs)} recording{'s' if len(jobs) > 1 else ''}")
     outcomes = _run(jobs, workers, cluster, again)
     _print_all(outcomes, output)
-
-
-def _person(
-    subject: Path | None,
-    marker_set: str | None,
-    height: float | None,
-    mass: float | None,
-) -> Person | None:
-    from humans_sim.applications.batch.settings import Person
-
-    if subject is not None and marker_set is not None:
-        raise ParameterError("a subject file has its markers: without --marker-set")
-    if marker_set is None:
-        if height is not None or mass is not None:
-            raise ParameterError("a subject has its sizes; --height and --mass go with "
-                                 "--marker-set")  # fmt: skip
-        return None if subject is None else Person(subject=subject)
-    return Person(marker_set=marker_set, height=height, mass=mass)
 
 
 def _run(

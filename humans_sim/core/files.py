@@ -10,6 +10,7 @@ wanted, locked while its writer lives, and renames it when it is whole.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import stat
@@ -130,6 +131,20 @@ def read_text(
         line = text.count("\n", 0, text.index("\0")) + 1
         raise error("this is no text: it holds a zero byte", path, line)
     return text
+
+
+def content_hash(path: Path | str) -> str:
+    """SHA-256 of a regular file, in hexadecimal digits.
+
+    Raises:
+        FileError: it cannot be read.
+    """
+    with open_regular(path) as stream:
+        try:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as fault:
+            reason = f"cannot read the file: {fault_reason(fault)}"
+            raise FileError(reason, path) from fault
 
 
 def check_regular(

@@ -16,7 +16,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers import read_markers
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.calibrate import calibrate
-from humans_sim.observation.posture.reconstruct import reconstruct
+from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.result import Reconstruction
 
 GRAVITY = 9.81
@@ -113,7 +113,7 @@ def test_a_real_walk(human: hs.Model, shared_data: Path) -> None:
     person = calibrate(human, read_markers(folder / "static_walk.trc"), "rajagopal")
     trial = read_markers(folder / "walk.trc")
     subject = person.subject
-    result = reconstruct(subject.model(), trial, subject.marker_set(), mode="smooth")
+    result = solve_postures(subject.model(), trial, subject.marker_set(), mode="smooth")
     found = inverse_dynamics(result)
     weight = subject.mass * GRAVITY
     lift = {name: foot[10:-10, 2] / weight for name, foot in found.feet.items()}

@@ -20,7 +20,6 @@ from humans_sim.kondo.motion.motion_library import load_motion
 from humans_sim.observation.markers import MarkerTrial, write_trc
 from humans_sim.observation.markers.c3d_file import write_c3d
 from humans_sim.observation.posture.humans_csv import write_humans_csv
-from humans_sim.observation.posture.result_file import save_reconstruction
 from humans_sim.observation.posture.subject import Subject
 
 ROBOT = """<robot name="two_link">
@@ -128,7 +127,7 @@ def _write_markers(folder: Path) -> None:
     tags[1, 3] = np.nan
     trial = MarkerTrial(model.tag_names, np.arange(3) / 100, tags, np.arange(3) + 1)
     result = hs.reconstruct(model, trial)
-    save_reconstruction(result, folder / "reconstruction" / "result.npz")
+    result.save(folder / "reconstruction" / "result.npz")
     write_trc(trial, folder / "trc" / "trial.trc")
     write_c3d(trial, folder / "c3d" / "trial.c3d")
     rec_pos, tag_pos, _ = write_humans_csv(result, folder / "csv")

@@ -14,9 +14,10 @@ import numpy as np
 
 import humans_sim as hs
 from humans_sim.applications.batch.record import Ledger
-from humans_sim.applications.batch.settings import Person, TrialSettings
+from humans_sim.applications.batch.settings import TrialSettings
 from humans_sim.applications.batch.trial import Job, kept
 from humans_sim.applications.graphs import read_graph
+from humans_sim.applications.person import Person
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.control.trajectories.sway import Sway
 from humans_sim.control.trajectories.traj3 import read_traj3

@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from humans_sim.applications.batch.record import HOME, Ledger, journal_entry
-from humans_sim.applications.batch.settings import Person, TrialSettings
+from humans_sim.applications.batch.settings import TrialSettings
 from humans_sim.applications.batch.trial import (
     DONE,
     FAILED,
@@ -31,12 +31,11 @@ from humans_sim.applications.batch.trial import (
     run_job,
 )
 from humans_sim.applications.batch.workers import on_cluster, on_processes
+from humans_sim.applications.person import Person, nearest_person
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import is_file, is_folder
 from humans_sim.observation.markers.read import READERS
 
-SUBJECT = "subject.yaml"
-"""File of the person whose recordings lie beside or below it."""
 _IN_FOLDERS = tuple(suffix for suffix in READERS if suffix != ".txt")
 """Recordings looked for in folders; a text may be anything, it is named by hand."""
 _RESULT = re.compile(r"(RecPos|TagPos|COMPos).*\.csv", re.IGNORECASE)
@@ -76,18 +75,20 @@ def plan_batch(
         )
     settings.identity()  # files of settings are there and sound
     if person is not None:
-        person = replace(person, subject=_absolute(person.subject))
+        person = replace(
+            person, subject=_absolute(person.subject), static=_absolute(person.static)
+        )
         if person.marker_set.endswith(".yaml"):
             own = Path(person.marker_set).expanduser().resolve()
             person = replace(person, marker_set=str(own))
-        person.load()
+        person.load(settings.reading, settings.steps().correspondence)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():
         raise ParameterError(f"{output} is a file: a folder is wanted for the results")
     given = [Path(source).expanduser() for source in sources]
     found = _found(given, output, settings)
     jobs = [
-        Job(name, path, person or _subject_of(path, top), settings, output)
+        Job(name, path, person or nearest_person(path, top), settings, output)
         for path, name, top in _named(found)
     ]
     _check_places(jobs)
@@ -280,15 +281,6 @@ def _check_places(jobs: Sequence[Job]) -> None:
             raise ParameterError(
                 f"the result would be written over {written}: give another --output"
             )
-
-
-def _subject_of(path: Path, top: Path) -> Person | None:
-    for folder in path.parents:
-        if (folder / SUBJECT).is_file():
-            return Person(subject=folder / SUBJECT)
-        if folder == top:
-            break
-    return None
 
 
 def _absolute(path: Path | None) -> Path | None:

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from humans_sim.applications.batch.record import Ledger
-from humans_sim.applications.batch.settings import Person, TrialSettings, content_hash
+from humans_sim.applications.batch.settings import TrialSettings
+from humans_sim.applications.person import Person, UnknownPersonError
+from humans_sim.applications.reconstruction import reconstruct
+from humans_sim.applications.reconstruction_files import write_reconstruction
 from humans_sim.core.errors import HumansError
+from humans_sim.core.files import content_hash
 from humans_sim.core.json_text import fits
 from humans_sim.core.version import __version__
-from humans_sim.observation.markers.pipeline import Prepared, prepare
-from humans_sim.observation.markers.read import read_markers
-from humans_sim.observation.posture.reconstruct import reconstruct
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 
 DONE, KEPT, FAILED = "done", "kept", "failed"
@@ -88,10 +89,7 @@ class Job:
             HumansError: a file cannot be read, or nobody said who is in it.
         """
         if self.person is None:
-            raise HumansError(
-                f"{self.source}: nobody said who this is: put a subject.yaml beside it "
-                "(humans-sim calibrate makes one), or give --subject or --marker-set"
-            )
+            raise UnknownPersonError(self.source)
         told = {
             "version": __version__,
             "recording": content_hash(self.source),
@@ -173,7 +171,7 @@ def run_job(job: Job, watch: Watch | None = None) -> Outcome:
         with ledger.claim(job.name):
             fingerprint = job.fingerprint()
             before = kept(job, ledger, fingerprint)
-            return before or _done(job, ledger, fingerprint, watch)
+            return before or _reconstruct_trial(job, ledger, fingerprint, watch)
     except HumansError as error:
         return failed(job, str(error))
     except MemoryError:
@@ -186,30 +184,26 @@ def run_job(job: Job, watch: Watch | None = None) -> Outcome:
         return failed(job, message, traceback.format_exc())
 
 
-def _done(job: Job, ledger: Ledger, fingerprint: str, watch: Watch | None) -> Outcome:
+def _reconstruct_trial(
+    job: Job, ledger: Ledger, fingerprint: str, watch: Watch | None
+) -> Outcome:
     start = time.perf_counter()
     assert job.person is not None  # without a person there is no fingerprint
-    model, marker_set = job.person.load()
-    settings = job.settings
-    trial = read_markers(
-        job.source, up=settings.up, units=settings.units, rate=settings.rate
-    )
-    used = [marker for marker in marker_set.markers if not marker.calibration]
-    prepared = prepare(
-        trial,
-        settings.steps(),
-        [marker.name for marker in used],
-        {marker.name: marker.aliases for marker in used},
-    )
+    settings, steps = job.settings, job.settings.steps()
+    model, marker_set = job.person.load(settings.reading, steps.correspondence)
     result = reconstruct(
         model,
-        prepared.trial,
+        job.source,
         marker_set,
         mode=settings.mode,
+        up=settings.up,
+        units=settings.units,
+        rate=settings.rate,
+        preparation=steps,
         progress=None if watch is None else lambda k, n: watch(job.name, k, n),
     )
     stale = ledger.forget(job.name)
-    files = _written(job, result)
+    files = _write(job, result)
     for name in set(stale) - set(files):
         (job.output / name).unlink(missing_ok=True)
     outcome = Outcome(
@@ -221,52 +215,28 @@ def _done(job: Job, ledger: Ledger, fingerprint: str, watch: Watch | None) -> Ou
         mark=uuid.uuid4().hex,
         files=files,
         seconds=time.perf_counter() - start,
-        summary=_summary(result, prepared),
+        summary=_summary(result),
     )
     ledger.write(job.name, asdict(outcome))
     return outcome
 
 
-def _written(job: Job, result: Reconstruction) -> tuple[str, ...]:
-    """Write what is wanted; names relative to the output folder."""
-    from humans_sim.observation.posture.humans_csv import write_humans_csv
-    from humans_sim.observation.posture.mot_file import write_mot
-    from humans_sim.observation.posture.result_file import save_reconstruction
-
-    folder, stem = (job.output / job.name).parent, Path(job.name).name
-    formats = job.settings.formats
-    paths: list[Path] = []
-    if "csv" in formats:
-        paths += write_humans_csv(result, folder, stem)
-    if "mot" in formats:
-        paths.append(write_mot(result, folder / f"{stem}.mot"))
-    if "trc" in formats:
-        from humans_sim.observation.markers.trc_file import write_trc
-
-        paths.append(write_trc(result.trial, folder / f"{stem}.trc"))
-    if "mcap" in formats:
-        from humans_sim.observation.posture.mcap_file import write_mcap
-
-        paths.append(write_mcap(result, folder / f"{stem}.mcap"))
-    if "npz" in formats:
-        paths.append(save_reconstruction(result, folder / f"{stem}.npz"))
-    dynamics = None
-    if job.settings.inverse_dynamics:
-        from humans_sim.analysis.inverse_dynamics import inverse_dynamics
-        from humans_sim.observation.posture.forces_csv import write_forces_csv
-
-        dynamics = inverse_dynamics(result)
-        names = result.model.joint_names
-        paths.append(write_forces_csv(dynamics, names, folder / f"Forces{stem}.csv"))
-    if job.settings.report:
-        from humans_sim.view.reports.posture_report import write_posture_report
-
-        page = folder / f"{stem}.html"
-        paths.append(write_posture_report(result, page, job.name, dynamics=dynamics))
+def _write(job: Job, result: Reconstruction) -> tuple[str, ...]:
+    """Write the files of a trial; names relative to the output folder."""
+    place = job.output / job.name
+    paths = write_reconstruction(
+        result,
+        place.parent,
+        place.name,
+        formats=job.settings.formats,
+        report=job.settings.report,
+        with_forces=job.settings.inverse_dynamics,
+        title=job.name,
+    )
     return tuple(path.relative_to(job.output).as_posix() for path in paths)
 
 
-def _summary(result: Reconstruction, prepared: Prepared) -> dict[str, Any]:
+def _summary(result: Reconstruction) -> dict[str, Any]:
     rejected = result.status == MarkerStatus.REJECTED
     means, rms = result.marker_means, result.marker_rms
     worst = int(np.argmax(np.nan_to_num(means, nan=-1.0)))
@@ -303,8 +273,8 @@ def _summary(result: Reconstruction, prepared: Prepared) -> dict[str, Any]:
         "converged": int(np.asarray(result.converged, bool).sum()),
         "mode": result.mode,
         "unobservable": list(result.unobservable),
-        "missing": list(prepared.missing),
-        "ignored": list(prepared.ignored),
+        "missing": list(result.missing),
+        "ignored": list(result.ignored),
         "markers": markers,
         "worst_frames": frames,
     }

@@ -11,21 +11,25 @@ from pathlib import Path
 
 import numpy as np
 
+from humans_sim.applications.reconstruction import reconstruct
+from humans_sim.applications.reconstruction_files import (
+    USUAL_FORMATS,
+    write_reconstruction,
+)
 from humans_sim.core.errors import HumansError, ParameterError, printable
 from humans_sim.core.files import is_file
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
-from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
-from humans_sim.observation.markers.playback import part_of
-from humans_sim.observation.markers.read import read_markers
-from humans_sim.observation.posture.humans_csv import write_humans_csv
-from humans_sim.observation.posture.mcap_file import write_mcap
-from humans_sim.observation.posture.mot_file import write_mot
-from humans_sim.observation.posture.reconstruct import MODES, reconstruct
+from humans_sim.observation.markers.pipeline import PipelineSettings
+from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.reconstruct import MODES
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.posture.settings import SolverSettings
 from humans_sim.observation.posture.solver import Posture
 from humans_sim.observation.posture.subject import load_subject
+
+FORMATS_OF_FILES = (*USUAL_FORMATS, "mcap")
+"""What a job writes: with the messages of ROS 2."""
 
 
 class CancelledError(HumansError):
@@ -64,8 +68,8 @@ class FileJob:
         start: first sample, in the file's time [s].
         end: last sample [s]; 0: to the end.
         folder: where results are written; None: nowhere.
-        correspondence: file that tells the labels, or None.
-        cutoff: of the zero-phase filter [Hz]; 0: none.
+        correspondence: file that tells the labels, or None; goes before ``pipeline``.
+        pipeline: file of :class:`PipelineSettings`, or None: their defaults.
         settings: of the search.
     """
 
@@ -78,7 +82,7 @@ class FileJob:
     end: float = 0.0
     folder: Path | None = None
     correspondence: Path | None = None
-    cutoff: float = 0.0
+    pipeline: Path | None = None
     settings: SolverSettings | None = None
 
     def check(self) -> None:
@@ -110,6 +114,19 @@ class FileJob:
         if isinstance(self.marker_set, MarkerSet):
             return self.model, self.marker_set
         return self.model, load_marker_set(self.marker_set, self.model)
+
+    def steps(self) -> PipelineSettings:
+        """How the markers are prepared.
+
+        Raises:
+            HumansError: a file of settings is wrong.
+        """
+        chosen = PipelineSettings()
+        if self.pipeline is not None:
+            chosen = PipelineSettings.load(self.pipeline)
+        if self.correspondence is not None:
+            chosen = replace(chosen, correspondence=self.correspondence)
+        return chosen
 
 
 class FileWorker:
@@ -153,7 +170,7 @@ class FileWorker:
         try:
             result = self._reconstruct()
             self._go_on()
-            self.files = self._written(result)
+            self.files = self._write(result)
             self.result = result
         except Exception as error:  # told to whoever sent the goal, whatever it is
             self.error = error
@@ -166,44 +183,32 @@ class FileWorker:
     def _reconstruct(self) -> Reconstruction:
         job = self._job
         model, marker_set = job.person()
-        trial = part_of(read_markers(job.file), job.start, job.end)
-        used = [marker for marker in marker_set.markers if not marker.calibration]
-        steps = PipelineSettings(correspondence=job.correspondence, filter=False)
-        if job.cutoff > 0:
-            steps = replace(steps, filter=True, cutoff=job.cutoff)
-        ready = prepare(
-            trial,
-            steps,
-            [marker.name for marker in used],
-            {marker.name: marker.aliases for marker in used},
-        ).trial
-        self._go_on()
 
-        def watch(row: int, posture: Posture) -> None:
+        def watch(trial: MarkerTrial, row: int, posture: Posture) -> None:
             self._go_on()
             # Frames are not done in their order.
             count = 1 if self.done is None else self.done.frames + 1
-            number = int(ready.frames[row])
-            self.done = Done(count, len(ready), number, ready.names, posture)
+            number = int(trial.frames[row])
+            self.done = Done(count, len(trial), number, trial.names, posture)
             time.sleep(0)  # whoever answers live frames goes first
 
         return reconstruct(
-            model, ready, marker_set, mode=job.mode, settings=job.settings, watch=watch
+            model,
+            job.file,
+            marker_set,
+            mode=job.mode,
+            start=job.start,
+            end=job.end,
+            preparation=job.steps(),
+            settings=job.settings,
+            watch=watch,
         )
 
-    def _written(self, result: Reconstruction) -> tuple[Path, ...]:
-        folder, stem = self._job.folder, self._job.file.stem
+    def _write(self, result: Reconstruction) -> tuple[Path, ...]:
+        folder, name = self._job.folder, self._job.file.stem
         if folder is None:
             return ()
-        from humans_sim.view.reports.posture_report import write_posture_report
-
-        folder.mkdir(parents=True, exist_ok=True)
-        return (
-            *write_humans_csv(result, folder, stem),
-            write_mot(result, folder / f"{stem}.mot"),
-            write_mcap(result, folder / f"{stem}.mcap"),
-            write_posture_report(result, folder / f"{stem}.html", stem),
-        )
+        return write_reconstruction(result, folder, name, formats=FORMATS_OF_FILES)
 
 
 def occlusion(result: Reconstruction) -> np.ndarray:

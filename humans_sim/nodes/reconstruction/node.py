@@ -75,7 +75,10 @@ class Reconstruction(ModelNode):
         self._folder = given.request_folder()
         self._correspondence = given.path("correspondence", "file that tells labels")
         self._cutoff = given.number(
-            "cutoff", 0.0, "of the low-pass filter [Hz]; 0: none", 0.0, 1e4
+            "cutoff", 0.0, "of the live low-pass filter [Hz]; 0: none", 0.0, 1e4
+        )
+        self._pipeline = given.path(
+            "pipeline", "file of choices about the markers of files; empty: the usual"
         )
         self._settings = SolverSettings(
             outlier=given.number(
@@ -203,7 +206,7 @@ class Reconstruction(ModelNode):
             end=goal.end_time,
             folder=path(goal.output_folder) if goal.output_folder else None,
             correspondence=self._correspondence,
-            cutoff=self._cutoff,
+            pipeline=self._pipeline,
             settings=self._settings,
         )
 

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from humans_sim.core.files import write_atomically
 from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
-from humans_sim.observation.posture.result import Reconstruction
+
+if TYPE_CHECKING:  # a result writes itself by this file
+    from humans_sim.observation.posture.result import Reconstruction
 
 BASE_COLUMNS = (
     "base_tilt",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person's motion from a trial of optical markers."""
+"""Postures of a trial whose markers are prepared, frame by frame or all at once."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _BRIDGE = 0.25
 
 Progress = Callable[[int, int], None]
 """Told how many frames are done, and of how many."""
-Watch = Callable[[int, Posture], None]
-"""Shown the row of a frame and its posture, frame by frame."""
+Watch = Callable[[MarkerTrial, int, Posture], None]
+"""Given the prepared markers, the row of a frame and its posture, frame by frame."""
 
 
-def reconstruct(
+def solve_postures(
     model: Model,
     markers: MarkerTrial,
     marker_set: MarkerSet | str | Path = CANONICAL,
@@ -49,7 +49,10 @@ def reconstruct(
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> Reconstruction:
-    """Postures that explain the markers of a trial.
+    """Postures that explain markers as they are given.
+
+    The last step of :func:`humans_sim.applications.reconstruction.reconstruct`, which
+    reads and prepares a recording first.
 
     Args:
         model: the person, best a calibrated one.
@@ -109,7 +112,7 @@ def _static(
             status[row] = posture.status
             converged[row], iterations[row] = posture.converged, posture.iterations
             if watch is not None:
-                watch(row, posture)
+                watch(trial, row, posture)
         done += len(rows)
         if progress is not None:
             progress(done, n)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 
 import numpy as np
 
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.mot_file import write_mot
+from humans_sim.observation.posture.result_writer import save_reconstruction
 
 
 class MarkerStatus(IntEnum):
@@ -37,6 +40,8 @@ class Reconstruction:
         solve_times: wall time of each frame, averaged over a few (n,) [s].
         unobservable: joints that no marker of the trial can see; they stay near rest.
         mode: ``static`` or ``smooth``.
+        missing: markers of the set that the recording does not have.
+        ignored: labels of the recording that the set does not have.
     """
 
     model: Model
@@ -49,6 +54,8 @@ class Reconstruction:
     solve_times: np.ndarray
     unobservable: tuple[str, ...]
     mode: str
+    missing: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     @property
     def t(self) -> np.ndarray:
@@ -110,6 +117,22 @@ class Reconstruction:
         """Angle of a joint over time (n,) [rad]."""
         column: np.ndarray = self.q[:, 7 + self.model.joint_names.index(name)]
         return column
+
+    def save(self, path: Path | str) -> Path:
+        """Write everything (``.npz``); :func:`humans_sim.load_reconstruction` reads it.
+
+        Returns:
+            The path.
+        """
+        return save_reconstruction(self, path)
+
+    def to_mot(self, path: Path | str) -> Path:
+        """Write the motion for OpenSim (``.mot``).
+
+        Returns:
+            The path.
+        """
+        return write_mot(self, path)
 
     def _squares(self) -> np.ndarray:
         return np.where(self.used, self.residuals**2, np.nan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reconstructions in files (``.npz``): everything, to be loaded again."""
+"""Reconstructions read back from files (``.npz``)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import numpy as np
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.npz_file import read_npz
-from humans_sim.core.npz_writer import write_npz
 from humans_sim.models.catalogue import load_model
-from humans_sim.models.files.named_models import NAMES
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.result_writer import (
+    FORMAT,
+    LABELS,
+    POSTURE_ARRAYS,
+    TRIAL_ARRAYS,
+)
 
-FORMAT = 1
-_TRIAL = ("times", "positions", "frames", "filled")
-_FOUND = ("q", "differences", "status", "converged", "iterations", "solve_times")
 _KINDS = {
     "times": "f",
     "positions": "f",
@@ -36,37 +37,8 @@ _KINDS = {
 """Kinds of the numbers, in numpy's letters."""
 
 
-def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
-    """Write a reconstruction, whole or not at all.
-
-    The model is stored by its name and its sizes, one from a URDF by its path.
-
-    Args:
-        result: what was reconstructed.
-        path: the file; load_reconstruction wants the ending ``.npz``.
-
-    Returns:
-        The path.
-    """
-    trial = result.trial
-    header = {
-        "format": FORMAT,
-        "kind": "reconstruction",
-        "model": _described(result.model),
-        "names": list(trial.names),
-        "source": None if trial.source is None else str(trial.source),
-        "unobservable": list(result.unobservable),
-        "mode": result.mode,
-    }
-    arrays = {name: getattr(trial, name) for name in _TRIAL}
-    arrays |= {name: getattr(result, name) for name in _FOUND}
-    if trial.camera_residuals is not None:
-        arrays["camera_residuals"] = trial.camera_residuals
-    return write_npz(Path(path), header, arrays)
-
-
 def load_reconstruction(path: Path | str) -> Reconstruction:
-    """Read what :func:`save_reconstruction` wrote.
+    """Read what :meth:`Reconstruction.save` wrote.
 
     Raises:
         MarkerFileError: the file is missing, damaged or of another kind.
@@ -76,7 +48,7 @@ def load_reconstruction(path: Path | str) -> Reconstruction:
         path,
         MarkerFileError,
         "a stored reconstruction",
-        (*_TRIAL, *_FOUND),
+        (*TRIAL_ARRAYS, *POSTURE_ARRAYS),
         ("camera_residuals",),
     )
     try:
@@ -103,7 +75,8 @@ def _put_together(
 ) -> Reconstruction:
     model = _loaded(header["model"])
     source = header["source"]
-    for key in ("names", "unobservable"):
+    header = {**dict.fromkeys(LABELS, []), **header}  # older files have none
+    for key in ("names", "unobservable", *LABELS):
         if not isinstance(header[key], list):
             raise ValueError(f"its {key} are no list")
     for name, kinds in _KINDS.items():
@@ -111,7 +84,7 @@ def _put_together(
             raise ValueError(f"{name} holds numbers of another kind")
     trial = MarkerTrial(
         names=tuple(map(str, header["names"])),
-        **{name: arrays[name] for name in _TRIAL},
+        **{name: arrays[name] for name in TRIAL_ARRAYS},
         camera_residuals=cameras,
         source=None if source is None else Path(str(source)),
     )
@@ -132,27 +105,10 @@ def _put_together(
         raise ValueError("a difference or a count cannot be")
     for q in arrays["q"]:
         model.check_configuration(q)
-    return Reconstruction(
-        model=model,
-        trial=trial,
-        **{name: arrays[name] for name in _FOUND},
-        unobservable=tuple(map(str, header["unobservable"])),
-        mode=str(header["mode"]),
-    )
-
-
-def _described(model: Model) -> dict[str, Any]:
-    """What makes the same model again."""
-    parts = model.parts
-    if model.name not in NAMES:
-        return {"name": str(parts.source)}
-    sizes = {"h": "height", "m": "mass"}
-    return {
-        "name": model.name,
-        **{sizes[k]: float(v) for k, v in parts.parameters.items() if k in sizes},
-        "lengths": {k: float(v) for k, v in parts.given_lengths.items()},
-        "tags": {k: np.asarray(v).tolist() for k, v in parts.given_tags.items()},
-    }
+    parts: dict[str, Any] = {name: arrays[name] for name in POSTURE_ARRAYS}
+    for key in ("unobservable", *LABELS):
+        parts[key] = tuple(map(str, header[key]))
+    return Reconstruction(model=model, trial=trial, mode=str(header["mode"]), **parts)
 
 
 def _loaded(described: dict[str, Any]) -> Model:

@@ -23,9 +23,10 @@ from recordings import swaying, tags_of, write_recordings
 import humans_sim as hs
 from humans_sim.applications.batch.batches import plan_batch, run_batch
 from humans_sim.applications.batch.record import HOME, BatchBusyError, Ledger
-from humans_sim.applications.batch.settings import Person, TrialSettings
+from humans_sim.applications.batch.settings import TrialSettings
 from humans_sim.applications.batch.trial import Outcome
 from humans_sim.applications.batch.workers import ClusterError
+from humans_sim.applications.person import Person
 from humans_sim.observation.markers import write_trc
 from humans_sim.observation.posture.subject import Subject
 

@@ -16,7 +16,6 @@ from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.resources import resource
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.models.files.xacro_file import expand_xacro
-from humans_sim.observation.posture.result_file import save_reconstruction
 from humans_sim.observation.posture.subject import Subject
 from humans_sim.results.record import recorded_model
 
@@ -166,7 +165,7 @@ def test_only_the_user_names_one(tmp_path: Path, khr1: hs.Model) -> None:
     with pytest.raises(hs.RunFileError, match="cannot name"):
         recorded_model({"model": {"name": str(path)}})
     result = hs.reconstruct(khr1, hs.read_markers(_trial(tmp_path, khr1)))
-    stored = save_reconstruction(result, tmp_path / "r.npz")
+    stored = result.save(tmp_path / "r.npz")
     with np.load(stored) as archive:
         arrays = dict(archive)
     header = json.loads(str(arrays["header"]))

@@ -53,7 +53,7 @@ def test_part_of_a_file(job: FileJob, tmp_path: Path) -> None:
     knee = 7 + job.model.joint_names.index("l_knee")
     assert result.q[-1, knee] == pytest.approx(truth[knee], abs=0.01)
     endings = sorted(path.suffix for path in worker.files)
-    assert endings == [".csv", ".csv", ".csv", ".html", ".mcap", ".mot"]
+    assert endings == [".csv", ".csv", ".csv", ".html", ".mcap", ".mot", ".npz"]
     assert all(path.is_file() for path in worker.files)
     share = occlusion(result)
     assert share.shape == (28,)
@@ -62,7 +62,7 @@ def test_part_of_a_file(job: FileJob, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_without_a_folder(job: FileJob) -> None:
-    """Nor is there a filter unless one is asked for."""
+    """The result is there all the same."""
     worker = finished(replace(job, mode="smooth", end=0.2))
     assert worker.result is not None
     assert worker.result.mode == "smooth"
@@ -106,7 +106,7 @@ def test_a_folder_that_is_a_file(job: FileJob) -> None:
         ({"marker_set": "none"}, "no marker set"),
         ({"subject": "none.yaml"}, "none.yaml"),
         ({"start": 60.0}, "no sample"),
-        ({"cutoff": 500.0}, "cut-off"),
+        ({"pipeline": Path("none.yaml")}, "none.yaml"),
     ],
 )
 def test_jobs_that_fail(job: FileJob, change: dict, message: str) -> None:  # type: ignore[type-arg]

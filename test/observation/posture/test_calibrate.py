@@ -21,7 +21,7 @@ from humans_sim.observation.posture.calibrate import (
     calibrate,
 )
 from humans_sim.observation.posture.calibration_prior import CalibrationSettings
-from humans_sim.observation.posture.reconstruct import reconstruct
+from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.posture.subject import load_subject
 from humans_sim.observation.posture.tree import Tree, marker_bodies
@@ -77,7 +77,7 @@ def walked(
     """The real walk, frame by frame and smoothed."""
     trial = read_markers(shared_data / "mocap" / "walk.trc")
     model, worn = real.subject.model(), real.subject.marker_set()
-    return reconstruct(model, trial, worn), reconstruct(
+    return solve_postures(model, trial, worn), solve_postures(
         model, trial, worn, mode="smooth"
     )
 

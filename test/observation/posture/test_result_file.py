@@ -12,7 +12,6 @@ import pytest
 import humans_sim as hs
 from humans_sim.observation.markers import MarkerFileError, MarkerTrial
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.observation.posture.result_file import save_reconstruction
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def result() -> Reconstruction:
 
 def test_comes_back_as_it_was(result: Reconstruction, tmp_path: Path) -> None:
     """All arrays to the bit, the trial and the model."""
-    loaded = hs.load_reconstruction(save_reconstruction(result, tmp_path / "r.npz"))
+    loaded = hs.load_reconstruction(result.save(tmp_path / "r.npz"))
     for name in ("q", "differences", "status", "converged", "iterations"):
         assert np.array_equal(
             getattr(loaded, name), getattr(result, name), equal_nan=True
@@ -52,7 +51,7 @@ def test_comes_back_as_it_was(result: Reconstruction, tmp_path: Path) -> None:
 
 def test_no_stored_reconstruction(result: Reconstruction, tmp_path: Path) -> None:
     """Missing, cut off, of another kind, or with parts that do not fit."""
-    path = save_reconstruction(result, tmp_path / "r.npz")
+    path = result.save(tmp_path / "r.npz")
     whole = path.read_bytes()
     with pytest.raises(MarkerFileError, match="no such file"):
         hs.load_reconstruction(tmp_path / "none.npz")
@@ -69,6 +68,6 @@ def test_no_stored_reconstruction(result: Reconstruction, tmp_path: Path) -> Non
         replace(result, status=result.status + 9),
         replace(result, differences=result.differences[:, :3]),
     ):
-        save_reconstruction(wrong, path)
+        wrong.save(path)
         with pytest.raises(MarkerFileError, match="not a stored reconstruction"):
             hs.load_reconstruction(path)

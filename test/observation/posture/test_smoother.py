@@ -12,7 +12,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.posture.kernels import advance
-from humans_sim.observation.posture.reconstruct import reconstruct
+from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.settings import SmootherSettings
 from humans_sim.observation.posture.smooth_kernels import motion_cost, motion_equations
 from humans_sim.observation.posture.solver import PostureSolver
@@ -72,7 +72,7 @@ def test_smooth_is_nearer_the_truth(human: hs.Model, noisy: tuple) -> None:
     truth, trial = noisy
     errors, shakes = {}, {}
     for mode in ("static", "smooth"):
-        result = reconstruct(human, trial, "rajagopal", mode=mode)
+        result = solve_postures(human, trial, "rajagopal", mode=mode)
         assert result.mode == mode and result.converged.mean() > 0.95
         seen = [
             i for i, n in enumerate(human.joint_names) if n not in result.unobservable
@@ -86,8 +86,8 @@ def test_smooth_is_nearer_the_truth(human: hs.Model, noisy: tuple) -> None:
 def test_pieces_make_the_same_whole(human: hs.Model, noisy: tuple) -> None:
     """A long trial is cut; the seams do not show."""
     _, trial = noisy
-    whole = reconstruct(human, trial, "rajagopal", mode="smooth")
-    pieces = reconstruct(
+    whole = solve_postures(human, trial, "rajagopal", mode="smooth")
+    pieces = solve_postures(
         human,
         trial,
         "rajagopal",
@@ -100,7 +100,9 @@ def test_pieces_make_the_same_whole(human: hs.Model, noisy: tuple) -> None:
 def test_too_short_to_smooth(human: hs.Model, noisy: tuple) -> None:
     """Two frames have no acceleration."""
     _, trial = noisy
-    short = reconstruct(human, trial.samples(slice(0, 2)), "rajagopal", mode="smooth")
+    short = solve_postures(
+        human, trial.samples(slice(0, 2)), "rajagopal", mode="smooth"
+    )
     assert len(short.q) == 2 and np.isfinite(short.q).all()
 
 

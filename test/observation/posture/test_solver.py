@@ -20,7 +20,7 @@ from humans_sim.observation.posture.kernels import (
     point_jacobian,
     substitute,
 )
-from humans_sim.observation.posture.reconstruct import reconstruct
+from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.result import MarkerStatus
 from humans_sim.observation.posture.settings import SolverSettings
 from humans_sim.observation.posture.sight import normal_matrix
@@ -167,7 +167,7 @@ def test_missing_markers_make_no_jumps(
     trial = trial_of(human, stroll)
     positions = trial.positions.copy()
     positions[rng.random(positions.shape[:2]) < 0.3] = np.nan
-    result = reconstruct(human, trial.moved(positions), tags, mode=mode)
+    result = solve_postures(human, trial.moved(positions), tags, mode=mode)
     seen = _but_the_head(human)
     steps = np.abs(np.diff(result.q[:, 7:], axis=0))[:, seen].max()
     assert steps < 2 * np.abs(np.diff(stroll[:, 7:], axis=0))[:, seen].max()
@@ -182,7 +182,7 @@ def test_interpolated_markers_are_told(human: hs.Model, stroll: np.ndarray) -> N
     trial = trial_of(human, stroll[:60])
     positions = trial.positions.copy()
     positions[20:25, 3] = np.nan
-    result = reconstruct(human, fill_gaps(trial.moved(positions), 0.1))
+    result = solve_postures(human, fill_gaps(trial.moved(positions), 0.1))
     assert (result.status[20:25, 3] == MarkerStatus.INTERPOLATED).all()
     assert result.occluded.sum() == 5
     assert result.rms < 1e-4
@@ -209,7 +209,7 @@ def test_swapped_markers_are_survived(
     columns = [trial.names.index(name) for name in pair]
     positions = trial.positions.copy()
     positions[80:130, columns] = positions[80:130, columns[::-1]]
-    result = reconstruct(human, trial.moved(positions), tags, mode=mode)
+    result = solve_postures(human, trial.moved(positions), tags, mode=mode)
     told = result.status == MarkerStatus.REJECTED
     assert told[80:130][:, columns].all()
     assert told.sum() == 100
@@ -292,7 +292,7 @@ def test_a_frame_without_markers_goes_on(
     trial = trial_of(human, stroll[:40])
     positions = trial.positions.copy()
     positions[20:22] = np.nan
-    result = reconstruct(human, trial.moved(positions), tags)
+    result = solve_postures(human, trial.moved(positions), tags)
     assert not result.converged[20:22].any() and result.converged[22:].all()
     assert np.isfinite(result.q).all()
     error = np.abs(result.q - stroll[:40])[:, 7:]
@@ -324,4 +324,4 @@ def test_bad_arguments(human: hs.Model, tags: MarkerSet) -> None:
     with pytest.raises(ParameterError, match="tolerance"):
         SolverSettings(tolerance=-1.0)
     with pytest.raises(ParameterError, match="mode"):
-        reconstruct(human, trial_of(human, human.neutral()[None]), mode="quick")
+        solve_postures(human, trial_of(human, human.neutral()[None]), mode="quick")

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A person's motion from a recording: read, prepare, calibrate, solve.
+
+The one function for it: the library, ``humans-sim reconstruct`` and its batches, and
+the action ``reconstruct`` of the node all call it, so that one file gives one result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.applications.person import (
+    Person,
+    UnknownPersonError,
+    choose_person,
+    nearest_person,
+)
+from humans_sim.core.errors import ParameterError
+from humans_sim.models.model import Model
+from humans_sim.observation.markers.assemble import ReadOptions
+from humans_sim.observation.markers.marker_set import (
+    CANONICAL,
+    MarkerSet,
+    load_marker_set,
+)
+from humans_sim.observation.markers.pipeline import PipelineSettings, Prepared, prepare
+from humans_sim.observation.markers.playback import part_of
+from humans_sim.observation.markers.read import read_markers
+from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.reconstruct import (
+    MODES,
+    STATIC,
+    Progress,
+    Watch,
+    solve_postures,
+)
+from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.posture.settings import SmootherSettings, SolverSettings
+
+Markers = MarkerTrial | Prepared | Path | str
+"""A file, a trial as read, or markers that are prepared already."""
+
+
+def reconstruct(
+    source: Model | Markers,
+    markers: Markers | None = None,
+    marker_set: MarkerSet | Path | str | None = None,
+    *,
+    subject: Path | str | None = None,
+    static: Path | str | None = None,
+    height: float | None = None,
+    mass: float | None = None,
+    mode: str = STATIC,
+    up: str | None = None,
+    units: str | None = None,
+    rate: float | None = None,
+    start: float = 0.0,
+    end: float = 0.0,
+    preparation: PipelineSettings | None = None,
+    settings: SolverSettings | None = None,
+    smoothing: SmootherSettings | None = None,
+    rest: np.ndarray | None = None,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+) -> Reconstruction:
+    """Postures that explain the markers of a recording.
+
+    Called in one of two ways::
+
+        reconstruct("walk.c3d", "plug-in-gait", height=1.80)
+        reconstruct(model, "walk.c3d", "plug-in-gait")
+
+    Without a marker set and a subject, the person of a file is that of the
+    ``subject.yaml`` beside it.
+
+    Args:
+        source: the recording, or the model of the person, best a calibrated one.
+        markers: the recording if ``source`` is a model, else the name or path of the
+            marker set.
+        marker_set: where the markers are on the body, or the name or path of a set;
+            with a model, its tags by default.
+        subject: file of a calibrated person, instead of a marker set.
+        static: file of standing still from which the person is measured first.
+        height: stature of the person [m].
+        mass: of the person [kg].
+        mode: ``static`` frame by frame; ``smooth`` the whole trial at once, with a
+            prior on accelerations.
+        up: axis of the file that points up; None: what it says.
+        units: of the file; None: what it says.
+        rate: samples a second of the file [Hz]; None: what it says.
+        start: first sample, in the recording's time [s].
+        end: last sample [s]; 0: to the end.
+        preparation: how markers are identified, filled, moved and filtered; None: as
+            :class:`PipelineSettings` has it. :class:`Prepared` markers stay as they
+            are.
+        settings: of the search.
+        smoothing: of the mode ``smooth``.
+        rest: joint angles where joints stay that no marker sees [rad].
+        progress: called now and then.
+        watch: called with each frame; what it raises ends the search.
+
+    Raises:
+        HumansError: a file is wrong, nothing says who is in it, two arguments exclude
+            each other, or too few markers are in the set.
+    """
+    if mode not in MODES:
+        raise ParameterError(f"mode is one of {', '.join(MODES)}, not '{mode}'")
+    reading = ReadOptions(up, units, rate)
+    sizes = (subject, static, height, mass)
+    if isinstance(source, Model):
+        if markers is None:
+            raise ParameterError("a model needs a recording: give a file or a trial")
+        if sizes != (None, None, None, None):
+            raise ParameterError(
+                "a model has its sizes: subject, static, height and mass go with a "
+                "recording alone"
+            )
+        model, recording = source, markers
+        if not isinstance(marker_set, MarkerSet):
+            marker_set = load_marker_set(marker_set or CANONICAL, model)
+    else:
+        recording = source
+        person = _person(source, _set_name(markers, marker_set), *sizes)
+        correspondence = None if preparation is None else preparation.correspondence
+        model, marker_set = person.load(reading, correspondence)
+    if not isinstance(recording, Prepared):
+        trial = part_of(_read(recording, reading), start, end)
+        recording = _prepare(trial, marker_set, preparation)
+    elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
+        raise ParameterError(
+            "these markers are prepared: preparation, up, units, rate, start and end "
+            "go with a file or a trial as read"
+        )
+    result = solve_postures(
+        model,
+        recording.trial,
+        marker_set,
+        mode=mode,
+        settings=settings,
+        smoothing=smoothing,
+        rest=rest,
+        progress=progress,
+        watch=watch,
+    )
+    return replace(result, missing=recording.missing, ignored=recording.ignored)
+
+
+def _person(
+    recording: Markers,
+    marker_set: str | None,
+    subject: Path | str | None,
+    static: Path | str | None,
+    height: float | None,
+    mass: float | None,
+) -> Person:
+    """Who is in a recording that is given without a model."""
+    person = choose_person(_path(subject), marker_set, height, mass, _path(static))
+    if person is None and isinstance(recording, Path | str):
+        person = nearest_person(Path(recording).expanduser().absolute())
+    if person is None:
+        name = recording if isinstance(recording, Path | str) else "the trial"
+        raise UnknownPersonError(name)
+    return person
+
+
+def _set_name(second: object, marker_set: object) -> str | None:
+    """Name or path of the set of a recording that is given without a model."""
+    if second is not None and marker_set is not None:
+        raise ParameterError(
+            "two marker sets are given: a model goes before the recording, "
+            "reconstruct(model, recording, marker_set)"
+        )
+    given = marker_set if second is None else second
+    if given is not None and not isinstance(given, Path | str):
+        raise ParameterError(
+            f"a {type(given).__name__} needs its model: "
+            "reconstruct(model, recording, marker_set)"
+        )
+    return None if given is None else str(given)
+
+
+def _read(recording: MarkerTrial | Path | str, reading: ReadOptions) -> MarkerTrial:
+    if not isinstance(recording, MarkerTrial):
+        return read_markers(
+            Path(recording).expanduser(),
+            up=reading.up,
+            units=reading.units,
+            rate=reading.rate,
+        )
+    if reading != ReadOptions():
+        raise ParameterError("up, units and rate are of files: this trial is read")
+    return recording
+
+
+def _prepare(
+    trial: MarkerTrial, marker_set: MarkerSet, steps: PipelineSettings | None
+) -> Prepared:
+    """Prepare the markers of a set that are used on motions."""
+    used = [marker for marker in marker_set.markers if not marker.calibration]
+    return prepare(
+        trial,
+        steps,
+        [marker.name for marker in used],
+        {marker.name: marker.aliases for marker in used},
+    )
+
+
+def _path(path: Path | str | None) -> Path | None:
+    return None if path is None else Path(path).expanduser()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written of a reconstruction: tables, motions, everything, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from humans_sim.analysis.inverse_dynamics import inverse_dynamics
+from humans_sim.core.errors import ParameterError
+from humans_sim.observation.markers.trc_file import write_trc
+from humans_sim.observation.posture.forces_csv import write_forces_csv
+from humans_sim.observation.posture.humans_csv import write_humans_csv
+from humans_sim.observation.posture.result import Reconstruction
+
+FORMATS = ("csv", "mot", "trc", "mcap", "npz")
+"""What can be written of a reconstruction."""
+USUAL_FORMATS = ("csv", "mot", "npz")
+"""What is written where nothing else is said."""
+
+
+def check_formats(formats: Sequence[str]) -> None:
+    """Refuse unknown formats.
+
+    Raises:
+        ParameterError: one is not in :data:`FORMATS`.
+    """
+    for word in formats:
+        if word not in FORMATS:
+            raise ParameterError(
+                f"'{word}' is not one of the formats {', '.join(FORMATS)}"
+            )
+
+
+def write_reconstruction(
+    result: Reconstruction,
+    folder: Path,
+    name: str,
+    *,
+    formats: Sequence[str] = USUAL_FORMATS,
+    report: bool = True,
+    with_forces: bool = False,
+    title: str = "",
+) -> tuple[Path, ...]:
+    """Write a reconstruction, each file whole or not at all.
+
+    Args:
+        result: what was reconstructed.
+        folder: made if it is not there.
+        name: of the files, without an ending.
+        formats: of :data:`FORMATS`.
+        report: whether a page is written too.
+        with_forces: whether inverse dynamics are written and shown too.
+        title: of the page; empty: the name.
+
+    Returns:
+        The files.
+
+    Raises:
+        ParameterError: a format is unknown.
+    """
+    check_formats(formats)
+    paths: list[Path] = []
+    if "csv" in formats:
+        paths += write_humans_csv(result, folder, name)
+    if "mot" in formats:
+        paths.append(result.to_mot(folder / f"{name}.mot"))
+    if "trc" in formats:
+        paths.append(write_trc(result.trial, folder / f"{name}.trc"))
+    if "mcap" in formats:
+        from humans_sim.observation.posture.mcap_file import write_mcap
+
+        paths.append(write_mcap(result, folder / f"{name}.mcap"))
+    if "npz" in formats:
+        paths.append(result.save(folder / f"{name}.npz"))
+    dynamics = inverse_dynamics(result) if with_forces else None
+    if dynamics is not None:
+        forces = folder / f"Forces{name}.csv"
+        paths.append(write_forces_csv(dynamics, result.model.joint_names, forces))
+    if report:
+        # Plots take long to load: whoever wants no page does not wait for them.
+        from humans_sim.view.reports.posture_report import write_posture_report
+
+        page = folder / f"{name}.html"
+        paths.append(
+            write_posture_report(result, page, title or name, dynamics=dynamics)
+        )
+    return tuple(paths)
