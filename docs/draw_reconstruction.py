@@ -66,7 +66,7 @@ def main() -> None:
             left.plot(*points[[a, b]][:, [0, 2]].T, color=COLOURS["smooth"], lw=1.6)
         status = result.status[row]
         for value, colour in ((0, "#1a7f5a"), (3, "#cc2936")):
-            at = trial.positions[row][status == value]
+            at = result.trial.positions[row][status == value]
             left.plot(at[:, 0], at[:, 2], ".", color=colour, ms=4)
     left.set(aspect="equal", xlabel="x [m]", ylabel="height [m]")
     left.set_title("found body, markers measured (green) and rejected (red)", size=10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers of a squat become a motion again: made up, hidden here and there, found."""
+"""Markers of a squat become a motion again: synthetic ones, hidden here and there."""
 
 import numpy as np
 
