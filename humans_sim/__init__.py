@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulate, observe and drive bipeds: humans and robots."""
+"""Simulate, observe and drive bipeds: humans and robots.
+
+What users need is here, by one name each; docs/api.md lists it.
+"""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from humans_sim.core.errors import (
     ConfigurationError,
+    FileError,
+    FileWriteError,
     HumansError,
     MissingDependencyError,
     ModelFileError,
@@ -15,90 +20,229 @@ from humans_sim.core.errors import (
 from humans_sim.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from humans_sim.actuation import (
+        CompositeActuation,
+        FesMuscles,
+        IdealTorque,
+        ScrewDriveMotors,
+        Servo,
+    )
+    from humans_sim.actuation.muscle import MuscleError
+    from humans_sim.applications.batch.record import BatchBusyError
+    from humans_sim.applications.batch.workers import ClusterError
     from humans_sim.applications.reconstruction import reconstruct
+    from humans_sim.applications.simulate import simulate
+    from humans_sim.bodies.mass_properties import BodyError
     from humans_sim.contact import Box, Ground, HalfSpace
-    from humans_sim.dynamics import (
-        Actuation,
-        ContactTable,
-        Event,
-        GeneralSystem,
-        Push,
-        Run,
-        RunFileError,
+    from humans_sim.contact.joint.contact_errors import (
+        ContactError,
+        CurvatureSumError,
+        ForbiddenMotionError,
+        NoContactError,
+        SurfaceError,
+    )
+    from humans_sim.contact.problem.contact_problem import ContactProblemError
+    from humans_sim.control.bip.inverse_task import UnreachableError
+    from humans_sim.control.task.whole_body import ControlError
+    from humans_sim.control.trajectories.traj3 import TrajectoryFileError
+    from humans_sim.control.trajectories.trajectory import TrajectoryError
+    from humans_sim.control.walking.settings import SettingError, WalkSettings
+    from humans_sim.control.walking.walk import Walk
+    from humans_sim.core.expressions import ExpressionError
+    from humans_sim.dynamics.actuation_interface import Actuation
+    from humans_sim.dynamics.general_system import GeneralSystem
+    from humans_sim.dynamics.integrators import IntegrationError
+    from humans_sim.dynamics.pushes import Push
+    from humans_sim.dynamics.simulation import (
+        SampleController,
         Simulation,
         SimulationError,
-        load_run,
     )
+    from humans_sim.dynamics.stepper import StepError
+    from humans_sim.kondo.driver.board import BoardError, NotFreedError
+    from humans_sim.kondo.driver.joint_trajectory import JointTrajectoryError
+    from humans_sim.kondo.driver.robot_health import RobotStateError
+    from humans_sim.kondo.driver.safety import JointCommandError
+    from humans_sim.kondo.driver.stream import StreamError
+    from humans_sim.kondo.driver.walk_stream import WalkStreamError
+    from humans_sim.kondo.emulation.simulated_robot import SimulatedBodyError
+    from humans_sim.kondo.motion.motion_file import MotionFileError
+    from humans_sim.kondo.protocol.frames import ChecksumError, ProtocolError
+    from humans_sim.kondo.protocol.link import NoAnswerError
+    from humans_sim.kondo.protocol.ports import PortChoiceError
+    from humans_sim.kondo.protocol.serial_port import LinkError, PortError
     from humans_sim.models import Model, load_model
-    from humans_sim.observation.markers.marker_set import load_marker_set
+    from humans_sim.observation.base.measurements import ObservationError
+    from humans_sim.observation.markers.errors import MarkerFileError
+    from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
     from humans_sim.observation.markers.read import read_markers
-    from humans_sim.observation.posture.calibrate import calibrate
+    from humans_sim.observation.markers.trial import MarkerTrial
+    from humans_sim.observation.posture.calibrate import CalibrationError, calibrate
+    from humans_sim.observation.posture.result import Reconstruction
     from humans_sim.observation.posture.result_file import load_reconstruction
-    from humans_sim.observation.posture.subject import load_subject
+    from humans_sim.observation.posture.subject import Subject, load_subject
+    from humans_sim.results.check import Check
+    from humans_sim.results.contact_table import ContactTable
+    from humans_sim.results.events import Event
+    from humans_sim.results.run import Run, RunFileError, load_run
+    from humans_sim.results.sample import Sample
     from humans_sim.view.film.animation import animate
+    from humans_sim.view.reports.report import write_report as report
 
 # Loaded when first used: a program must handle signals before large libraries load, and
-# `humans-sim --help` need not wait for them.
-_LATER = {
-    "Actuation": "dynamics",
+# `humans-sim --help` need not wait for them. Type checkers read the imports above.
+_MODULES = {
+    "Actuation": "dynamics.actuation_interface",
+    "BatchBusyError": "applications.batch.record",
+    "BoardError": "kondo.driver.board",
+    "BodyError": "bodies.mass_properties",
     "Box": "contact",
-    "ContactTable": "dynamics",
-    "Event": "dynamics",
-    "GeneralSystem": "dynamics",
+    "CalibrationError": "observation.posture.calibrate",
+    "Check": "results.check",
+    "ChecksumError": "kondo.protocol.frames",
+    "ClusterError": "applications.batch.workers",
+    "CompositeActuation": "actuation",
+    "ContactError": "contact.joint.contact_errors",
+    "ContactProblemError": "contact.problem.contact_problem",
+    "ContactTable": "results.contact_table",
+    "ControlError": "control.task.whole_body",
+    "CurvatureSumError": "contact.joint.contact_errors",
+    "Event": "results.events",
+    "ExpressionError": "core.expressions",
+    "FesMuscles": "actuation",
+    "ForbiddenMotionError": "contact.joint.contact_errors",
+    "GeneralSystem": "dynamics.general_system",
     "Ground": "contact",
     "HalfSpace": "contact",
+    "IdealTorque": "actuation",
+    "IntegrationError": "dynamics.integrators",
+    "JointCommandError": "kondo.driver.safety",
+    "JointTrajectoryError": "kondo.driver.joint_trajectory",
+    "LinkError": "kondo.protocol.serial_port",
+    "MarkerFileError": "observation.markers.errors",
+    "MarkerSet": "observation.markers.marker_set",
+    "MarkerTrial": "observation.markers.trial",
     "Model": "models",
-    "Push": "dynamics",
-    "Run": "dynamics",
-    "RunFileError": "dynamics",
-    "Simulation": "dynamics",
-    "SimulationError": "dynamics",
+    "MotionFileError": "kondo.motion.motion_file",
+    "MuscleError": "actuation.muscle",
+    "NoAnswerError": "kondo.protocol.link",
+    "NoContactError": "contact.joint.contact_errors",
+    "NotFreedError": "kondo.driver.board",
+    "ObservationError": "observation.base.measurements",
+    "PortChoiceError": "kondo.protocol.ports",
+    "PortError": "kondo.protocol.serial_port",
+    "ProtocolError": "kondo.protocol.frames",
+    "Push": "dynamics.pushes",
+    "Reconstruction": "observation.posture.result",
+    "RobotStateError": "kondo.driver.robot_health",
+    "Run": "results.run",
+    "RunFileError": "results.run",
+    "Sample": "results.sample",
+    "SampleController": "dynamics.simulation",
+    "ScrewDriveMotors": "actuation",
+    "Servo": "actuation",
+    "SettingError": "control.walking.settings",
+    "SimulatedBodyError": "kondo.emulation.simulated_robot",
+    "Simulation": "dynamics.simulation",
+    "SimulationError": "dynamics.simulation",
+    "StepError": "dynamics.stepper",
+    "StreamError": "kondo.driver.stream",
+    "Subject": "observation.posture.subject",
+    "SurfaceError": "contact.joint.contact_errors",
+    "TrajectoryError": "control.trajectories.trajectory",
+    "TrajectoryFileError": "control.trajectories.traj3",
+    "UnreachableError": "control.bip.inverse_task",
+    "Walk": "control.walking.walk",
+    "WalkSettings": "control.walking.settings",
+    "WalkStreamError": "kondo.driver.walk_stream",
     "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",
     "load_reconstruction": "observation.posture.result_file",
-    "load_run": "dynamics",
+    "load_run": "results.run",
     "load_subject": "observation.posture.subject",
     "read_markers": "observation.markers.read",
     "reconstruct": "applications.reconstruction",
+    "report": "view.reports.report",
+    "simulate": "applications.simulate",
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Import a part of the library at its first use."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'humans_sim' has no attribute '{name}'")
-    found = getattr(import_module(f"humans_sim.{_LATER[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """All names, also of what is not loaded yet."""
-    return sorted({*globals(), *_LATER})
-
+_RENAMED = {"report": "write_report"}
+"""Names that are others in their modules."""
 
 __all__ = [
     "Actuation",
+    "BatchBusyError",
+    "BoardError",
+    "BodyError",
     "Box",
+    "CalibrationError",
+    "Check",
+    "ChecksumError",
+    "ClusterError",
+    "CompositeActuation",
     "ConfigurationError",
+    "ContactError",
+    "ContactProblemError",
     "ContactTable",
+    "ControlError",
+    "CurvatureSumError",
     "Event",
+    "ExpressionError",
+    "FesMuscles",
+    "FileError",
+    "FileWriteError",
+    "ForbiddenMotionError",
     "GeneralSystem",
     "Ground",
     "HalfSpace",
     "HumansError",
+    "IdealTorque",
+    "IntegrationError",
+    "JointCommandError",
+    "JointTrajectoryError",
+    "LinkError",
+    "MarkerFileError",
+    "MarkerSet",
+    "MarkerTrial",
     "MissingDependencyError",
     "Model",
     "ModelFileError",
+    "MotionFileError",
+    "MuscleError",
+    "NoAnswerError",
+    "NoContactError",
+    "NotFreedError",
+    "ObservationError",
     "ParameterError",
+    "PortChoiceError",
+    "PortError",
+    "ProtocolError",
     "Push",
+    "Reconstruction",
+    "RobotStateError",
     "Run",
     "RunFileError",
+    "Sample",
+    "SampleController",
+    "ScrewDriveMotors",
+    "Servo",
+    "SettingError",
+    "SimulatedBodyError",
     "Simulation",
     "SimulationError",
+    "StepError",
+    "StreamError",
+    "Subject",
+    "SurfaceError",
+    "TrajectoryError",
+    "TrajectoryFileError",
     "UnknownModelError",
+    "UnreachableError",
+    "Walk",
+    "WalkSettings",
+    "WalkStreamError",
+    "__version__",
     "animate",
     "calibrate",
     "load_marker_set",
@@ -108,4 +252,21 @@ __all__ = [
     "load_subject",
     "read_markers",
     "reconstruct",
+    "report",
+    "simulate",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import a part of the library at its first use."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'humans_sim' has no attribute '{name}'")
+    module = import_module(f"humans_sim.{_MODULES[name]}")
+    value: object = getattr(module, _RENAMED.get(name, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, whether or not they are loaded yet."""
+    return sorted(__all__)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import runpy
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from humans_sim.cli.commands import app
 from humans_sim.models import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = ROOT / "humans_sim"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=str)
@@ -25,11 +27,20 @@ def test_examples(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_readme_snippet(capsys: pytest.CaptureFixture[str]) -> None:
-    """The README's Python snippet runs as it stands."""
+    """The README's Python snippet runs as it stands, and prints a clean run."""
     text = (ROOT / "README.md").read_text()
-    for snippet in re.findall(r"```python\n(.*?)```", text, re.S):
+    snippets = re.findall(r"```python\n(.*?)```", text, re.S)
+    for snippet in snippets:
         exec(compile(snippet, "README.md", "exec"), {})
-    assert "75.0 kg" in capsys.readouterr().out
+    assert snippets and capsys.readouterr().out.rstrip().endswith("True")
+
+
+def test_readme_is_short() -> None:
+    """The README fits on a few screens, and leads to every guide."""
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 150
+    for guide in (ROOT / "docs").glob("*.md"):
+        assert f"(docs/{guide.name})" in text, guide.name
 
 
 @pytest.mark.parametrize(
@@ -50,13 +61,16 @@ def test_readme_links_exist() -> None:
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
-def test_readme_lists_the_commands() -> None:
-    """The README's table of commands is the command's own list."""
-    text = (ROOT / "README.md").read_text()
+def test_docs_list_the_commands() -> None:
+    """The table of commands is the command's own list; make targets exist."""
+    text = (ROOT / "docs" / "cli.md").read_text()
     listed = set(re.findall(r"^\| `humans-sim (\w+)", text, re.M))
     commands = {command.callback.__name__ for command in app.registered_commands}
     assert listed == commands | {group.name for group in app.registered_groups}
-    for line in re.findall(r"^make (\w+)", text, re.M):
+    readme = (ROOT / "README.md").read_text()
+    targets = re.findall(r"^make (\w+)", readme, re.M)
+    assert targets
+    for line in targets:
         assert f"\n{line}:" in (ROOT / "Makefile").read_text()
 
 
@@ -76,3 +90,27 @@ def test_no_command_of_the_readme_is_misspelt() -> None:
         for block in re.findall(r"```sh\n(.*?)```", document.read_text(), re.S):
             for line in block.splitlines():
                 shlex.split(line, comments=True)
+
+
+def test_architecture_names_files_that_exist() -> None:
+    """Every file that the page about the architecture names is there."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = re.findall(r"`((?:humans_sim|config|test)/[\w/.-]+)`", text)
+    assert len(named) > 30
+    for name in named:
+        assert (ROOT / name).exists(), name
+    gate = (ROOT / "humans_sim/observation/posture/frame_kernels.py").read_text()
+    assert "\ndef gate(" in gate
+
+
+def test_architecture_lists_the_folders_in_import_order() -> None:
+    """Its table has every folder of the library, in the order that is linted."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.split("## Folders")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", section, re.M)
+    folders = {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    order = [layer.strip("()") for layer in reversed(layers)]
+    assert listed == [name for name in order if name in folders]
+    assert set(listed) == folders

@@ -241,7 +241,10 @@ ORDER = [
     *("view", "nodes", "cli"),
 ]
 """A folder imports only folders before it."""
-LATER = {"results/run.py": {"view"}, "applications/reconstruction_files.py": {"view"}}
+LATER = {
+    "results/run.py": {"analysis", "view"},
+    "applications/reconstruction_files.py": {"view"},
+}
 """What is imported by a function that is called on request alone."""
 
 

@@ -75,7 +75,7 @@ class Servo(DelayedActuation):
         stall_torque: float = 0.85,
         no_load_speed: float = 6.23,
         speed: float = _SPEED,
-        command_period: float = 0.0,
+        command_period: float | None = None,
         dead_band: float = 0.0,
         viscous: float = 0.002,
         coulomb: float = 0.01,
@@ -98,7 +98,9 @@ class Servo(DelayedActuation):
             no_load_speed: speed at which no torque is left [rad/s].
             speed: how fast the set point runs to the command, at most [rad/s].
             command_period: time that the set point takes at least [s]: that between
-                two commands of a stream makes its motion even; 0 runs at ``speed``.
+                two commands of a stream makes its motion even; 0 runs at ``speed``. By
+                default the period of the simulation's controller, where it has one,
+                else 0.
             dead_band: error that the servo does not see [rad].
             viscous: friction of the gear [N m s/rad].
             coulomb: friction of the gear [N m].
@@ -112,7 +114,7 @@ class Servo(DelayedActuation):
         numbers = {
             "gain": gain,
             "damping": damping,
-            "command_period": command_period,
+            "command_period": command_period or 0.0,
             "dead_band": dead_band,
             "viscous": viscous,
             "coulomb": coulomb,
@@ -133,7 +135,8 @@ class Servo(DelayedActuation):
         if play and not damping:
             raise ParameterError("a servo with play needs a damping above zero")
         self._speed = speed if speed_step is None else _speed_of(speed_step, speed)
-        self._command_period = command_period
+        self._command_period = command_period or 0.0
+        self._takes_period = command_period is None
         self._parameters = np.array(
             [
                 gain,
@@ -168,6 +171,11 @@ class Servo(DelayedActuation):
         self._engaged = np.zeros(self._n, dtype=np.int64)
         self._unsettled = math.inf
         return super().initialise(t, q, v)
+
+    def expect_commands_every(self, period: float) -> None:
+        """Spread the motion to a command over the time between two of them [s]."""
+        if self._takes_period:
+            self._command_period = period
 
     def set_point(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Where the servos want to be, and how fast that moves (njoints,)."""

@@ -152,14 +152,6 @@ def finite_part(run: Run) -> Run:
     return replace(run, **{name: getattr(run, name)[:count] for name in _SAMPLED})
 
 
-def part_of(run: Run, first: int, end: int) -> Run:
-    """The samples from one index to before another, and the events between them."""
-    arrays = {name: getattr(run, name)[first:end] for name in _SAMPLED}
-    t = arrays["t"]
-    events = tuple(e for e in run.events if t[0] <= e.time <= t[-1])
-    return replace(run, **arrays, events=events)
-
-
 def _rotations(quaternions: np.ndarray) -> np.ndarray:
     """Rotation matrices of quaternions x, y, z, w (n, 3, 3)."""
     return np.array([pin.Quaternion(q).matrix() for q in quaternions])

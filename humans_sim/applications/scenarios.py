@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.models.catalogue import model_name_in
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
 
 _MOST_PARTS = 100
 """Bodies of a classic problem."""
@@ -253,15 +256,15 @@ class Scenario:
         self,
         progress: bool | Callable[[int, int], None] | None = None,
         save: Path | str | None = None,
-    ) -> Any:
-        """Simulate; returns the :class:`~humans_sim.results.run.Run`.
+    ) -> Run:
+        """Simulate.
 
         Args:
             progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
             save: file (``.npz``) that the samples are written to as they come.
         """
         simulation, q, v = self.prepare()
-        return simulation.run(
+        run: Run = simulation.run(
             q,
             v,
             t_end=self.end,
@@ -269,6 +272,7 @@ class Scenario:
             progress=progress,
             save=save,
         )
+        return run
 
 
 def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str, Any]:

@@ -50,6 +50,9 @@ class Actuation:
         """Take a command of the controller."""
         raise ParameterError(f"the actuation {type(self).__name__} takes no commands")
 
+    def expect_commands_every(self, period: float) -> None:
+        """Note the time between two commands of the controller [s]."""
+
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -38,7 +38,20 @@ Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 class SampleController(ABC):
-    """A controller that looks at whole samples: contacts and forces, too."""
+    """A controller that looks at whole samples: contacts and forces, too.
+
+    Attributes:
+        period: sampling period for which it is made [s], or None for any.
+        method: how contacts are treated in time unless a simulation is given another
+            method, or None.
+    """
+
+    period: float | None = None
+    method: str | None = None
+
+    def start(self) -> np.ndarray | None:
+        """The configuration in which it wants to start, or None for any."""
+        return None
 
     @abstractmethod
     def attach(self, system: System) -> None:
@@ -53,6 +66,8 @@ METHODS: dict[str, type[Stepper]] = {
     EVENT_DRIVEN: EventStepper,
     TIME_STEPPING: TimeStepper,
 }
+SAMPLING_PERIOD = 0.01
+"""Time between samples unless a controller or the caller has another [s]."""
 LONG_RUN = 200
 """Samples from which on a progress bar is shown on a terminal."""
 
@@ -89,7 +104,8 @@ class Simulation:
             actuation as a command.
         ground: the scene (biped models only).
         method: ``event_driven`` (exact event times) or ``time_stepping`` (Moreau and
-            Jean's method: fixed steps, many contacts).
+            Jean's method: fixed steps, many contacts); by default the controller's, or
+            ``event_driven``.
         locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base
             (biped models only).
         limits: whether joints stop at their limits; or other limits for some, by name:
@@ -115,7 +131,7 @@ class Simulation:
         actuation: Actuation | None = None,
         controller: Controller | SampleController | None = None,
         ground: Ground | None = None,
-        method: str = "event_driven",
+        method: str | None = None,
         *,
         locked: Sequence[str] = (),
         limits: bool | Mapping[str, tuple[float, float]] = True,
@@ -154,6 +170,9 @@ class Simulation:
                     "has its own"
                 )
             self.system = model
+        sampled = controller if isinstance(controller, SampleController) else None
+        if method is None:
+            method = (sampled and sampled.method) or EVENT_DRIVEN
         if method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, not '{method}'"
@@ -186,8 +205,10 @@ class Simulation:
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
         self.controller = controller
-        if isinstance(controller, SampleController):
-            controller.attach(self.system)
+        if sampled is not None:
+            sampled.attach(self.system)
+            if sampled.period is not None:
+                self.actuation.expect_commands_every(sampled.period)
 
     def start(
         self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
@@ -203,23 +224,24 @@ class Simulation:
 
     def run(
         self,
-        q0: np.ndarray,
+        q0: np.ndarray | None = None,
         v0: np.ndarray | None = None,
         t_start: float = 0.0,
         t_end: float = 1.0,
-        sampling_period: float = 0.01,
+        sampling_period: float | None = None,
         progress: bool | Callable[[int, int], None] | None = None,
         save: Path | str | None = None,
     ) -> Run:
         """Simulate from t_start to t_end.
 
         Args:
-            q0: configuration at the start.
+            q0: configuration at the start; by default that of the controller, or the
+                neutral one of a biped model.
             v0: velocity at the start; zero unless given.
             t_start: [s].
             t_end: [s].
             sampling_period: time between samples, and between calls of the controller
-                [s].
+                [s]; by default that of the controller, or 0.01.
             progress: whether to show a progress bar; by default for long runs on a
                 terminal. Or a function, called with the number of samples that are done
                 and of all.
@@ -231,6 +253,8 @@ class Simulation:
             SimulationError: it could not go on; the error holds what was computed.
             FileWriteError: the file cannot be written.
         """
+        if sampling_period is None:
+            sampling_period = self._sampling_period()
         if not (sampling_period > 0 and math.isfinite(sampling_period)):
             raise ParameterError(
                 f"sampling_period must be above zero: {sampling_period}"
@@ -238,6 +262,7 @@ class Simulation:
         if not (t_end > t_start and math.isfinite(t_end - t_start)):
             raise ParameterError(f"t_end {t_end} must come after t_start {t_start}")
         times = sampling_times(t_start, t_end, sampling_period)
+        q0 = self._configuration() if q0 is None else q0
         samples: list[Sample] | RunStream = []
         if save is not None:
             samples = RunStream(save, expected=len(times))
@@ -246,6 +271,22 @@ class Simulation:
         finally:
             if isinstance(samples, RunStream):
                 samples.close()
+
+    def _sampling_period(self) -> float:
+        """That of the controller, where it has one [s]."""
+        controller = self.controller
+        period = controller.period if isinstance(controller, SampleController) else None
+        return SAMPLING_PERIOD if period is None else period
+
+    def _configuration(self) -> np.ndarray:
+        """Where to start unless it is given."""
+        if isinstance(self.controller, SampleController):
+            start = self.controller.start()
+            if start is not None:
+                return start
+        if isinstance(self.system, ModelSystem):
+            return self.system.model.neutral()
+        raise ParameterError(f"q0: {self.system.name} needs a configuration to start")
 
     def _run(
         self,

@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from humans_sim.core.errors import FileError
+from humans_sim.core.errors import FileError, ParameterError
 from humans_sim.core.npz_file import LARGEST_HEADER, read_npz
 from humans_sim.core.npz_writer import write_npz
 from humans_sim.core.row_blocks import row_blocks
@@ -107,6 +107,53 @@ class Run:
         """Size and name."""
         name = self.info.get("system", "run")
         return f"<Run of {name}: {len(self.t)} samples, {len(self.events)} events>"
+
+    def __len__(self) -> int:
+        """Number of samples."""
+        return len(self.t)
+
+    def __getitem__(self, samples: slice) -> Run:
+        """The run of some samples, forwards: ``run[10:20]``.
+
+        Its events are those since the sample before its first one, and up to its last
+        one, so that every event of a run is in exactly one of its consecutive parts.
+
+        Raises:
+            ParameterError: it is no slice, goes backwards or holds no sample.
+        """
+        if not isinstance(samples, slice):
+            raise ParameterError(f"a run is sliced: run[10:20], not run[{samples!r}]")
+        rows = range(len(self))[samples]
+        if not len(rows) or rows.step < 0:
+            raise ParameterError(
+                f"run[{samples.start}:{samples.stop}:{samples.step}] holds no samples "
+                f"in the order of time; there are {len(self)}"
+            )
+        after = -math.inf if rows[0] == 0 else self.t[rows[0] - 1]
+        until = math.inf if rows[-1] == len(self) - 1 else self.t[rows[-1]]
+        return replace(
+            self,
+            **{name: getattr(self, name)[samples] for name in ARRAYS},
+            events=tuple(e for e in self.events if after < e.time <= until),
+        )
+
+    def joint(self, name: str) -> np.ndarray:
+        """The angle of a joint over time (n,) [rad], or another coordinate by name.
+
+        Raises:
+            ParameterError: there is no such joint; the message lists those there are.
+        """
+        if name not in self.position_names:
+            raise ParameterError(
+                f"the run has no joint '{name}', only {', '.join(self.position_names)}"
+            )
+        return self.q[:, self.position_names.index(name)]
+
+    def summary(self) -> str:
+        """What happened, as text: result, walk, events and physical checks."""
+        from humans_sim.analysis.run_text import run_text
+
+        return run_text(self)
 
     def save(self, path: Path | str) -> Path:
         """Write the run to one ``.npz`` file, whole or not at all."""

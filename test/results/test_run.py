@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import humans_sim as hs
 from humans_sim.core import npz_writer
@@ -147,3 +151,56 @@ def test_check_is_not_blind(run: hs.Run) -> None:
     }
     lying = replace(run, events=(Event(0.1, "impact", "floor", detail),)).check()
     assert not lying["impact energy minus work of impulses"].ok
+
+
+def same(one: hs.Run, other: hs.Run) -> bool:
+    """Whether two runs have the same samples and events."""
+    names = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
+    arrays = (np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+    return all(arrays) and one.events == other.events
+
+
+@given(st.lists(st.integers(1, 60), max_size=3))
+def test_parts_of_a_run(run: hs.Run, cuts: list[int]) -> None:
+    """Consecutive parts hold each sample and each event once."""
+    assert len(run) == 61
+    parts = [run[a:b] for a, b in pairwise(sorted({0, *cuts, 61}))]
+    assert np.array_equal(np.concatenate([part.t for part in parts]), run.t)
+    assert [event for part in parts for event in part.events] == list(run.events)
+
+
+@given(st.integers(0, 58), st.integers(3, 61), st.integers(0, 2), st.integers(1, 3))
+def test_slices_of_slices(run: hs.Run, start: int, stop: int, a: int, n: int) -> None:
+    """A slice of a slice is a slice of the run."""
+    stop = max(stop, start + 3)
+    end = min(start + a + n, stop)
+    assert same(run[start:stop][a : a + n], run[start + a : end])
+    assert same(run[:], run)
+
+
+def test_a_part_is_a_run(run: hs.Run, tmp_path: Path) -> None:
+    """A part is stored, checked and sliced further like any run."""
+    part = run[20:50:2]
+    assert len(part) == 15
+    assert same(hs.load_run(part.save(tmp_path / "part.npz")), part)
+    assert part.check().ok
+    for wrong in (slice(5, 5), slice(None, None, -1), 3, "t"):
+        with pytest.raises(hs.ParameterError, match=r"run\["):
+            run[wrong]
+
+
+def test_joint_by_name(run: hs.Run) -> None:
+    """A coordinate is found by its name; the error lists the names."""
+    assert np.array_equal(run.joint("height"), run.q[:, 0])
+    with pytest.raises(hs.ParameterError, match=r"no joint 'r_knee', only height"):
+        run.joint("r_knee")
+
+
+def test_summary_reports_what_happened(run: hs.Run) -> None:
+    """Events are counted and the checks reported: those that hold, and those not."""
+    impacts = sum(event.kind == "impact" for event in run.events)
+    assert f"{impacts} impact" in run.summary()
+    assert f"all {len(run.check().findings)} hold" in run.summary()
+    sunk = replace(run, gaps=run.gaps - 0.01)
+    assert "do not hold" in sunk.summary()
+    assert "least gap: -9.9" in sunk.summary()

@@ -15,7 +15,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.simulation import SampleController
 from humans_sim.dynamics.soles import Soles
-from humans_sim.dynamics.system import System
+from humans_sim.dynamics.system import TIME_STEPPING, System
 from humans_sim.results.sample import Sample
 
 _LATE = 1e-9
@@ -39,7 +39,9 @@ class Order(NamedTuple):
 class ServoWalk(SampleController):
     """Gives a simulation's samples to a walker, and its angles to the servos.
 
-    The sampling period of the run must be the walker's.
+    The sampling period of the run must be the walker's. Time stepping is its method
+    unless a simulation is given another: on both feet the legs are a closed chain that
+    slips by micrometres all the time, and events would be countless.
 
     Attributes:
         walker: the walker.
@@ -57,9 +59,16 @@ class ServoWalk(SampleController):
         if times != sorted(times):
             raise ParameterError("orders must follow each other in time")
         self.walker, self._orders = walker, tuple(orders)
+        self.period = walker.period
         self._soles: Soles | None = None
         self.commands: list[WalkCommand] = []
         self._told, self._due = 0, -np.inf
+
+    method = TIME_STEPPING
+
+    def start(self) -> np.ndarray:
+        """Standing, knees bent, at the origin."""
+        return self.walker.start()
 
     def attach(self, system: System) -> None:
         """Note where the soles are."""

@@ -127,7 +127,7 @@ def way_to(
         target: where some of them shall be [rad].
 
     Raises:
-        TrajectoryError: an angle is out of the joint's range.
+        JointTrajectoryError: an angle is out of the joint's range.
     """
     names = settings.joint_names
     end = {**present, **target}

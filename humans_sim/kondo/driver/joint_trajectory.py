@@ -43,7 +43,7 @@ class GoalCode(IntEnum):
     GOAL_TOLERANCE_VIOLATED = -5
 
 
-class TrajectoryError(HumansError, ValueError):
+class JointTrajectoryError(HumansError, ValueError):
     """A trajectory that is not taken.
 
     Attributes:
@@ -134,7 +134,8 @@ class TrajectoryRules:
             start: when the trajectory starts, from now [s]; None starts it now.
 
         Raises:
-            TrajectoryError: it cannot be; the message names joint, point and number.
+            JointTrajectoryError: it cannot be; the message names joint, point and
+                number.
         """
         self._check_names(names)
         self._check_times(points, start)
@@ -148,42 +149,42 @@ class TrajectoryRules:
     def _check_names(self, names: Sequence[str]) -> None:
         wrong = GoalCode.INVALID_JOINTS
         if not names:
-            raise TrajectoryError("no joint is named", wrong)
+            raise JointTrajectoryError("no joint is named", wrong)
         for name in names:
             if name not in self.limits:
                 known = ", ".join(self.limits)
-                raise TrajectoryError(
+                raise JointTrajectoryError(
                     f"the robot has no joint '{name}' (it has {known})", wrong
                 )
         if len(set(names)) != len(names):
-            raise TrajectoryError("a joint is named twice", wrong)
+            raise JointTrajectoryError("a joint is named twice", wrong)
         if not self.partial and len(names) != len(self.limits):
             missing = ", ".join(set(self.limits) - set(names))
-            raise TrajectoryError(
+            raise JointTrajectoryError(
                 f"joints are left out ({missing}): allow_partial_joints_goal is false",
                 wrong,
             )
 
     def _check_times(self, points: Sequence[Waypoint], start: float | None) -> None:
         if not points:
-            raise TrajectoryError("there is no point")
+            raise JointTrajectoryError("there is no point")
         if len(points) > MOST_POINTS:
-            raise TrajectoryError(f"{len(points)} points: at most {MOST_POINTS}")
+            raise JointTrajectoryError(f"{len(points)} points: at most {MOST_POINTS}")
         before = -math.inf
         for number, point in enumerate(points):
             if not (math.isfinite(point.time) and point.time >= 0.0):
-                raise TrajectoryError(
+                raise JointTrajectoryError(
                     f"point {number}: time_from_start must be 0 or more, not "
                     f"{point.time:g} s"
                 )
             if point.time <= before:
-                raise TrajectoryError(
+                raise JointTrajectoryError(
                     f"point {number}: time_from_start must grow, but is "
                     f"{point.time:g} s after {before:g} s"
                 )
             before = point.time
         if start is not None and start + before < 0.0:
-            raise TrajectoryError(
+            raise JointTrajectoryError(
                 f"the trajectory ended {-(start + before):g} s ago",
                 GoalCode.OLD_HEADER_TIMESTAMP,
             )
@@ -192,24 +193,28 @@ class TrajectoryRules:
         self, names: Sequence[str], number: int, point: Waypoint, last: bool
     ) -> None:
         if len(point.effort):
-            raise TrajectoryError(
+            raise JointTrajectoryError(
                 f"point {number}: the servos take positions, no effort"
             )
         for what in ("positions", "velocities", "accelerations"):
             values = getattr(point, what)
             if len(values) != len(names) and (len(values) or what == "positions"):
-                raise TrajectoryError(
+                raise JointTrajectoryError(
                     f"point {number}: {len(values)} {what} for {len(names)} joints"
                 )
             for name, value in zip(names, values, strict=False):
                 if not math.isfinite(value):
-                    raise TrajectoryError(f"point {number}: {what} of {name}: {value}")
+                    raise JointTrajectoryError(
+                        f"point {number}: {what} of {name}: {value}"
+                    )
         if len(point.accelerations) and not len(point.velocities):
-            raise TrajectoryError(f"point {number}: accelerations without velocities")
+            raise JointTrajectoryError(
+                f"point {number}: accelerations without velocities"
+            )
         for name, value in zip(names, point.positions, strict=True):
             lower, upper, _ = self.limits[name]
             if not _within(value, lower, upper):
-                raise TrajectoryError(
+                raise JointTrajectoryError(
                     f"point {number}: {name} must be {lower:.4g} to {upper:.4g} rad, "
                     f"not {value:.4g}"
                 )
@@ -218,7 +223,7 @@ class TrajectoryRules:
             if not _within(value, -most, most):
                 raise _too_fast(f"point {number}", name, abs(value), most)
             if last and not self.moving_end and abs(value) > _REST:
-                raise TrajectoryError(
+                raise JointTrajectoryError(
                     f"point {number}: {name} must be at rest at the end, not at "
                     f"{value:.4g} rad/s"
                 )
@@ -298,7 +303,7 @@ class JointTrajectory:
         """Whether the joints can follow.
 
         Raises:
-            TrajectoryError: too fast, or out of a range between two points.
+            JointTrajectoryError: too fast, or out of a range between two points.
         """
         lower, upper, speed = np.array([limits[name] for name in self.names]).T
         if self._late is not None:
@@ -327,7 +332,7 @@ class JointTrajectory:
             out = ~((angles >= lower - slack) & (angles <= upper + slack))
             if out.any():
                 k, place, joint = np.argwhere(out)[0]
-                raise TrajectoryError(
+                raise JointTrajectoryError(
                     f"{self._where(first + int(k))}: {self.names[joint]} must be "
                     f"{lower[joint]:.4g} to {upper[joint]:.4g} rad, but would go to "
                     f"{angles[k, place, joint]:.4g}"
@@ -345,8 +350,8 @@ def _within(value: float, lower: float, upper: float) -> bool:
     return lower - slack <= value <= upper + slack
 
 
-def _too_fast(where: str, name: str, speed: float, most: float) -> TrajectoryError:
-    return TrajectoryError(
+def _too_fast(where: str, name: str, speed: float, most: float) -> JointTrajectoryError:
+    return JointTrajectoryError(
         f"{where}: {name} would have to turn at {speed:.4g} rad/s, but {most:.4g} is "
         "its limit"
     )

@@ -13,7 +13,7 @@ import numpy as np
 from humans_sim.kondo.driver.joint_trajectory import (
     GoalCode,
     JointTrajectory,
-    TrajectoryError,
+    JointTrajectoryError,
 )
 
 _ERASED = -1.0
@@ -63,7 +63,7 @@ class Tolerances:
             known: names of all joints.
 
         Raises:
-            TrajectoryError: an unknown joint, or another negative number.
+            JointTrajectoryError: an unknown joint, or another negative number.
         """
         joints = set(known)
         return Tolerances(
@@ -125,7 +125,7 @@ def _over(
     found = dict(usual)
     for name, value in asked:
         if name not in known:
-            raise TrajectoryError(f"{what}: the robot has no joint '{name}'")
+            raise JointTrajectoryError(f"{what}: the robot has no joint '{name}'")
         found[name] = _chosen(usual.get(name, 0.0), value, f"{what} of {name}")
     return found
 
@@ -134,5 +134,5 @@ def _chosen(usual: float, value: float, what: str) -> float:
     if value == _ERASED:
         return 0.0
     if not (math.isfinite(value) and value >= 0.0):
-        raise TrajectoryError(f"{what} must be 0 or more, or -1, not {value:g}")
+        raise JointTrajectoryError(f"{what} must be 0 or more, or -1, not {value:g}")
     return value or usual

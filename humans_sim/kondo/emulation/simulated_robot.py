@@ -44,7 +44,7 @@ _LAGS = 100_000
 _CHILD = "from humans_sim.kondo.emulation.body_process import main; main()"
 
 
-class BodyError(HumansError, RuntimeError):
+class SimulatedBodyError(HumansError, RuntimeError):
     """The simulation of a robot's body cannot go on."""
 
 
@@ -77,7 +77,7 @@ class SimulatedRobot:
 
         Raises:
             ParameterError: the boards are driven already, or too few for the channels.
-            BodyError: the body cannot be simulated.
+            SimulatedBodyError: the body cannot be simulated.
         """
         self.emulator = emulator
         self._check_limp()
@@ -159,7 +159,7 @@ class SimulatedRobot:
         """Wait until the simulation has come to the present.
 
         Raises:
-            BodyError: it did not, or cannot go on.
+            SimulatedBodyError: it did not, or cannot go on.
         """
         now = time.monotonic() - self._zero
         with self._changed:
@@ -167,20 +167,22 @@ class SimulatedRobot:
                 lambda: self.t >= now or self.failure or self._end.is_set(), timeout
             )
         if self.failure or not come:
-            raise BodyError(self.failure or f"it is late by more than {timeout:g} s")
+            raise SimulatedBodyError(
+                self.failure or f"it is late by more than {timeout:g} s"
+            )
 
     def run(self) -> Run:
         """What is kept of its motion, from when the hand let go.
 
         Raises:
-            BodyError: nothing has moved yet, or the process is gone.
+            SimulatedBodyError: nothing has moved yet, or the process is gone.
         """
         if self._run is None and not self._end.is_set():
             found = self._ask(RUN)
             if isinstance(found, Run):
                 return found
         if self._run is None:
-            raise BodyError(
+            raise SimulatedBodyError(
                 self.failure or "nothing has moved yet: not all channels are driven"
             )
         return self._run
@@ -189,7 +191,7 @@ class SimulatedRobot:
         """Keep the run, end the process and let go of the boards."""
         if self._end.is_set():
             return
-        with suppress(BodyError):
+        with suppress(SimulatedBodyError):
             self._run = self.run()
         self._end.set()
         if self._thread is not None:
@@ -222,7 +224,7 @@ class SimulatedRobot:
             )
             try:
                 state = cast(BodyState, self._ask(request))
-            except BodyError as error:
+            except SimulatedBodyError as error:
                 state = replace(self._state, failure=str(error))
             with self._changed:
                 self._state = state
@@ -242,7 +244,9 @@ class SimulatedRobot:
                 self._connection.send(request)
                 return self._connection.recv()
         except (EOFError, OSError):
-            raise BodyError("the process of the simulated body is gone") from None
+            raise SimulatedBodyError(
+                "the process of the simulated body is gone"
+            ) from None
 
 
 def _start(plan: BodyPlan) -> tuple[Connection, subprocess.Popen[bytes]]:
@@ -266,5 +270,5 @@ def _start(plan: BodyPlan) -> tuple[Connection, subprocess.Popen[bytes]]:
         connection.close()
         process.kill()
         process.wait()
-        raise BodyError(f"the body cannot be simulated: {problem}")
+        raise SimulatedBodyError(f"the body cannot be simulated: {problem}")
     return connection, process

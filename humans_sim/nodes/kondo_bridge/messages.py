@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from humans_sim.kondo.driver.joint_trajectory import (
     JointTrajectory,
-    TrajectoryError,
+    JointTrajectoryError,
     Waypoint,
 )
 from humans_sim.kondo.driver.safety import JointCommandError
@@ -55,10 +55,12 @@ def check_single(goal: Any) -> None:
     """Joints of several degrees of freedom are no part of these robots.
 
     Raises:
-        TrajectoryError: the goal has some.
+        JointTrajectoryError: the goal has some.
     """
     if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
-        raise TrajectoryError("the robot has no joints of several degrees of freedom")
+        raise JointTrajectoryError(
+            "the robot has no joints of several degrees of freedom"
+        )
 
 
 def command_of(message: Any) -> dict[str, float]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from humans_sim.analysis.gait import WalkSummary
-from humans_sim.analysis.run_motion import RunMotion, part_of
+from humans_sim.analysis.run_motion import RunMotion
 from humans_sim.core.errors import HumansError
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
@@ -157,7 +157,7 @@ def _excerpt(run: Run, summary: WalkSummary) -> Run:
     if summary.fallen:
         end = min(max(summary.fall_time + 1.0, t[0] + LONGEST_FILM), t[-1])
     first = int(np.searchsorted(t, end - LONGEST_FILM))
-    return part_of(run, first, int(np.searchsorted(t, end, side="right")))
+    return run[first : int(np.searchsorted(t, end, side="right"))]
 
 
 def _scene(motion: RunMotion) -> str:

@@ -15,7 +15,7 @@ from humans_sim.kondo.driver.joint_trajectory import (
     MOST_POINTS,
     GoalCode,
     JointLimits,
-    TrajectoryError,
+    JointTrajectoryError,
     TrajectoryRules,
     Waypoint,
 )
@@ -103,7 +103,7 @@ def test_starts_later_or_has_started() -> None:
     assert begun.duration == 0.5
     np.testing.assert_allclose(begun.at(0.0).positions, 0.6)
     np.testing.assert_allclose(begun.at(0.25).positions, 0.7)
-    with pytest.raises(TrajectoryError, match=r"ended 0.5 s ago") as caught:
+    with pytest.raises(JointTrajectoryError, match=r"ended 0.5 s ago") as caught:
         knee(*points, start=-2.5)
     assert caught.value.code == GoalCode.OLD_HEADER_TIMESTAMP
 
@@ -114,7 +114,7 @@ def test_a_first_point_of_now() -> None:
     assert way.duration == 1.0
     np.testing.assert_allclose(way.at(0.5).positions, 0.25)
     assert knee(Waypoint(0.0, [0.3]), knee=0.3).duration == 0.0
-    with pytest.raises(TrajectoryError, match="turn at inf rad/s"):
+    with pytest.raises(JointTrajectoryError, match="turn at inf rad/s"):
         knee(Waypoint(0.0, [0.3]))
 
 
@@ -160,7 +160,7 @@ def test_refused(
     names: list[str], points: list[Waypoint], said: str, code: GoalCode
 ) -> None:
     """What cannot be is refused, and the words name joint, point and number."""
-    with pytest.raises(TrajectoryError) as caught:
+    with pytest.raises(JointTrajectoryError) as caught:
         PARTIAL.plan(names, points, ZERO)
     assert said in str(caught.value)
     assert caught.value.code == code
@@ -168,7 +168,7 @@ def test_refused(
 
 def test_rules() -> None:
     """All joints unless some may be left out; an end that moves only if it may."""
-    with pytest.raises(TrajectoryError, match=r"left out \(neck\)"):
+    with pytest.raises(JointTrajectoryError, match=r"left out \(neck\)"):
         RULES.plan(["knee"], [Waypoint(1.0, [0.0])], ZERO)
     moving = TrajectoryRules(LIMITS, partial=True, moving_end=True)
     way = moving.plan(["knee"], [Waypoint(1.0, [0.5], [0.5])], ZERO)
@@ -179,5 +179,5 @@ def test_long_trajectories_are_checked_to_their_end() -> None:
     """The last of many segments counts as the first."""
     points = [Waypoint(0.1 * (k + 1), [0.001 * (k % 2)]) for k in range(1000)]
     assert knee(*points).duration == pytest.approx(100.0)
-    with pytest.raises(TrajectoryError, match="between points 999 and 1000"):
+    with pytest.raises(JointTrajectoryError, match="between points 999 and 1000"):
         knee(*points, Waypoint(100.1, [1.0]))

@@ -10,7 +10,7 @@ import pytest
 from humans_sim.kondo.driver.joint_trajectory import (
     GoalCode,
     JointLimits,
-    TrajectoryError,
+    JointTrajectoryError,
     TrajectoryRules,
     Waypoint,
 )
@@ -61,5 +61,5 @@ def test_tolerances_of_a_goal() -> None:
         ([("knee", math.nan)], 0.0, "not nan"),
         ([], -0.5, "goal_time_tolerance must be"),
     ):
-        with pytest.raises(TrajectoryError, match=said):
+        with pytest.raises(JointTrajectoryError, match=said):
             usual.with_goal(path, [], time, BOTH)

@@ -21,7 +21,10 @@ from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.kondo.emulation.emulator import THINK, Emulator
 from humans_sim.kondo.emulation.simulated_body import BodySettings, SimulatedBody
-from humans_sim.kondo.emulation.simulated_robot import BodyError, SimulatedRobot
+from humans_sim.kondo.emulation.simulated_robot import (
+    SimulatedBodyError,
+    SimulatedRobot,
+)
 from humans_sim.kondo.motion.channels import load_channels
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.command_stream import CommandStream
@@ -298,7 +301,7 @@ def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -
         found = robot.read_back()
         assert found["l_knee"] == pytest.approx(start["l_knee"], abs=0.01)
         assert body.held
-        with pytest.raises(BodyError, match="driven"):
+        with pytest.raises(SimulatedBodyError, match="driven"):
             body.run()
         robot.energise()
         time.sleep(0.1)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walking by velocity: a controller for a simulated biped with position servos."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from humans_sim.control.walking.footsteps import Velocity
+from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.walker import Walker
+from humans_sim.core.arrays import finite_array
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.simulation import SampleController
+from humans_sim.dynamics.system import TIME_STEPPING, System
+from humans_sim.models import Model
+from humans_sim.results.sample import Sample
+
+
+class Walk(SampleController):
+    """Walks with a velocity, by the servos of the model that is simulated.
+
+    ``Simulation(model, Servo(model), Walk(forward=0.05)).run(t_end=5.0)`` is a whole
+    walk: the run starts in the posture of :meth:`start`, with the period of this
+    controller, by time stepping.
+
+    Args:
+        forward: velocity forwards [m/s].
+        sideways: velocity to the left [m/s].
+        turn: angular velocity to the left [rad/s].
+        begin: when the walk begins; until then it stands [s].
+        end: when it is asked to stop, or None: never [s].
+        settings: how the biped walks; by default the package's for the model.
+        period: time between two commands [s].
+
+    Attributes:
+        velocity: forwards, to the left, turning.
+        period: time between two commands [s].
+    """
+
+    method = TIME_STEPPING
+    period: float
+
+    def __init__(
+        self,
+        forward: float = 0.0,
+        sideways: float = 0.0,
+        turn: float = 0.0,
+        *,
+        begin: float = 0.5,
+        end: float | None = None,
+        settings: WalkSettings | None = None,
+        period: float = 0.02,
+    ) -> None:
+        finite_array([forward, sideways, turn], (3,), "velocity", ParameterError)
+        if end is not None and end < begin:
+            raise ParameterError(f"the walk ends at {end} s, before it begins: {begin}")
+        self.velocity = Velocity(forward, sideways, turn)
+        self.period = period
+        self._settings = settings
+        self._schedule = [Order(begin, self.velocity)]
+        if end is not None:
+            self._schedule.append(Order(end, None))
+        self._servo_walk: ServoWalk | None = None
+
+    def start(self, model: Model | None = None) -> np.ndarray:
+        """The configuration in which the walk starts: standing, knees bent.
+
+        Args:
+            model: the biped; by default that of the simulation.
+
+        Raises:
+            ParameterError: no model is known, or there are no settings for it.
+        """
+        if model is not None:
+            return Walker(model, self._settings, period=self.period).start()
+        return self._attached().start()
+
+    def attach(self, system: System) -> None:
+        """Plan for the model of a simulation."""
+        if not isinstance(system, ModelSystem):
+            raise ParameterError(f"{system.name} is no biped model: it cannot walk")
+        walker = Walker(system.model, self._settings, period=self.period)
+        self._servo_walk = ServoWalk(walker, self._schedule)
+        self._servo_walk.attach(system)
+
+    def command(self, sample: Sample) -> np.ndarray:
+        """Angles that the servos shall have reached one period later (njoints,)."""
+        return self._attached().command(sample)
+
+    @property
+    def walker(self) -> Walker:
+        """What plans and balances; known once a simulation has this controller."""
+        return self._attached().walker
+
+    def _attached(self) -> ServoWalk:
+        if self._servo_walk is None:
+            raise ParameterError(
+                "the walk has no model yet: give it to a Simulation, or call "
+                "start(model)"
+            )
+        return self._servo_walk
