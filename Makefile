@@ -52,7 +52,7 @@ $(VENV)/.ready: $(VENV)/.base $(VENV)/.messages
 $(VENV)/.messages: requirements/ros.lock $(MSGS) | $(VENV)/.base
 	@$(BIN)/python -m humans_sim.core.doctor ros_setup > $(VENV)/.ros || true; \
 	case "$$(cat $(VENV)/.ros)" in \
-	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (README)";; \
+	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (docs/install.md)";; \
 	wheels) set -ex; export PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"; \
 	  $(INSTALL_LOCKED) -r requirements/library.lock -r requirements/ros.lock; \
 	  for name in tf2_msgs control_msgs; do $(BIN)/python -c "import $$name" 2>/dev/null || \

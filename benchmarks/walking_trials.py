@@ -3,7 +3,7 @@
 
 Each trial is simulated with some seeds. A seed changes what an experimenter cannot
 hold: the joints at the start (up to half a degree each), friction (up to a tenth), when
-and where a push comes, and when the robot is told to stop. The walk is that of
+and where a push comes, and when the robot is commanded to stop. The walk is that of
 ``config/walking/khr1.yaml`` through servos, 20 ms between commands, time stepping by
 1 ms. Run: python benchmarks/walking_trials.py [--seeds N] [--only WORD]
 """
@@ -44,7 +44,7 @@ class Trial(NamedTuple):
         friction: of the floor.
         slope: climbs along x [degrees].
         push: sideways impulse on the trunk, once, while walking [N s].
-        stop: whether it is told to stop half way, instead of counting steps.
+        stop: whether it is commanded to stop half way, instead of counting steps.
     """
 
     name: str
@@ -83,7 +83,7 @@ TRIALS = [
     Trial("turning left 0.35 rad/s", Velocity(0, 0, 0.35), 14),
     Trial("turning right 0.35 rad/s", Velocity(0, 0, -0.35), 14),
     Trial("arc, 0.03 m/s and 0.15 rad/s", Velocity(0.03, 0, 0.15), 20),
-    Trial("told to stop", Velocity(0.08, 0, 0), 20, stop=True),
+    Trial("commanded to stop", Velocity(0.08, 0, 0), 20, stop=True),
     Trial("side push 0.03 N s", Velocity(0.06, 0, 0), 20, push=0.03),
     Trial("side push 0.2 N s", Velocity(0.06, 0, 0), 20, push=0.2),
     Trial("3 degrees up", Velocity(0.06, 0, 0), 20, slope=3.0),

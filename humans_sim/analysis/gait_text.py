@@ -20,12 +20,12 @@ _NAMED = 6
 
 
 def summary_rows(summary: WalkSummary) -> list[Row]:
-    """The lines, in sections; what a run cannot tell is left out."""
+    """The lines, in sections; what a run does not show is left out."""
     found = [*_result(summary)]
     if summary.steps:
         found += [*_steps(summary)]
     if summary.on_feet:
-        found += [*_way(summary), *_balance(summary)]
+        found += [*_path(summary), *_balance(summary)]
     return [
         Row(*row)
         for row in [*found, *_drive(summary)]
@@ -60,24 +60,28 @@ def _steps(s: WalkSummary) -> list[tuple[str, str, str]]:
         ("steps", "foot clearance", _spread(1e3 * s.step_values("clearance"), "mm")),
         (
             "steps",
-            "on one foot, on both",
+            "single, double support",
             f"{100 * s.single_support:.0f} %, {100 * s.double_support:.0f} %",
         ),
     ]
 
 
-def _way(s: WalkSummary) -> list[tuple[str, str, str]]:
+def _path(s: WalkSummary) -> list[tuple[str, str, str]]:
     return [
-        ("way", "distance", f"{s.distance:.4f} m"),
-        ("way", "path length", f"{s.path_length:.4f} m"),
-        ("way", "speed", f"{s.speed:.4f} m/s"),
+        ("path", "distance", f"{s.distance:.4f} m"),
+        ("path", "path length", f"{s.path_length:.4f} m"),
+        ("path", "speed", f"{s.speed:.4f} m/s"),
         (
-            "way",
+            "path",
             "ahead, to the left",
             f"{_number(s.forward, 4)} m, {_number(s.sideways, 4)} m",
         ),
-        ("way", "drift to the left", f"{_number(1e3 * s.drift, 1)} mm a metre"),
-        ("way", "turned to the left", f"{_number(math.degrees(s.heading_change), 2)}°"),
+        ("path", "drift to the left", f"{_number(1e3 * s.drift, 1)} mm a metre"),
+        (
+            "path",
+            "turned to the left",
+            f"{_number(math.degrees(s.heading_change), 2)}°",
+        ),
     ]
 
 
@@ -109,9 +113,7 @@ def _drive(s: WalkSummary) -> list[tuple[str, str, str]]:
     torque = [(_share(j.torque, j.torque_limit), j.name) for j in s.joints]
     speed = [(_share(j.speed, j.speed_limit), j.name) for j in s.joints]
     work = s.work_done > 0 or s.work_taken > 0
-    coarse = (
-        "" if math.isfinite(s.work_done) else "not told: the samples are too coarse"
-    )
+    coarse = "" if math.isfinite(s.work_done) else "n/a: the samples are too coarse"
     return [
         (
             "drive",
@@ -121,7 +123,7 @@ def _drive(s: WalkSummary) -> list[tuple[str, str, str]]:
         ("drive", "work taken by the joints", f"{s.work_taken:.3g} J" if work else ""),
         (
             "drive",
-            "work for weight and way",
+            "cost of transport",
             f"{s.cost_of_transport:.3g}" if s.steps and work else "",
         ),
         ("drive", "torque nearest its limit", _largest(torque)),

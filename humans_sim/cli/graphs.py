@@ -112,7 +112,7 @@ def _walk(
     folder: Path | None,
     limit: float,
 ) -> None:
-    """Let a graph walk, and tell how it went."""
+    """Let a graph walk, and print how it went."""
     try:
         from humans_sim.control.walking import Velocity
         from humans_sim.nodes.walk.trial import walk_trial
@@ -164,7 +164,7 @@ def _run_graph(
     seconds: float | None,
     check: bool,
 ) -> None:
-    """Run a graph until it is told to end."""
+    """Run a graph until it is asked to end."""
     try:
         from humans_sim.nodes.common.compose import run_graph
     except ImportError as error:

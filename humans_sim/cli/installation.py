@@ -10,7 +10,7 @@ from humans_sim.core.errors import HumansError
 
 
 def doctor() -> None:
-    """Tell what is installed, what is missing and how to mend it."""
+    """Report what is installed, what is missing and how to fix it."""
     from humans_sim.core.doctor import examine
 
     findings = examine()
@@ -27,7 +27,7 @@ def doctor() -> None:
         missing += finding.needed and not ok
         mark = "[green]ok" if ok else "[red]no" if finding.needed else "[yellow]--"
         found = finding.found or "missing"
-        table.add_row(mark, finding.name, found, "" if ok else finding.mend)
+        table.add_row(mark, finding.name, found, "" if ok else finding.fix)
     console.print(table)
     if missing:
         raise HumansError(f"{missing} needed part(s) missing: see the table")

@@ -53,7 +53,7 @@ class Display:
         self._next_line = 0.0
 
     def show(self, name: str, done: int, total: int | None) -> None:
-        """Tell how much of something is done."""
+        """Report how much of something is done."""
         if name not in self._tasks:
             self._tasks[name] = self.bars.add_task(escape(name), total=total)
         self.bars.update(self._tasks[name], completed=done, total=total)
@@ -64,7 +64,7 @@ class Display:
             self.bars.remove_task(self._tasks.pop(name))
 
     def compiling(self, now: Compilation) -> None:
-        """Tell of the compilation."""
+        """Report the compilation."""
         self._compiled = max(self._compiled, now, key=lambda c: c.count)
         if not self.bars.disable:
             # How many there are is not known before.
@@ -102,6 +102,6 @@ def display() -> Iterator[Display]:
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far one thing is: the function is told how much is done, of how much."""
+    """Show how far one thing is: the function takes how much is done, of how much."""
     with display() as shown:
         yield lambda done, total: shown.show(name, done, total)

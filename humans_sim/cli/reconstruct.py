@@ -52,7 +52,7 @@ _Mass = Annotated[
 ]
 _Correspondence = Annotated[
     Path | None,
-    typer.Option(help="File that tells which marker of the files is which."),
+    typer.Option(help="File that maps labels of the recordings to markers of the set."),
 ]
 _Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
 _Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
@@ -283,7 +283,7 @@ def _run(
                     _print_failure(outcome)
     except KeyboardInterrupt:
         sound = sum(outcome.state != "failed" for outcome in outcomes)
-        say(f"stopped: {sound} of {len(jobs)} are done; the same command goes on")
+        say(f"stopped: {sound} of {len(jobs)} are done; the same command resumes")
         raise
     order = {job.name: place for place, job in enumerate(jobs)}
     return sorted(outcomes, key=lambda outcome: order[outcome.name])

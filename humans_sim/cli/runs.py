@@ -239,7 +239,7 @@ def report(
         ),
     ] = False,
 ) -> None:
-    """Tell what a run was: steps, way, balance, checks; write it as one page."""
+    """Report a run: steps, distance, balance, checks; write it as one page."""
     from humans_sim.cli.tables import print_check, print_summary
     from humans_sim.results.run import load_run
 

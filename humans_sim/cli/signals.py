@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How ``humans-sim`` ends when it is told to: Ctrl-C (SIGINT) and SIGTERM.
+"""How ``humans-sim`` ends when it is asked to: Ctrl-C (SIGINT) and SIGTERM.
 
 Light, as it has to be there before anything heavy is imported.
 
@@ -47,7 +47,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was told to end by SIGTERM."""
+    """The process was asked to end by SIGTERM."""
 
 
 def exit_code(interrupt: BaseException) -> int:
@@ -98,7 +98,7 @@ class _Watch:
         self._cleanup.append(cleanup)
 
     def settle(self) -> None:
-        """The signal was dealt with, and the process goes on."""
+        """The signal was dealt with, and the process continues."""
         self.pending = 0
         if self._writer is not None:
             os.write(self._writer, b"\0")
@@ -116,8 +116,8 @@ class _Watch:
         first, end = 0, math.inf
         while True:
             left = None if math.isinf(end) else max(end - time.monotonic(), 0.0)
-            told = select.select([reader], [], [], left)[0]
-            number = os.read(reader, 1)[0] if told else first
+            ready = select.select([reader], [], [], left)[0]
+            number = os.read(reader, 1)[0] if ready else first
             if number == 0 or self.suspended:
                 first, end = 0, math.inf
             elif number not in SIGNALS:

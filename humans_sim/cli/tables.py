@@ -56,7 +56,7 @@ def print_check(console: Console, checked: Check) -> None:
 
 
 def print_summary(console: Console, summary: WalkSummary) -> None:
-    """What a walk was."""
+    """The walk report."""
     table = Table(title=summary.headline)
     for column in ("", "what", "how much"):
         table.add_column(column, overflow="fold")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed, what is missing, and how to mend it."""
+"""What is installed, what is missing, and how to fix it."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Finding:
         name: what was looked for.
         found: version or place, or None where missing.
         needed: whether humans_sim cannot work without it.
-        mend: what to do where it is missing.
+        fix: what to do where it is missing.
     """
 
     group: str
     name: str
     found: str | None
     needed: bool
-    mend: str
+    fix: str
 
 
 def ros_hint() -> str:
@@ -114,9 +114,9 @@ def examine() -> list[Finding]:
         Finding("machine", "data files", data, True, "install the package again")
     )
     for module, package in LIBRARIES:
-        mend = f"pip install {package}"
+        fix = f"pip install {package}"
         findings.append(
-            Finding("library", module, _version(module, package), True, mend)
+            Finding("library", module, _version(module, package), True, fix)
         )
     findings.append(
         Finding(

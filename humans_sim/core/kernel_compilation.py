@@ -4,7 +4,7 @@
 Numba compiles a kernel when it is first called and keeps the machine code: beside the
 source, or where that is read-only in the user's cache (``~/.cache/numba``), or in
 ``NUMBA_CACHE_DIR``. A first run may so be silent for a minute;
-:func:`report_compilation` tells of it, and of nothing where all is in the cache.
+:func:`report_compilation` reports it, and nothing where all is in the cache.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _passing: list[Path] = []
 
 @contextmanager
 def report_compilation(callback: Callable[[Compilation], None]) -> Iterator[None]:
-    """Have a callback told when a kernel is compiled, in any thread.
+    """Call a callback when a kernel is compiled, in any thread.
 
     It is called at the beginning and at the end of each compilation that is really
     done, by the thread that does it; kernels loaded from the cache do not count.
     Processes that a batch starts report to their parent's callbacks.
 
     Args:
-        callback: told how far it is, for example to log it:
+        callback: takes how far it is, for example to log it:
             ``lambda c: logger.info(f"compiling {c.kernel}")``.
     """
     from numba.core import event

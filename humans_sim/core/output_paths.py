@@ -83,7 +83,7 @@ def _check_writable(path: Path, folder: Path) -> None:
     if not folder.is_dir():
         raise ParameterError(f"{path}: there is no folder {folder}: make it first")
     try:
-        # Rights alone do not tell: a device may be read-only or full of files.
+        # Rights alone are not enough: a device may be read-only or full of files.
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:

@@ -18,7 +18,7 @@ def solve_quadratic_program(problem: osqp.OSQP) -> Any:
     OSQP handles SIGINT itself while it solves, and only reports that it was
     interrupted. The signal is then sent again, to who handles it otherwise (Python
     raises ``KeyboardInterrupt`` in the main thread, a node sets its event); where that
-    goes on, the problem is solved anew.
+    continues, the problem is solved anew.
     """
     while True:
         result = problem.solve(raise_error=False)

@@ -137,7 +137,7 @@ def _pose(
     boards: Emulator,
     body: SimulatedRobot | None,
 ) -> Callable[[], np.ndarray]:
-    """What tells the configuration to show."""
+    """What gives the configuration to show."""
     if body is not None:
         return lambda: body.q
     # The boards' angles have their trims in them.
@@ -177,7 +177,7 @@ def _wait(
             show()
         if body is not None:
             if body.failure:
-                raise HumansError(f"the simulation cannot go on: {body.failure}")
+                raise HumansError(f"the simulation cannot continue: {body.failure}")
             if body.fallen and not fallen:
                 fallen = True
                 say(f"it has fallen, at {body.t:.1f} s")
@@ -185,7 +185,7 @@ def _wait(
 
 
 def _end(body: SimulatedRobot, record: Path | None) -> None:
-    """Tell how it went, and keep it."""
+    """Print how it went, and keep it."""
     if body.held:
         say("the body was held all the time: no program drove every channel")
         return

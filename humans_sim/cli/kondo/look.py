@@ -43,13 +43,13 @@ def ports() -> None:
         table.add_column(column, overflow="fold")
     for port in found:
         state = f"[red]{port.problem}" if port.problem else "[green]may be used"
-        table.add_row(port.name, port.description, state, port.mend)
+        table.add_row(port.name, port.description, state, port.fix)
     console.print(table)
     say("`humans-sim kondo info --port NAME` asks a robot there who it is.")
 
 
 def info(port: Port = None, robot: Robot = "khr1") -> None:
-    """Tell which boards answer, where their servos are, and what they keep."""
+    """Report which boards answer, where their servos are, and what they keep."""
     settings, name = load_robot(robot), choose_port(port)
     with ended_by_signals(), SerialLink(name) as link:
         switches = _find(link, settings)

@@ -180,7 +180,7 @@ def _go(
     free: bool,
     on_stop: Then,
 ) -> None:
-    """Lead a robot to a pose and tell where it came to."""
+    """Lead a robot to a pose and print where it came to."""
     from humans_sim.kondo.driver.course import way_to
     from humans_sim.kondo.driver.stream import energise, stream
 
@@ -200,20 +200,26 @@ def _go(
 
 
 def _print_pose(robot: KondoRobot, target: Mapping[str, float]) -> list[str]:
-    """Print where the joints are; those that are not where they were told to be."""
-    read, told = robot.read_back(), robot.set_points()
+    """Print where the joints are; returns those that are off their set points."""
+    read, commanded = robot.read_back(), robot.set_points()
     table = Table(title="joints, in degrees")
     table.add_column("joint")
-    for column in ("told", "read back", "off by"):
+    for column in ("commanded", "read back", "off by"):
         table.add_column(column, justify="right")
     off: list[str] = []
     joints: list[dict[str, object]] = []
     result(joints=joints)
     for joint in target:
-        joints.append({"joint": joint, "told": told[joint], "read_back": read[joint]})
-        there, wanted = np.degrees((read[joint], told[joint]))
-        if abs(there - wanted) > _OFF:
+        joints.append(
+            {
+                "joint": joint,
+                "commanded": commanded[joint],
+                "read_back": read[joint],
+            }
+        )
+        there, goal = np.degrees((read[joint], commanded[joint]))
+        if abs(there - goal) > _OFF:
             off.append(joint)
-        table.add_row(joint, *map(degrees, (wanted, there, there - wanted)))
+        table.add_row(joint, *map(degrees, (goal, there, there - goal)))
     console.print(table)
     return off

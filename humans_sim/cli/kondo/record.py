@@ -90,7 +90,7 @@ def record(
         lesson = Lesson(driven, file, speed)
         try:
             keys = Keys()
-            say("hold the robot: its servos go limp now. Enter goes on, q ends")
+            say("hold the robot: its servos go limp now. Enter continues, q ends")
             if keys.line() == "q":
                 return
             driven.free()
@@ -130,7 +130,7 @@ def _until(keys: Keys, due: float) -> str | None:
         try:
             if keys.line(left) == "q":
                 return "q"
-        except EOFError:  # nobody types: time goes on
+        except EOFError:  # nobody types: time continues
             time.sleep(left)
     return None
 

@@ -68,7 +68,7 @@ def degrees(angle: float) -> str:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """A process that is told to end does as it does at Ctrl-C, also in a script."""
+    """A process that is asked to end does as it does at Ctrl-C, also in a script."""
     # What a shell starts in the background ignores Ctrl-C; a robot must not. One that
     # shall outlive its terminal (nohup) does.
     numbers = [signal.SIGINT, signal.SIGTERM]
@@ -158,13 +158,13 @@ def memory_of(boards: Boards) -> Rcb1Memory:
         HumansError: these keep nothing that we could read.
     """
     if not isinstance(boards, Rcb1Boards):
-        raise HumansError("these boards do not tell what they keep")
+        raise HumansError("these boards do not report what they keep")
     return boards.memory
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float, float], None]]:
-    """A bar on a terminal; is told how far it is, and how far it is to the end."""
+    """A bar on a terminal; takes how far it is, and how far it is to the end."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -15,8 +15,8 @@ from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.motion.channels import TRIMS, Channel
 
 _MEANING = """\
-The board adds its trim to every value it is told: joints that are not straight at home
-are put right by it, and the robot's file then needs no trim. A trim of the file tells
+The board adds its trim to every value it receives: joints that are not straight at home
+are put right by it, and the robot's file then needs no trim. A trim of the file says
 how far a joint is off that no board puts right. Use one of the two for a joint."""
 
 
@@ -86,7 +86,7 @@ def _print_trims(settings: RobotSettings, trims: list[int]) -> None:
         ]
     )
     for number, channel in settings.channels.channels.items():
-        told = f"{trims[number - 1]:d}", f"{channel.trim:g}", f"{channel.sense:+d}"
-        table.add_row(str(number), channel.joint, *told)
+        cells = f"{trims[number - 1]:d}", f"{channel.trim:g}", f"{channel.sense:+d}"
+        table.add_row(str(number), channel.joint, *cells)
     console.print(table)
     say(_MEANING)

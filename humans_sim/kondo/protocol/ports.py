@@ -34,14 +34,14 @@ class SerialPort(NamedTuple):
         description: what the system knows of it; may be empty.
         usb: whether it is an adapter's.
         problem: why it cannot be used; empty where it can.
-        mend: what to do about that.
+        fix: what to do about that.
     """
 
     name: str
     description: str
     usb: bool
     problem: str = ""
-    mend: str = ""
+    fix: str = ""
 
 
 def serial_ports() -> list[SerialPort]:
@@ -87,19 +87,19 @@ def choose_port(wanted: str | None = None) -> str:
 
 def _examined(name: str, description: str, usb: bool) -> SerialPort:
     """A port, with what keeps one from using it."""
-    problem = mend = ""
+    problem = fix = ""
     if not Path(name).exists():
-        problem, mend = "there is no such port", "is the cable in?"
+        problem, fix = "there is no such port", "is the cable in?"
     elif not os.access(name, os.R_OK | os.W_OK):
         group = _group(name)
         problem = f"you are not in its group ({group})"
-        mend = f"sudo usermod -aG {group} $USER, then log in again"
+        fix = f"sudo usermod -aG {group} $USER, then log in again"
     elif os.path.realpath(name).startswith(_PSEUDO):
         pass  # whoever made it has it open
     elif users := _users(name):
         problem = f"open in {', '.join(users)}"
-        mend = "close that program"
-    return SerialPort(name, description, usb, problem, mend)
+        fix = "close that program"
+    return SerialPort(name, description, usb, problem, fix)
 
 
 def _group(name: str) -> str:
@@ -110,7 +110,7 @@ def _group(name: str) -> str:
 
 
 def _users(name: str) -> list[str]:
-    """Programs that have a port open, as far as the system tells (Linux)."""
+    """Programs that have a port open, as far as the system reports (Linux)."""
     device, found = os.path.realpath(name), []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

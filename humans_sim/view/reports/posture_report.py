@@ -48,7 +48,7 @@ def write_posture_report(
         result: the reconstruction.
         path: the file, ``.html``.
         title: heading of the page; the marker file by default.
-        extra: what else is to be told, by name.
+        extra: what else the page shows, by name.
         dynamics: torques and ground reaction of the motion, to be shown too.
         animation: whether the page has a stick figure to play and turn.
 

@@ -50,10 +50,10 @@ def write_report(
     """Write the report of a run.
 
     Args:
-        run: any run; of a biped, the page tells how it walked.
+        run: any run; of a biped, the page shows how it walked.
         path: the file, ``.html``.
         title: heading of the page; that of the model by default.
-        extra: what else is to be told, by name.
+        extra: what else the page shows, by name.
         animation: whether the page has a film and a scene to turn; they take most of
             the time.
 

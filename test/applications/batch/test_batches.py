@@ -309,7 +309,7 @@ def test_ctrl_c(tree: Path, tmp_path: Path) -> None:
         os.killpg(batch.pid, signal.SIGINT)
         text = batch.communicate(timeout=PATIENCE)[0]
     assert batch.returncode == 130
-    assert "the same command goes on" in text and "Traceback" not in text
+    assert "the same command resumes" in text and "Traceback" not in text
     wait_for(lambda: not alive(batch.pid))
     # A trial may be recorded whose line in the journal was not written any more.
     records = len(list(out.rglob("records/**/*.json")))
