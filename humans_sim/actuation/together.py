@@ -61,6 +61,11 @@ class CompositeActuation(Actuation):
             if own is not None:
                 part.command(t, own)
 
+    def expect_commands_every(self, period: float) -> None:
+        """Let every part know the time between two commands [s]."""
+        for part in self.parts:
+            part.expect_commands_every(period)
+
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
