@@ -40,7 +40,6 @@ HUNG = 20.0
 PROGRAM = """
 import sys
 from humans_sim.nodes.__main__ import main
-sys.argv[0] = sys.argv.pop(1)
 print("begun", flush=True)
 main()
 """
