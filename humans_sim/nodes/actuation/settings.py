@@ -78,11 +78,12 @@ def _torque(given: Parameters, model: Model, delay: float) -> AnyActuation:
 
 
 def _servo(given: Parameters, model: Model, delay: float) -> AnyActuation:
-    # The inertia of the rotors is no torque: it belongs to who moves the joints.
+    # The inertia of the rotors is no torque: it belongs to who moves the joints. A
+    # default that a controller gives is zero here: commands come over a topic.
     numbers: dict[str, Any] = {
         option.name: given.number(
             f"servo.{option.name}",
-            option.default,
+            0.0 if option.default is None else option.default,
             "see humans_sim.actuation.Servo",
             low=0.0,
         )
