@@ -105,7 +105,9 @@ class DynamicsSettings:
         actuation = choice("actuation", TORQUE, "what commands are", (TORQUE, SERVO))
         servo = {
             option.name: number(
-                f"servo.{option.name}", option.default, "see humans_sim.actuation.Servo"
+                f"servo.{option.name}",
+                0.0 if option.default is None else option.default,
+                "see humans_sim.actuation.Servo",
             )
             for option in inspect.signature(Servo).parameters.values()
             if option.kind is inspect.Parameter.KEYWORD_ONLY
