@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from humans_sim.actuation.muscle import MuscleError
     from humans_sim.applications.batch.record import BatchBusyError
     from humans_sim.applications.batch.workers import ClusterError
+    from humans_sim.applications.person import UnknownPersonError
     from humans_sim.applications.reconstruction import reconstruct
     from humans_sim.applications.simulate import simulate
     from humans_sim.bodies.mass_properties import BodyError
@@ -151,6 +152,7 @@ _MODULES = {
     "SurfaceError": "contact.joint.contact_errors",
     "TrajectoryError": "control.trajectories.trajectory",
     "TrajectoryFileError": "control.trajectories.traj3",
+    "UnknownPersonError": "applications.person",
     "UnreachableError": "control.bip.inverse_task",
     "Walk": "control.walking.walk",
     "WalkSettings": "control.walking.settings",
@@ -238,6 +240,7 @@ __all__ = [
     "TrajectoryError",
     "TrajectoryFileError",
     "UnknownModelError",
+    "UnknownPersonError",
     "UnreachableError",
     "Walk",
     "WalkSettings",

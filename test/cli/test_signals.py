@@ -151,9 +151,9 @@ STUCK = """
     with atomic_stream(Path(sys.argv[1])) as stream:
         stream.write(b"half")
         stream.flush()
-        print("stuck", flush=True)
         while True:  # the signal may come before the library is called
             try:
+                print("stuck", flush=True)
                 hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
             except KeyboardInterrupt:
                 pass
