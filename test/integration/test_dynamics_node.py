@@ -280,22 +280,23 @@ def test_bad_commands_are_refused(robot: Robot, khr1: hs.Model) -> None:
     robot.command(now, names, zero[:-1])
     robot.command(now, ["head_yaw", "head_yaw"], [0.0, 1.0])
     robot.command(now, ["head_yaw"], [math.nan])
+    robot.command(now, ["head_yaw"], [1e300])
     robot.command(now, [], [])
     robot.command(Time(sec=5), names, zero)
     robot.command(Time(sec=-1), names, zero)
     robot.wait(
-        lambda: int(robot.status.get("refused_commands", 0)) == refused + 7,
-        "seven refusals",
+        lambda: int(robot.status.get("refused_commands", 0)) == refused + 8,
+        "eight refusals",
     )
     assert robot.status["level"] == b"\x01"
     assert "late" in robot.status["last_refusal"]
-    robot.command(now, ["head_yaw"], [1e300])
+    robot.command(now, ["head_yaw"], [9e8])
     assert not robot.step(1).success
     robot.wait(lambda: ("failure", "") in robot.events, "the failure")
     robot.wait(lambda: robot.status.get("level") == b"\x02", "an error")
     assert "failed" in robot.pause(False).message
     assert robot.reset().success
-    assert robot.count("refused_commands") == refused + 7
+    assert robot.count("refused_commands") == refused + 8
     assert robot.status["level"] == b"\x00"
 
 
