@@ -147,8 +147,6 @@ class WalkSettings:
                 raise SettingError(name, f"must be above zero, not {value:g}")
         if self.double_support >= 1:
             raise SettingError("double_support", "is a share: below 1")
-        if self.turns == SLIP and self.max_turn > 0 and self.pivot_knots < 2:
-            raise SettingError("pivot_duration", "leaves less than two mpc_periods")
         for name in (
             "step_duration",
             "shift_duration",
@@ -167,6 +165,8 @@ class WalkSettings:
         ):
             if count < 2:
                 raise SettingError(name, "leaves less than two mpc_periods to a phase")
+        if self.turns == SLIP and self.max_turn > 0 and self.pivot_knots < 2:
+            raise SettingError("pivot_duration", "leaves less than two mpc_periods")
         if self.mpc_horizon < self.step_duration:
             raise SettingError("mpc_horizon", "is shorter than a step")
 

@@ -39,6 +39,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("double_support: 1/6", "double_support: 0.01", "less than two"),
         ("mpc_horizon: 0.96", "mpc_horizon: 0.4", "shorter than a step"),
         ("pivot_duration: 0.24", "pivot_duration: 0", "less than two"),
+        ("pivot_duration: 0.24", "pivot_duration: 1e6", "is more than"),
         ("zmp_margin", "zmp_border", "unknown key"),
     ],
 )
@@ -84,3 +85,9 @@ def test_no_file(khr1: hs.Model, tmp_path: Path) -> None:
         WalkSettings.of_model(other)
     file = resource("config", "walking", "khr1.yaml")
     assert WalkSettings.from_file(other, file) == WalkSettings.of_model(khr1)
+
+
+def test_periods_without_number(khr1: hs.Model) -> None:
+    """A period so short that no number counts them is refused, not a crash."""
+    with pytest.raises(SettingError, match="is more than"):
+        dataclasses.replace(WalkSettings.of_model(khr1), mpc_period=1e-320)
