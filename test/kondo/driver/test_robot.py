@@ -101,6 +101,9 @@ def test_start_up_never_jumps(robot: KondoRobot, log: Log) -> None:
     assert robot.state == RobotState.HOLDING
     assert all(v[1:3] == (100, 90) for _, v in orders(log, 1))
     assert math.degrees(robot.set_points()["l_knee"]) == pytest.approx(25.0)
+    # The first step makes up for the time since the set point before it, which was sent
+    # after the board had that before.
+    before = orders(log, 1)[-2][0]
     begun = time.monotonic()
     while robot.set_points()["l_knee"] > 0.0 or robot.approaching():
         robot.command({joint: 0.0 for joint in robot.joint_names})
@@ -111,10 +114,8 @@ def test_start_up_never_jumps(robot: KondoRobot, log: Log) -> None:
     assert taken > 0.9 * 25 / SETTINGS.limits.approach
     # What a board hears may be late, so it is behind the approach, never ahead of it.
     for t, values in orders(log, 1):
-        way = max(t - begun, 0.0) * SETTINGS.limits.approach
-        # The first step makes up for the time since the set point before it, too.
-        late = 0.1 * SETTINGS.limits.approach
-        assert abs(values[15 - 13] - 90) <= way + late + 1.0
+        way = max(t - before, 0.0) * SETTINGS.limits.approach
+        assert abs(values[15 - 13] - 90) <= way + 1.0
     wait(lambda: orders(log, 1)[-1][1] == SETTINGS.channels.home()[12:], "home")
 
 
@@ -200,9 +201,10 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
     assert robot.health().reconnections == 1
     robot.command({"head_yaw": 0.1})
     wait(lambda: robot.health().delivered > 0 and bool(orders(log, 0)), "set points")
-    steps = [v[5] for _, v in orders(log, 0)]
-    # the approach, over the longest time that a set point makes up for
-    assert all(abs(b - a) <= 4 for a, b in zip(steps, steps[1:], strict=False))
+    head = [(t, v[5]) for t, v in orders(log, 0)]
+    for (before, _), (_, a), (t, b) in zip(head, head[1:], head[2:], strict=False):
+        # A step makes up for the time since the set point before it, 0.1 s at most.
+        assert abs(b - a) <= min(t - before, 0.1) * SETTINGS.limits.approach + 1
     robot.hold()
     boards.unplug()
     wait(lambda: robot.state == RobotState.LOST, "loss")
