@@ -35,7 +35,7 @@ class NotFreedError(NoAnswerError):
     def __init__(
         self, freed: Sequence[str], perhaps: Sequence[str], seconds: float
     ) -> None:
-        """Say which board is in which state.
+        """Report which board is in which state.
 
         Args:
             freed: names of boards.
@@ -131,7 +131,7 @@ class Boards(ABC):
         """Where the servos are.
 
         Args:
-            sure: ask until the same is told twice: no wrong pose is begun from.
+            sure: ask until two answers agree: no motion begins from a wrong pose.
 
         Raises:
             NoAnswerError: a board does not answer.

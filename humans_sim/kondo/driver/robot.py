@@ -199,7 +199,7 @@ class KondoRobot(BoardsThread):
             within: wait so long for them at most [s].
 
         Returns:
-            names of the boards that did not; none where nothing is told to servos.
+            names of the boards that did not; none where no set point is sent.
         """
         end = time.monotonic() + within
         with self._wake:
@@ -217,11 +217,11 @@ class KondoRobot(BoardsThread):
     def free(self, reason: str = "") -> None:
         """Make the servos limp; no set point is sent from now on.
 
-        A board that does not acknowledge it is told for two seconds, and in the
-        background afterwards, until it does or the servos are energised.
+        The command is repeated for two seconds, and in the background afterwards, until
+        every board acknowledges it or the servos are energised.
 
         Raises:
-            NotFreedError: a board did not acknowledge it; it tells which.
+            NotFreedError: a board did not acknowledge it; the error names it.
             LinkError: the line is gone.
             RobotStateError: the robot is closed, or lost: it is freed when it is back.
         """

@@ -144,7 +144,7 @@ class SerialLink:
         retries: int | None = None,
         within: float | None = None,
     ) -> rcb1.Reply:
-        """Say a command and hear its answer: none that could be an earlier one's.
+        """Send a command and return its answer, never one to an earlier command.
 
         Args:
             command: what is said.
@@ -299,7 +299,7 @@ class SerialLink:
     def _say_for(
         self, command: rcb1.Command, wait: float, end: float, first: int
     ) -> None:
-        """Say a command and listen for a while."""
+        """Send a command and listen for a while."""
         with suppress(ProtocolError):
             self._write(command)
             limit = min(time.monotonic() + wait, end)
@@ -343,7 +343,7 @@ class SerialLink:
         return self._owed.stale(command, first) is None
 
     def _try(self, command: rcb1.Command, first: int, end: float) -> rcb1.Reply:
-        """Say a command once and wait for as long as answers use to take.
+        """Send a command once and wait as long as answers usually take.
 
         Args:
             command: what is said.

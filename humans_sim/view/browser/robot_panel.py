@@ -3,7 +3,7 @@
 
 The stop is always there. The sliders of the walk are dead until somebody presses Arm,
 and then act for that browser alone. When it leaves, or leads nowhere for some time, the
-sliders are dead again and the robot is told to stand.
+sliders are dead again and the robot is commanded to stand.
 """
 
 from __future__ import annotations
