@@ -144,6 +144,7 @@ def are_kernels_kept() -> bool:
 
 def _writable(folder: Path) -> bool:
     """Whether files can be made in it, or in what it would be made in."""
-    while not folder.exists() and folder != folder.parent:
+    # Not Path.exists, which raises where a folder on the way may not be looked into.
+    while not os.path.exists(folder) and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK | os.X_OK)

@@ -36,6 +36,8 @@ class RequestFolder:
             if len(os.fsencode(name)) > _LONGEST:
                 raise ValueError
             path = (self._folder / name).resolve()
+            if path.is_symlink():  # a loop: from Python 3.13 on resolve says nothing
+                raise ValueError
         except (OSError, RuntimeError, ValueError):
             raise ParameterError(f"'{shown}' is no name of a file") from None
         if not path.is_relative_to(self._folder):
