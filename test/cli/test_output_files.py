@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,11 +151,19 @@ def test_a_disk_without_space(
     assert sorted(p.name for p in small_disk.iterdir()) == ["filler", "run.csv"]
 
 
-def test_a_folder_without_rights(folder: Path) -> None:
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may look into; those of pytest are closed to others."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_folder_without_rights(open_folder: Path) -> None:
     """Refused before the work, exit code 2, as a user who may not write there."""
     if os.geteuid() == 0 and not Path("/usr/bin/setpriv").exists():
         pytest.skip("root may write everywhere, and there is no setpriv to be another")
-    closed = folder / "closed"
+    closed = open_folder / "closed"
     closed.mkdir()
     code = "import sys; from humans_sim.cli.main import main; main()"
     words = [sys.executable, "-c", code, *BOUNCE, "--save", str(closed / "run.npz")]
@@ -162,7 +171,6 @@ def test_a_folder_without_rights(folder: Path) -> None:
     if os.geteuid() == 0:
         if not os.access(sys.executable, os.X_OK) or _hidden(Path(sys.executable)):
             pytest.skip("another user than root cannot run this Python")
-        folder.chmod(0o755)
         words = ["setpriv", "--reuid=65534", "--clear-groups", *words]
     done = subprocess.run(words, capture_output=True, check=False, text=True)
     assert done.returncode == 2, done.stderr
