@@ -39,6 +39,7 @@ from humans_sim.dynamics.simulation import SampleController
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model
+from humans_sim.models.soles import support_tags
 
 _TIMING = ("period", "delay")
 
@@ -127,7 +128,7 @@ def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[st
 
 def _contacts(value: YamlValue, system: ModelSystem) -> list[str]:
     """Names of contacts; a sole stands for its corners or balls on the ground."""
-    soles = {sole.name: sole.spheres or sole.contacts for sole in system.model.soles}
+    soles = {sole.name: support_tags(sole) for sole in system.model.soles}
     solids = system.ground.solids
     floor = f"/{solids[0].name}" if len(solids) > 1 else ""
     names: list[str] = []

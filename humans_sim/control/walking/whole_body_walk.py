@@ -17,6 +17,7 @@ from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.timeline import WalkPhase
 from humans_sim.core.errors import ParameterError
+from humans_sim.models.soles import sole_named, support_tags
 
 _COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
 """Weights of the aims (ours)."""
@@ -52,8 +53,14 @@ class WholeBodyWalk:
         self._velocity, self._start, self._stop = velocity, start, stop
         self._begun = self._ended = False
         self.point: PatternPoint = pattern.tick(0.0)
-        soles = {sole.name[0]: sole for sole in model.soles}
-        self._soles = {side: body.contacts(soles[side].contacts) for side in ("l", "r")}
+        walk = pattern.settings
+        soles = {
+            "l": sole_named(model, walk.left),
+            "r": sole_named(model, walk.right),
+        }
+        self._soles = {
+            side: body.contacts(support_tags(sole)) for side, sole in soles.items()
+        }
         self._aims = [
             Aim(CentreOfMass(model), self._com, _COM, 60.0),
             Aim(FrameOrientation(model, "base_link"), self._trunk, _TRUNK),
