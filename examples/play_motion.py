@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 import humans_sim as hs
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.kondo import (
     KondoMotion,
     MotionPlayer,
@@ -41,11 +42,11 @@ motion = read_motion(files[0]) if files else greeting
 player = MotionPlayer(robot, motion, channels, start=0.2)
 print(f"{motion.name}: {len(motion.poses)} poses in {player.duration:.2f} s")
 
-servos = PoseServo(robot, player, gain=22.0, damping=2.5)
+servos, setup = PoseServo(robot, player), RobotSetup.of_model(robot)
 simulation = hs.Simulation(
     robot,
     servos,
-    ground=hs.Ground(friction=0.3),
+    ground=setup.ground(),
     method="time_stepping" if files else "event_driven",
 )
 start = robot.standing(player.at(0.0))

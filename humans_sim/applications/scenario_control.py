@@ -14,9 +14,10 @@ from humans_sim.actuation import (
     FesMuscles,
     IdealTorque,
     ScrewDriveMotors,
-    Servo,
 )
 from humans_sim.actuation.commanded import Law
+from humans_sim.actuation.robots import RobotSetup
+from humans_sim.applications.robots import walk_servos
 from humans_sim.applications.scene_files import told_at
 from humans_sim.control.bip.control import BipControl
 from humans_sim.control.bip.step import StepShape, one_step, standing, start_of
@@ -41,6 +42,8 @@ from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model
 from humans_sim.models.soles import support_tags
 
+SERVO = "servo"
+"""Key of an actuation by the servos of a robot."""
 _TIMING = ("period", "delay")
 
 
@@ -101,8 +104,8 @@ def _numbers(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> Any
 
 def _alone(value: YamlValue, model: Model) -> Actuation:
     """An actuation that no law commands."""
-    _, section = _only(value, ("servo",))
-    return _numbers(section, Servo, model)
+    _, section = _only(value, (SERVO,))
+    return _numbers(section, RobotSetup.of_model(model).servos, model)
 
 
 def _torques(value: YamlValue | None, model: Model, law: Law) -> IdealTorque:
@@ -289,8 +292,10 @@ def _walk(
     times: dict[str, float] = {
         key: given[key].number() for key in ("start", "stop") if key in given
     }
-    if actuation is not None and "servo" in actuation.mapping():
-        period = given["period"].positive() if "period" in given else 0.02
+    if actuation is not None and SERVO in actuation.mapping():
+        period = RobotSetup.of_model(model).sampling_period
+        if "period" in given:
+            period = given["period"].positive()
         return _servo_walk(actuation, model, velocity, times, period)
     friction = given["friction"].positive() if "friction" in given else 0.5
     pattern = WalkPattern(model)
@@ -311,7 +316,9 @@ def _servo_walk(
     if "stop" in times:
         orders.append(Order(times["stop"], None))
     walker = Walker(model, period=period)
-    servos = _alone(actuation, model)
+    _, section = _only(actuation, (SERVO,))
+    setup = RobotSetup.of_model(model)
+    servos = _numbers(section, lambda **given: walk_servos(setup, walker, given))
     return Driven(servos, walker.start(), ServoWalk(walker, orders))
 
 
@@ -342,9 +349,16 @@ def _walk_stream(
         angles = stream.angles(stream.begin + max(t - begin, 0.0)) | held
         return np.array([angles.get(name, 0.0) for name in model.joint_names])
 
-    _, section = _only(actuation, ("servo",))
+    _, section = _only(actuation, (SERVO,))
+    setup = RobotSetup.of_model(model)
     servos = _numbers(
-        section, Servo, model, lambda t, q, v, z: joints(t + PERIOD), PERIOD
+        section,
+        lambda **given: setup.servos(
+            model,
+            lambda t, q, v, z: joints(t + PERIOD),
+            PERIOD,
+            **{"command_period": PERIOD, **given},
+        ),
     )
     return Driven(servos, model.standing(joints(0.0)))
 

@@ -37,12 +37,18 @@ def told_at(value: YamlValue) -> Iterator[None]:
         raise value.error(str(error)) from error
 
 
-def ground_of(value: YamlValue | None) -> Ground:
-    """The scene that a file describes; a floor where it says nothing."""
+def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Ground:
+    """The scene that a file describes; a floor where it says nothing.
+
+    Args:
+        value: section of the file.
+        friction: where the section has none.
+    """
     if value is None:
-        return Ground()
+        return Ground(friction=friction)
     given = value.fields((), _GROUND)
     numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
+    numbers.setdefault("friction", friction)
     law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
     solids: tuple[HalfSpace, ...] = (HalfSpace(),)
     if "slope" in given:

@@ -61,7 +61,7 @@ def test_the_outline_does_not_depend_on_what_touches(khr1: hs.Model) -> None:
 
 
 def test_balls_of_the_feet_are_no_parts_of_the_body(khr1: hs.Model) -> None:
-    """However small the balls of the body are, those of the soles are not among them."""
+    """Balls of the soles are not among those of the body, however small these are."""
     feet = sphere_feet(khr1)
     balls = whole_body_contacts(feet.model, 1e-4)["radii"]
     assert not {tag for s in feet.model.soles for tag in load_tags(s)} & set(balls)

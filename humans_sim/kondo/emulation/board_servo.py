@@ -28,6 +28,10 @@ _MIDDLE = 90.0
 """What a channel without a joint is taken to stand at [deg]."""
 
 
+BOARD_NUMBERS = ("law", "period", "delay", "speed", "speed_step", "play")
+"""Arguments of a servo that a board decides on."""
+
+
 class BoardServo(Servo):
     """Servos that follow boards; joints without a channel stay where they started.
 
@@ -51,7 +55,7 @@ class BoardServo(Servo):
         **parameters: Any,
     ) -> None:
         """Put a servo into every joint."""
-        for name in ("law", "period", "delay", "speed", "speed_step", "play"):
+        for name in BOARD_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the boards, or cannot be")
         super().__init__(model, **parameters)

@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 
 from humans_sim.actuation.commanded import CommandWithNextCall
+from humans_sim.actuation.robots import RobotSetup, servo_defaults
 from humans_sim.actuation.servo import Servo
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.motion.player import MotionPlayer
 from humans_sim.models import Model
 
+_MOTION_NUMBERS = ("law", "period", "delay", "speed", "speed_step")
 _AFTERWARDS = 3600.0
 """How often the player is asked when its motion is over [s]."""
 
@@ -34,28 +36,27 @@ class PoseServo(Servo):
     Args:
         model: the model.
         player: of the motion.
-        gain: torque for an error of one radian [N m/rad].
-        damping: torque for the speed of the joint [N m s/rad].
-        parameters: the others of :class:`~humans_sim.actuation.Servo`, but for law,
-            period, delay and speeds, which come from the player.
+        parameters: of :class:`~humans_sim.actuation.Servo`, but for law, period, delay
+            and speeds, which come from the player; those of the robot's file in
+            ``config/robots`` unless given. The damping acts on the joint's speed.
     """
 
     def __init__(
         self,
         model: Model,
         player: MotionPlayer,
-        *,
-        gain: float = 22.0,
-        damping: float = 0.5,
         **parameters: Any,
     ) -> None:
         """Put a servo into every joint."""
-        for name in ("law", "period", "delay", "speed", "speed_step"):
+        for name in _MOTION_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the motion that is played")
+        robot = servo_defaults(RobotSetup.of_model(model))
+        numbers = {k: v for k, v in robot.items() if k not in _MOTION_NUMBERS}
+        super().__init__(model, self._follow, **{**numbers, **parameters})
+        gain, damping = self._parameters[:2]
         if gain == 0.0:
             raise ParameterError("servos that follow a motion need a gain above zero")
-        super().__init__(model, self._follow, gain=gain, damping=damping, **parameters)
         self._player, self._lag = player, damping / gain
 
     def _follow(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.kondo import (
     UNUSED,
@@ -159,15 +160,15 @@ def test_factory_walk_lasts_as_measured(khr1: hs.Model, shared_data: Path) -> No
 def test_factory_walk_makes_its_first_steps(khr1: hs.Model, shared_data: Path) -> None:
     """Two steps on the floor: upright, both feet off in turn, the body ahead.
 
-    The parameters are those of the guide.
+    The servos and the floor are those of the robot's file.
     """
     motion = read_motion(shared_data / "khr1" / "walk_forward.csv")
     player = MotionPlayer(khr1, motion)
     limits = {f"{side}_hip_roll": (-0.35, 1.53) for side in "lr"}
     simulation = hs.Simulation(
         khr1,
-        PoseServo(khr1, player, gain=22.0, damping=2.5, coulomb=0.03),
-        ground=hs.Ground(friction=0.3),
+        PoseServo(khr1, player),
+        ground=RobotSetup.of_model(khr1).ground(),
         method="time_stepping",
         limits=limits,
         time_step=1.5e-3,
