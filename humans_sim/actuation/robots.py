@@ -85,6 +85,9 @@ class RobotSetup:
         unknown = sorted(set(self.servo) - set(SERVO_NUMBERS))
         if unknown:
             raise ParameterError(f"a servo has no number '{unknown[0]}'")
+        for name, value in self.servo.items():
+            if not (math.isfinite(value) and value >= 0.0):
+                raise ParameterError(f"servo.{name} must be 0 or more, not {value}")
 
     @classmethod
     def of_model(cls, model: Model) -> RobotSetup:

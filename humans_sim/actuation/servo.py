@@ -23,9 +23,11 @@ speed. Arriving and leaving are events. The motor gives its own work or none, so
 creates no energy; what is left out is the inertia of the rotor inside the gap, which
 stays with the joint, and the blow of the teeth.
 
-Defaults are the KRS-784ICS of the KHR-1: commonly quoted 0.85 N m stall torque and
-60 degrees in 0.168 s. No data sheet gives the others: gain, damping, friction, dead
-band and rotor inertia are assumed, of the size that small geared servos have.
+Defaults are a small hobby servo of the KRS-784ICS' torque and speed (commonly quoted
+0.85 N m and 60 degrees in 0.168 s). No data sheet gives the others: gain, damping,
+friction, dead band and rotor inertia are assumed, of the size that small geared servos
+have. The servos of a robot are those of its file, by
+:meth:`humans_sim.actuation.robots.RobotSetup.servos`.
 """
 
 from __future__ import annotations

@@ -77,10 +77,10 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         box = item.fields(("size", "centre"), ("name", "friction"))
         name = box["name"].text() if "name" in box else f"box_{k}"
         size, centre = box["size"].vector(3), box["centre"].vector(3)
-        friction = box["friction"].number() if "friction" in box else None
+        own = box["friction"].number() if "friction" in box else None
         with told_at(item):
             ground = ground.with_solids(
-                Box(tuple(size), tuple(centre), name=name, friction=friction)
+                Box(tuple(size), tuple(centre), name=name, friction=own)
             )
     return ground
 
