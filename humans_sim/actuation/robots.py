@@ -90,9 +90,16 @@ class RobotSetup:
                 raise ParameterError(f"servo.{name} must be 0 or more, not {value}")
 
     @classmethod
-    def of_model(cls, model: Model) -> RobotSetup:
-        """What comes with the package for a model, or the defaults."""
-        return cls.from_file(model.name) if has_setup(model) else cls()
+    def of_model(cls, model: Model, otherwise: str = "") -> RobotSetup:
+        """What comes with the package for a model.
+
+        Args:
+            model: the model.
+            otherwise: robot whose file is taken where the model has none; the defaults
+                where this is empty.
+        """
+        name = model.name if has_setup(model) else otherwise
+        return cls.from_file(name) if name else cls()
 
     @classmethod
     def from_file(cls, name: Path | str) -> RobotSetup:

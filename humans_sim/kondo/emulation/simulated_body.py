@@ -22,6 +22,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.emulation.board_servo import BOARD_NUMBERS, BoardServo
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.frames import CHANNELS
 from humans_sim.models import Model, load_model
@@ -106,7 +107,7 @@ class SimulatedBody:
         self._robot = robot or load_robot()
         self._settings = settings or BodySettings()
         self.model: Model = load_model(self._robot.model)
-        self._setup = RobotSetup.of_model(self.model)
+        self._setup = RobotSetup.of_model(self.model, KONDO_ROBOT)
         home = self._robot.channels.home()
         self.boards = tuple(
             VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])

@@ -25,6 +25,8 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.motion.player import MotionPlayer
 from humans_sim.models import Model
 
+KONDO_ROBOT = "khr1"
+"""Robot whose servos and floor others with the same boards have, without a file."""
 _MOTION_NUMBERS = ("law", "period", "delay", "speed", "speed_step")
 _AFTERWARDS = 3600.0
 """How often the player is asked when its motion is over [s]."""
@@ -51,7 +53,7 @@ class PoseServo(Servo):
         for name in _MOTION_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the motion that is played")
-        robot = servo_defaults(RobotSetup.of_model(model))
+        robot = servo_defaults(RobotSetup.of_model(model, KONDO_ROBOT))
         numbers = {k: v for k, v in robot.items() if k not in _MOTION_NUMBERS}
         super().__init__(model, self._follow, **{**numbers, **parameters})
         gain, damping = self._parameters[:2]
