@@ -13,7 +13,7 @@ from humans_sim.control.walking.footsteps import Footprint, Side
 from humans_sim.control.walking.settings import SettingError, WalkSettings
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
-from humans_sim.models.soles import sole_named, support_tags, tag_places
+from humans_sim.models.soles import corner_places, sole_named
 
 _FLAT = 1e-12
 """Twice the area of a corner that is none [m^2]."""
@@ -147,8 +147,8 @@ class SolePair:
 def _corners(model: Model, name: str) -> np.ndarray:
     """Corners of a sole in its own frame."""
     sole = sole_named(model, name)
-    # The load can only be where the sole stands: balls lie inside its outline.
-    corners = convex_hull(tag_places(model, sole, support_tags(sole))[:, :2])
+    # Margins of a walk are given to the outline, on balls, too.
+    corners = convex_hull(corner_places(model, sole)[:, :2])
     if len(corners) < 3:
         raise ParameterError(f"the contact points of {name} span no area")
     return corners
