@@ -11,6 +11,7 @@ from humans_sim.kondo import (
     KondoMotion,
     MotionPlayer,
     Pose,
+    PosePlayer,
     PoseServo,
     load_channels,
     read_motion,
@@ -42,10 +43,11 @@ motion = read_motion(files[0]) if files else greeting
 player = MotionPlayer(robot, motion, channels, start=0.2)
 print(f"{motion.name}: {len(motion.poses)} poses in {player.duration:.2f} s")
 
-servos, setup = PoseServo(robot, player), RobotSetup.of_model(robot)
+setup = RobotSetup.of_model(robot)
 simulation = hs.Simulation(
     robot,
-    servos,
+    PoseServo(robot),
+    PosePlayer(player),
     ground=setup.ground(),
     method="time_stepping" if files else "event_driven",
 )

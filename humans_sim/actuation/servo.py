@@ -38,7 +38,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import DelayedActuation, Law
+from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.servo_speeds import SPEED_STEPS
@@ -67,8 +67,6 @@ class Servo(DelayedActuation):
     def __init__(
         self,
         model: Model,
-        law: Law | None = None,
-        period: float = 0.005,
         delay: float = 0.0,
         speed_step: int | None = None,
         *,
@@ -89,8 +87,6 @@ class Servo(DelayedActuation):
 
         Args:
             model: the model.
-            law: control law called by the actuation itself, or None.
-            period: time between its calls [s].
             delay: from a command to its effect [s].
             speed_step: of the RCB-1, 0 (fast) to 7 (slow); takes the place of
                 ``speed``.
@@ -112,7 +108,7 @@ class Servo(DelayedActuation):
         """
         self.names = tuple(model.joint_names)
         self._n = len(self.names)
-        super().__init__(self._n, "joint angles [rad]", law, period, delay)
+        super().__init__(self._n, "joint angles [rad]", delay)
         numbers = {
             "gain": gain,
             "damping": damping,

@@ -68,8 +68,8 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> Seen:
     target = khr1.neutral()[7:]
     target[khr1.joint_names.index("head_yaw")] = ANGLE
 
-    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        k = round(t / PERIOD)
+    def control(t: float, state: hs.ControlState) -> np.ndarray:
+        k, q, v = round(t / PERIOD), state.q, state.v
         if k == TURN:
             servo.command(seconds(k), target)
         while (due := servo.next_time(seconds(k))) <= seconds(k):

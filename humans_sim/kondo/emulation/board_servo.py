@@ -28,7 +28,7 @@ _MIDDLE = 90.0
 """What a channel without a joint is taken to stand at [deg]."""
 
 
-BOARD_NUMBERS = ("law", "period", "delay", "speed", "speed_step", "play")
+BOARD_NUMBERS = ("delay", "speed", "speed_step", "play")
 """Arguments of a servo that a board decides on."""
 
 
@@ -40,8 +40,8 @@ class BoardServo(Servo):
         boards: that lead it, twelve channels each, in the order of the channels.
         channels: which turn which joint; a trim is what the board has in its memory,
             not what the channel map says.
-        parameters: of :class:`~humans_sim.actuation.Servo`, but for law, period, delay,
-            speeds and play.
+        parameters: of :class:`~humans_sim.actuation.Servo`, but for delay, speeds and
+            play.
 
     Raises:
         ParameterError: a channel's joint is none of the model's.

@@ -205,11 +205,10 @@ class LiveWalk:
             assert isinstance(simulation.system, ModelSystem)
             self.walker.reset()
             self._steps.reset()
+            # The walk is reset by its first command: the velocity comes after it.
             self._run = simulation.start(self.model.standing(self.walker.start()[7:]))
             self._walk, self._soles = walk, Soles(simulation.system)
             self._k, self._failure = 0, ""
-            # The walk is reset by its first command: the velocity comes after it.
-            self._run.command(self._walk.command(self._run.sample()))
             self.walker.pattern.command(*self._velocity)
             self._run.advance(self._period)
             self._k = 1
@@ -222,7 +221,6 @@ class LiveWalk:
     def _advance(self) -> None:
         """Simulate one period."""
         try:
-            self._run.command(self._walk.command(self._run.sample()))
             self._run.advance((self._k + 1) * self._period)
         except Exception as error:  # the page lives on for a reset, whatever it is
             self._fail(error)
