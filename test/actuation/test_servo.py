@@ -79,7 +79,7 @@ def test_torques_jump_in_events_alone(khr1: hs.Model) -> None:
     target[khr1.joint_names.index("r_elbow")] = 0.5
     q = khr1.neutral()
     q[2] += 0.01
-    run = hs.Simulation(khr1, Servo(khr1), lambda t, q, v: target * (t > 0.1)).run(
+    run = hs.Simulation(khr1, Servo(khr1), lambda t, state: target * (t > 0.1)).run(
         q, t_end=0.3
     )
     assert run.check()

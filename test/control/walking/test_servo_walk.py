@@ -154,13 +154,14 @@ def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
 def test_samples_do_not_lead_the_walk(khr1: hs.Model) -> None:
     """The walk is the same whenever one looks at it, also between two commands."""
     walker = Walker(khr1)
-    simulation = hs.Simulation(
-        khr1, Servo(khr1), ServoWalk(walker, [Order(0.0, AHEAD)])
-    )
+    start, walk = walker.start(), ServoWalk(walker, [Order(0.0, AHEAD)])
+    simulation = hs.Simulation(khr1, Servo(khr1), walk)
     often, seldom = (
-        simulation.run(t_end=0.6, sampling_period=period) for period in (0.02, 0.06)
+        simulation.run(start, t_end=0.6, sampling_period=period)
+        for period in (0.02, 0.06)
     )
     np.testing.assert_array_equal(often.q[::3], seldom.q)
+    assert len(walk.commands) == len(often.t)
 
 
 def test_same_walk_again(khr1: hs.Model) -> None:
