@@ -263,7 +263,6 @@ def _bip(
         _, section = _only(actuation, ("motors",))
         for key, item in section.fields((), ("delay", "frozen_ratio")).items():
             numbers[key] = item.number() if key == "delay" else _truth(item)
-    motors = ScrewDriveMotors(model, **numbers)
     task = BipTask(model)
     shape = _numbers(given["step"], StepShape) if "step" in given else StepShape()
     trajectory = _bip_motion(given["motion"], task, shape)
@@ -272,7 +271,7 @@ def _bip(
         for key, item in given.items()
         if key not in ("motion", "step", "period")
     }
-    period = _period(given)
+    motors, period = ScrewDriveMotors(model, **numbers), _period(given)
     horizon = motors.delay + 0.5 * period
     control = BipControl(task, trajectory, horizon=horizon, period=period, **gains)
     return Driven(motors, start_of(task, trajectory), control)
