@@ -23,6 +23,7 @@ from humans_sim.actuation import CompositeActuation, FesMuscles, Stimulator
 from humans_sim.contact.problem.modes import OPEN
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.chart import Chart
+from humans_sim.dynamics.controller import ControlFunction
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.simulation import Simulation
 
@@ -34,6 +35,9 @@ WATCHED = 0.1
 CONTACTS = 8
 MOST = 1.5
 """What the right-hand side with muscles may cost, relative to the one without."""
+
+PULSES = 0.02
+"""Time between two pulses of a muscle [s]."""
 
 
 class Spring(Actuation):
@@ -53,10 +57,14 @@ class Spring(Actuation):
         return force, z
 
 
-def right_hand_side(model: hs.Model, actuation: Actuation) -> Callable[[int], object]:
+def right_hand_side(
+    model: hs.Model, actuation: Actuation, controller: ControlFunction | None = None
+) -> Callable[[int], object]:
     """A call of the right-hand side at the i-th of the states of a standing body."""
     joints = np.clip(0.0, model.lower_limits + 0.05, model.upper_limits - 0.05)
-    stepper = Simulation(model, actuation).start(model.standing(joints))
+    period = None if controller is None else PULSES
+    simulation = Simulation(model, actuation, controller, control_period=period)
+    stepper = simulation.start(model.standing(joints))
     assert isinstance(stepper, EventStepper)
     states, derivative = [], stepper.motion.derivative
 
@@ -95,12 +103,14 @@ def main() -> int:
     console.print(f"On {platform.machine()}, Python {platform.python_version()}")
     model = hs.load_model("human36")
     pulse = Stimulator().charge(0.1)
-    muscles = FesMuscles(model, delay=0.0, law=lambda t, q, v, z: np.full(4, pulse))
+    muscles = FesMuscles(model, delay=0.0)
     best = best_times(
         {
             "springs": right_hand_side(model, Spring()),
             "springs and muscles": right_hand_side(
-                model, CompositeActuation([Spring(), muscles])
+                model,
+                CompositeActuation([Spring(), muscles]),
+                lambda t, state: (None, np.full(4, pulse)),
             ),
         }
     )

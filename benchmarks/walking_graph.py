@@ -23,11 +23,10 @@ from importlib.util import find_spec
 import yaml
 
 import humans_sim as hs
-from humans_sim.actuation import Servo
 from humans_sim.applications.graphs import read_graph
+from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
-from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
+from humans_sim.control.walking.servo_walk import Order
 
 GRAPH = read_graph("walk")
 VELOCITY = Velocity(0.05, 0.0, 0.0)
@@ -42,14 +41,8 @@ def library(steps: int) -> float:
     given = yaml.safe_load(GRAPH.parameters.read_text())["dynamics"]["ros__parameters"]
     model = hs.load_model("khr1")
     walker = Walker(model, period=given["sampling_period"])
-    simulation = hs.Simulation(
-        model,
-        Servo(model, **given["servo"]),
-        ServoWalk(walker, [Order(0.0, VELOCITY)]),
-        hs.Ground(friction=given["friction"]),
-        given["method"],
-        time_step=given["time_step"],
-        **whole_body_contacts(model, given["body_radius"]),
+    simulation, _ = walking_robot(
+        walker, [Order(0.0, VELOCITY)], servo=given["servo"], method=given["method"]
     )
     start, period = walker.start(), given["sampling_period"]
     simulation.run(start, t_end=2 * period, sampling_period=period)

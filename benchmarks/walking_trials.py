@@ -4,8 +4,8 @@
 Each trial is simulated with some seeds. A seed changes what an experimenter cannot
 hold: the joints at the start (up to half a degree each), friction (up to a tenth), when
 and where a push comes, and when the robot is commanded to stop. The walk is that of
-``config/walking/khr1.yaml`` through servos, 20 ms between commands, time stepping by
-1 ms. Run: python benchmarks/walking_trials.py [--seeds N] [--only WORD]
+``config/walking/khr1.yaml`` through the servos of ``config/robots/khr1.yaml``, 20 ms
+between commands. Run: python benchmarks/walking_trials.py [--seeds N] [--only WORD]
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.actuation import Servo
 from humans_sim.analysis.gait import WalkSummary
+from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.servo_walk import Order
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.soles import standing_on_slope
 
@@ -105,7 +105,6 @@ def tried(trial: Trial, seed: int) -> Outcome:
     told = middle + random.uniform(0.0, 2 * step)
     if trial.stop:
         orders.append(Order(told, None))
-    walk = ServoWalk(walker, orders)
     pushes = []
     if trial.push:
         side = random.choice([-1.0, 1.0])
@@ -114,13 +113,10 @@ def tried(trial: Trial, seed: int) -> Outcome:
         pushes = [Push(when, (0.0, side * trial.push, 0.0), point=place)]
     friction = trial.friction * random.uniform(1.0, 1.1)
     slope = math.radians(trial.slope)
-    simulation = hs.Simulation(
-        model,
-        Servo(model, command_period=PERIOD),
-        walk,
+    simulation, walk = walking_robot(
+        walker,
+        orders,
         ground=hs.Ground(friction=friction, solids=hs.Ground.slope(slope).solids),
-        method="time_stepping",
-        time_step=1e-3,
         pushes=pushes,
     )
     half_degree = math.radians(0.5)

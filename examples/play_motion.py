@@ -6,10 +6,12 @@ import sys
 import numpy as np
 
 import humans_sim as hs
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.kondo import (
     KondoMotion,
     MotionPlayer,
     Pose,
+    PosePlayer,
     PoseServo,
     load_channels,
     read_motion,
@@ -41,11 +43,12 @@ motion = read_motion(files[0]) if files else greeting
 player = MotionPlayer(robot, motion, channels, start=0.2)
 print(f"{motion.name}: {len(motion.poses)} poses in {player.duration:.2f} s")
 
-servos = PoseServo(robot, player, gain=22.0, damping=2.5)
+setup = RobotSetup.of_model(robot)
 simulation = hs.Simulation(
     robot,
-    servos,
-    ground=hs.Ground(friction=0.3),
+    PoseServo(robot),
+    PosePlayer(player),
+    ground=setup.ground(),
     method="time_stepping" if files else "event_driven",
 )
 start = robot.standing(player.at(0.0))

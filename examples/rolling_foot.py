@@ -22,7 +22,7 @@ q[3:7] = pin.Quaternion(pin.utils.rotate("y", LEAN)).coeffs()
 q[2] -= human.contact(q)[:, 2].min()
 
 
-def sway(t, q, v):
+def sway(t, state):
     """Ankle angles: to and fro once a second, more and more."""
     wanted = joints.copy()
     wanted[ankles] += SWAY * min(t, 1.0) * math.sin(2 * math.pi * t)

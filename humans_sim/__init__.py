@@ -51,14 +51,15 @@ if TYPE_CHECKING:
     from humans_sim.control.walking.walk import Walk
     from humans_sim.core.expressions import ExpressionError
     from humans_sim.dynamics.actuation_interface import Actuation
+    from humans_sim.dynamics.controller import (
+        CommandWithNextCall,
+        Controller,
+        ControlState,
+    )
     from humans_sim.dynamics.general_system import GeneralSystem
     from humans_sim.dynamics.integrators import IntegrationError
     from humans_sim.dynamics.pushes import Push
-    from humans_sim.dynamics.simulation import (
-        SampleController,
-        Simulation,
-        SimulationError,
-    )
+    from humans_sim.dynamics.simulation import Simulation, SimulationError
     from humans_sim.dynamics.stepper import StepError
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
     from humans_sim.kondo.driver.joint_trajectory import JointTrajectoryError
@@ -102,11 +103,14 @@ _MODULES = {
     "Check": "results.check",
     "ChecksumError": "kondo.protocol.frames",
     "ClusterError": "applications.batch.workers",
+    "CommandWithNextCall": "dynamics.controller",
     "CompositeActuation": "actuation",
     "ContactError": "contact.joint.contact_errors",
     "ContactProblemError": "contact.problem.contact_problem",
     "ContactTable": "results.contact_table",
     "ControlError": "control.task.whole_body",
+    "ControlState": "dynamics.controller",
+    "Controller": "dynamics.controller",
     "CurvatureSumError": "contact.joint.contact_errors",
     "Event": "results.events",
     "ExpressionError": "core.expressions",
@@ -139,7 +143,6 @@ _MODULES = {
     "Run": "results.run",
     "RunFileError": "results.run",
     "Sample": "results.sample",
-    "SampleController": "dynamics.simulation",
     "ScrewDriveMotors": "actuation",
     "Servo": "actuation",
     "SettingError": "control.walking.settings",
@@ -182,12 +185,15 @@ __all__ = [
     "Check",
     "ChecksumError",
     "ClusterError",
+    "CommandWithNextCall",
     "CompositeActuation",
     "ConfigurationError",
     "ContactError",
     "ContactProblemError",
     "ContactTable",
     "ControlError",
+    "ControlState",
+    "Controller",
     "CurvatureSumError",
     "Event",
     "ExpressionError",
@@ -226,7 +232,6 @@ __all__ = [
     "Run",
     "RunFileError",
     "Sample",
-    "SampleController",
     "ScrewDriveMotors",
     "Servo",
     "SettingError",

@@ -2,7 +2,7 @@
 """Actuation: what turns commands into joint torques."""
 
 from humans_sim.actuation.command_signal import CommandSignal
-from humans_sim.actuation.commanded import CommandWithNextCall, DelayedActuation
+from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.dc_motor import DCMotor
 from humans_sim.actuation.fes_muscles import FesMuscles, MusclePowers, MuscleState
 from humans_sim.actuation.ideal_torque import IdealTorque
@@ -45,7 +45,6 @@ __all__ = [
     "ScrewDriveMotors",
     "Servo",
     "Stimulator",
-    "CommandWithNextCall",
     "CompositeActuation",
     "simulate_muscle",
 ]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation.command_signal import RELAXED, CommandClocks, CommandSignal
-from humans_sim.actuation.commanded import DelayedActuation, Law
+from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.knee_geometry import PATHS, KneeGeometry, path_length
 from humans_sim.actuation.muscle import (
     GUARD,
@@ -113,8 +113,6 @@ class FesMuscles(DelayedActuation):
             manual's by default.
         sides: whose knees.
         scale: cross-section of all muscles, relative to these parameters.
-        law: control law called by the actuation itself, or None.
-        period: time between its calls [s].
         delay: from a command to its effect [s].
         geometry: of the knees.
         signal: shape of the command signal.
@@ -131,8 +129,6 @@ class FesMuscles(DelayedActuation):
         sides: Sequence[str] = ("r", "l"),
         *,
         scale: float = 1.0,
-        law: Law | None = None,
-        period: float = 0.02,
         delay: float = 0.05,
         geometry: KneeGeometry | None = None,
         signal: CommandSignal | None = None,
@@ -154,7 +150,7 @@ class FesMuscles(DelayedActuation):
         self.muscle_names = tuple(f"{s}_{name}" for s in sides for name in chosen)
         self.parameters = tuple(p.scaled(scale) for _ in sides for p in chosen.values())
         n = len(self.muscle_names)
-        super().__init__(n, "stimulation pulses [A s]", law, period, delay)
+        super().__init__(n, "stimulation pulses [A s]", delay)
         self.nz = 2 * n
         self.z_names = (
             *(f"{name}/stiffness" for name in self.muscle_names),
@@ -266,7 +262,7 @@ class FesMuscles(DelayedActuation):
         return self._switches * numerator + GUARD
 
     def next_time(self, t: float) -> float:
-        """The next pulse, call of the law, or kink of a command signal [s]."""
+        """The next pulse, or kink of a command signal [s]."""
         return min(super().next_time(t), self._clocks.next_time())
 
     def handle(
@@ -277,7 +273,7 @@ class FesMuscles(DelayedActuation):
         z: np.ndarray,
         fired: np.ndarray,
     ) -> tuple[np.ndarray, Sequence[Event]]:
-        """Contractile switches, clock ticks, the law, pulses (manual 6.4.2)."""
+        """Contractile switches, clock ticks, pulses (manual 6.4.2)."""
         before, self._happened = self._switches.copy(), []
         self._switches[fired] *= -1.0
         self._clocks.tick(t)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.actuation.commanded import DelayedActuation, Law
+from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.models import Model
 
@@ -17,24 +17,16 @@ class IdealTorque(DelayedActuation):
 
     Args:
         model: the model.
-        law: control law called by the actuation itself, or None.
-        period: time between its calls [s].
         delay: from a command to its effect [s].
 
     Attributes:
         names: of the joints.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        law: Law | None = None,
-        period: float = 0.005,
-        delay: float = 0.0,
-    ) -> None:
+    def __init__(self, model: Model, delay: float = 0.0) -> None:
         """No torque until the first command."""
         self.names = tuple(model.joint_names)
-        super().__init__(len(self.names), "joint torques [N m]", law, period, delay)
+        super().__init__(len(self.names), "joint torques [N m]", delay)
         self._force = np.zeros(model.nv)
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import DelayedActuation, Law
+from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.dc_motor import DCMotor
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ConfigurationError, ParameterError
@@ -53,8 +53,6 @@ class ScrewDriveMotors(DelayedActuation):
 
     Args:
         model: a model with rotors.
-        law: control law called by the actuation itself, or None.
-        period: time between its calls, the manual's ControlPeriod [s].
         delay: from a command to its effect, the manual's ControlDelay [s].
         motors: one for each rotor, or one for all; by default motors that fit the
             inertias of the rotors.
@@ -68,8 +66,6 @@ class ScrewDriveMotors(DelayedActuation):
     def __init__(
         self,
         model: Model,
-        law: Law | None = None,
-        period: float = 0.005,
         delay: float = 0.0,
         *,
         motors: DCMotor | Sequence[DCMotor] | None = None,
@@ -84,7 +80,7 @@ class ScrewDriveMotors(DelayedActuation):
         self._rotors = model.rotors
         self.names = self._rotors.names
         count = len(self.names)
-        super().__init__(count, "motor voltages [V]", law, period, delay)
+        super().__init__(count, "motor voltages [V]", delay)
         if motors is None:
             motors = [DCMotor.of_rotor(float(i)) for i in self._rotors.inertia]
         elif isinstance(motors, DCMotor):

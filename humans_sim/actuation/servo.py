@@ -23,9 +23,11 @@ speed. Arriving and leaving are events. The motor gives its own work or none, so
 creates no energy; what is left out is the inertia of the rotor inside the gap, which
 stays with the joint, and the blow of the teeth.
 
-Defaults are the KRS-784ICS of the KHR-1: commonly quoted 0.85 N m stall torque and
-60 degrees in 0.168 s. No data sheet gives the others: gain, damping, friction, dead
-band and rotor inertia are assumed, of the size that small geared servos have.
+Defaults are a small hobby servo of the KRS-784ICS' torque and speed (commonly quoted
+0.85 N m and 60 degrees in 0.168 s). No data sheet gives the others: gain, damping,
+friction, dead band and rotor inertia are assumed, of the size that small geared servos
+have. The servos of a robot are those of its file, by
+:meth:`humans_sim.actuation.robots.RobotSetup.servos`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import DelayedActuation, Law
+from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.servo_speeds import SPEED_STEPS
@@ -65,8 +67,6 @@ class Servo(DelayedActuation):
     def __init__(
         self,
         model: Model,
-        law: Law | None = None,
-        period: float = 0.005,
         delay: float = 0.0,
         speed_step: int | None = None,
         *,
@@ -87,8 +87,6 @@ class Servo(DelayedActuation):
 
         Args:
             model: the model.
-            law: control law called by the actuation itself, or None.
-            period: time between its calls [s].
             delay: from a command to its effect [s].
             speed_step: of the RCB-1, 0 (fast) to 7 (slow); takes the place of
                 ``speed``.
@@ -110,7 +108,7 @@ class Servo(DelayedActuation):
         """
         self.names = tuple(model.joint_names)
         self._n = len(self.names)
-        super().__init__(self._n, "joint angles [rad]", law, period, delay)
+        super().__init__(self._n, "joint angles [rad]", delay)
         numbers = {
             "gain": gain,
             "damping": damping,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from humans_sim.actuation.commanded import ControlClock, Law
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.results.events import Event
@@ -16,25 +15,18 @@ from humans_sim.results.events import Event
 class CompositeActuation(Actuation):
     """The sum of several actuations; their states stand one after the other in z.
 
+    A command is a sequence of one command for each part, None for a part that keeps its
+    own. Each part delays its commands as it does alone.
+
     Args:
         parts: the actuations.
-        law: control law for all of them, called with the whole z; it answers with one
-            command for each part, None for a part that keeps its own. Each part
-            delays its commands as it does alone.
-        period: time between calls of the law [s].
     """
 
-    def __init__(
-        self,
-        parts: Sequence[Actuation],
-        law: Law | None = None,
-        period: float = 0.005,
-    ) -> None:
+    def __init__(self, parts: Sequence[Actuation]) -> None:
         """Put them together."""
         if not parts:
             raise ParameterError("there is nothing to put together")
         self.parts = tuple(parts)
-        self._clock = ControlClock(law, period)
         ends = np.cumsum([0, *(part.nz for part in parts)])
         self._slices = [
             slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)
@@ -46,8 +38,7 @@ class CompositeActuation(Actuation):
         self._signals = [0] * len(parts)
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Start all of them; the law is called at once."""
-        self._clock.start(t)
+        """Start all of them."""
         return np.concatenate([part.initialise(t, q, v) for part in self.parts])
 
     def command(self, t: float, command: Sequence[np.ndarray | None]) -> None:
@@ -89,7 +80,7 @@ class CompositeActuation(Actuation):
 
     def next_time(self, t: float) -> float:
         """The earliest of all events that are known in advance [s]."""
-        return min([self._clock.next_call, *(p.next_time(t) for p in self.parts)])
+        return min(part.next_time(t) for part in self.parts)
 
     def handle(
         self,
@@ -99,8 +90,7 @@ class CompositeActuation(Actuation):
         z: np.ndarray,
         fired: np.ndarray,
     ) -> tuple[np.ndarray, Sequence[Event]]:
-        """Call the law where its time has come; each part handles its own events."""
-        self._clock.tick(t, q, v, z, self.command)
+        """Each part handles its own events."""
         z, happened, first = z.copy(), list[Event](), 0
         for part, own, count in zip(
             self.parts, self._slices, self._signals, strict=True

@@ -11,6 +11,7 @@ import pinocchio as pin
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.models.soles import load_tags, tag_of
 from humans_sim.observation.base.observer import BaseEstimate, BaseObserver
 from humans_sim.results.run import Run
 
@@ -103,9 +104,9 @@ def observe_run(
 
 def sole_forces(model: Model, run: Run) -> dict[str, np.ndarray]:
     """Normal force on each sole, summed over its contacts, by its name (n,) [N]."""
-    points = [name.split("/")[0] for name in run.table.names]
+    tags = [tag_of(name) for name in run.table.names]
     return {
-        sole.name: run.forces[:, np.isin(points, sole.contacts), 0].sum(axis=1)
+        sole.name: run.forces[:, np.isin(tags, load_tags(sole)), 0].sum(axis=1)
         for sole in model.soles
     }
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.models.soles import tag_of
 from humans_sim.results.events import CONTACT_CLOSED, CONTACT_OPENED
 from humans_sim.results.run import Run
 
@@ -74,7 +75,7 @@ def foot_phases(run: Run, sole: str | None = None) -> list[FootPhase]:
 
 def _end(name: str) -> str:
     """Which end of a foot a contact belongs to; nothing for other contacts."""
-    tag = name.partition("/")[0]
+    tag = tag_of(name)
     if tag.endswith(_HEEL):
         return HEEL
     return TOE if tag.endswith(_FORE) else ""

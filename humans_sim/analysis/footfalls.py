@@ -17,6 +17,7 @@ import numpy as np
 
 from humans_sim.analysis.run_motion import FREE, LOADED, RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Footprint, Side
+from humans_sim.models.soles import load_tags, sole_named, tag_of
 from humans_sim.results.events import CONTACT_CLOSED
 
 SHORTEST_SWING = 0.1
@@ -171,7 +172,8 @@ def first_footprint(sole: SoleMotion, stood: Sequence[Stance]) -> Footprint:
 def slip(sole: SoleMotion, stance: Stance) -> float:
     """How far the contact point that slid farthest went in a stance [m].
 
-    A point counts from sample to sample where it touches at both.
+    A point counts from sample to sample where it touches at both. Of a ball it is the
+    centre, so that its way has rolling in it, too.
     """
     rows = slice(stance.first, stance.last + 1)
     closed, points = sole.closed[rows], sole.points[rows]
@@ -201,13 +203,13 @@ def _touch_time(motion: RunMotion, sole: SoleMotion, k: int) -> float:
     An event says it exactly where the run has one; else it is the time of the sample.
     """
     t = motion.run.t
-    contacts = next(s.contacts for s in motion.model.soles if s.name == sole.name)
+    tags = load_tags(sole_named(motion.model, sole.name))
     times = [
         event.time
         for event in motion.run.events
         if event.kind == CONTACT_CLOSED
         and t[k - 1] < event.time <= t[k]
-        and event.subject.partition("/")[0] in contacts
+        and tag_of(event.subject) in tags
     ]
     return float(min(times, default=t[k]))
 

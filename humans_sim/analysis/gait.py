@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.analysis.footfalls import (
     LEAST_LIFT,
     Stance,
@@ -27,8 +28,6 @@ from humans_sim.results.contact_table import POINT
 from humans_sim.results.events import FAILURE, PUSH, RESET
 from humans_sim.results.run import Run
 
-FALL_TILT = math.radians(35.0)
-"""Tilt of the base beyond which a biped has fallen [rad]."""
 FALL_HEIGHT = 0.6
 """Height of the base below which it has fallen, in heights at the start."""
 RECOVERY = 0.5
@@ -282,7 +281,8 @@ def _fall(motion: RunMotion) -> int | None:
     """First sample at which the biped is down and does not come up again at once."""
     t = motion.run.t
     low = motion.base_height < FALL_HEIGHT * max(float(motion.base_height[0]), 0.0)
-    for first, last in stretches((motion.tilt > FALL_TILT) | low):
+    tilt = RobotSetup.of_model(motion.model).fall_tilt
+    for first, last in stretches((motion.tilt > tilt) | low):
         if last == len(t) - 1 or t[last + 1] - t[first] > RECOVERY:
             return first
     return None

@@ -20,6 +20,7 @@ from scipy.optimize import nnls
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
+from humans_sim.models.soles import support_tags
 from humans_sim.observation.markers.filters import zero_phase
 from humans_sim.observation.posture.result import Reconstruction
 
@@ -104,7 +105,7 @@ def inverse_dynamics(
         raise ParameterError(f"friction must be above zero, not {friction}")
     q = low_pass(result.q, result.trial.rate, cutoff) if cutoff else result.q
     v, a = rates(model, result.t, q)
-    names = tuple(dict.fromkeys(c for sole in model.soles for c in sole.contacts))
+    names = tuple(dict.fromkeys(t for sole in model.soles for t in support_tags(sole)))
     owners = np.array([_owner(model, name) for name in names])
     points = model.tag_points(names)
     data = model.data()
@@ -164,7 +165,7 @@ def low_pass(q: np.ndarray, rate: float, cutoff: float) -> np.ndarray:
 
 
 def _owner(model: Model, contact: str) -> str:
-    return next(sole.name for sole in model.soles if contact in sole.contacts)
+    return next(sole.name for sole in model.soles if contact in support_tags(sole))
 
 
 def _cone(friction: float) -> np.ndarray:

@@ -16,6 +16,7 @@ from humans_sim.control.walking.footsteps import Side
 from humans_sim.control.walking.support import convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.models.soles import contacts_of, tag_places
 from humans_sim.results.contact_table import POINT
 from humans_sim.results.export import has_free_base
 from humans_sim.results.record import recorded_model
@@ -177,17 +178,14 @@ def _places(model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 def _soles(
     model: Model, run: Run, tags: np.ndarray, poses: np.ndarray
 ) -> tuple[SoleMotion, ...]:
-    """The soles whose points are contacts of the run."""
-    table = run.table
-    point = np.array([kind == POINT for kind in table.kinds], dtype=bool)
-    tag = np.array([name.partition("/")[0] for name in table.names])
+    """The soles whose corners or balls are contacts of the run."""
+    points = _point_contacts(run)
     found = []
     for s, sole in enumerate(model.soles):
-        rows = [np.flatnonzero(point & (tag == name)) for name in sole.contacts]
-        names = [n for n, r in zip(sole.contacts, rows, strict=True) if len(r)]
-        rows = [r for r in rows if len(r)]
-        if not rows:
+        loaded = contacts_of(sole, points)
+        if not loaded:
             continue
+        names, rows = list(loaded), list(loaded.values())
         pose = model.frame_pose(model.neutral(), sole.name)
         forces = np.nan_to_num(
             np.stack([run.forces[:, r].sum(axis=1) for r in rows], 1)
@@ -199,7 +197,7 @@ def _soles(
                 side=Side.LEFT if pose.translation[1] > 0 else Side.RIGHT,
                 pose=poses[:, s, [0, 1, 3]],
                 points=tags[:, [model.tag_names.index(name) for name in names]],
-                corners=_corners(model, sole.name, names),
+                corners=_hull(tag_places(model, sole, names)[:, :2]),
                 closed=np.stack(
                     [(run.contacts[:, r] != OPEN).any(axis=1) for r in rows], 1
                 ),
@@ -211,11 +209,13 @@ def _soles(
     return tuple(sorted(found, key=lambda sole: -sole.side))
 
 
-def _corners(model: Model, sole: str, names: list[str]) -> np.ndarray:
-    q = model.neutral()
-    pose = model.frame_pose(q, sole)
-    tags = model.tags(q)[[model.tag_names.index(name) for name in names]]
-    return _hull(np.array([pose.actInv(place)[:2] for place in tags]))
+def _point_contacts(run: Run) -> list[str]:
+    """Names of the contacts, empty where one is no point's."""
+    table = run.table
+    return [
+        name if kind == POINT else ""
+        for name, kind in zip(table.names, table.kinds, strict=True)
+    ]
 
 
 def _hull(points: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import pinocchio as pin
 from scipy.signal import find_peaks
 
 from humans_sim.models.model import Model
+from humans_sim.models.soles import support_tags
 
 SWING = 0.15
 """A heel that swings less than this against the pelvis does not walk [m]."""
@@ -57,7 +58,7 @@ def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ..
     rate = (len(t) - 1) / float(t[-1] - t[0])
     found = []
     for sole in model.soles:
-        ahead = _ahead(model, q, _heel(model, sole.contacts))
+        ahead = _ahead(model, q, _heel(model, support_tags(sole)))
         apart = max(1, math.floor(SHORTEST * rate))
         rows, _ = find_peaks(ahead, prominence=SWING, distance=apart)
         strikes = [_summit(t, ahead, row) for row in rows]

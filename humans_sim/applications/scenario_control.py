@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drives a scenario: the actuation and the control law that a file names."""
+"""What drives a scenario: the actuation and the controller that a file names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from humans_sim.actuation import (
     FesMuscles,
     IdealTorque,
     ScrewDriveMotors,
-    Servo,
 )
-from humans_sim.actuation.commanded import Law
+from humans_sim.actuation.robots import RobotSetup
+from humans_sim.applications.robots import walk_servos
 from humans_sim.applications.scene_files import told_at
 from humans_sim.control.bip.control import BipControl
 from humans_sim.control.bip.step import StepShape, one_step, standing, start_of
@@ -34,27 +34,31 @@ from humans_sim.control.walking.servo_walk import Order, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.simulation import SampleController
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model
+from humans_sim.models.soles import support_tags
 
-_TIMING = ("period", "delay")
+SERVO = "servo"
+"""Key of an actuation by the servos of a robot."""
+_PERIOD = 0.005
+"""Time between two commands of torques and voltages unless a file gives it [s]."""
 
 
 class Driven(NamedTuple):
-    """An actuation with its law.
+    """An actuation with its controller.
 
     Attributes:
         actuation: or None for a passive body.
-        start: configuration at which the law wants to start, or None.
-        controller: a law that wants whole samples, or None.
+        start: configuration at which the controller wants to start, or None.
+        controller: what commands the actuation, or None.
     """
 
     actuation: Actuation | None
     start: np.ndarray | None = None
-    controller: SampleController | None = None
+    controller: Controller | None = None
 
 
 def drive(
@@ -63,7 +67,7 @@ def drive(
     model: Model,
     scene: Mapping[str, Any],
 ) -> Driven:
-    """The actuation and the control law that a scenario names.
+    """The actuation and the controller that a scenario names.
 
     Args:
         actuation: its section ``actuation``.
@@ -99,20 +103,25 @@ def _numbers(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> Any
 
 
 def _alone(value: YamlValue, model: Model) -> Actuation:
-    """An actuation that no law commands."""
-    _, section = _only(value, ("servo",))
-    return _numbers(section, Servo, model)
+    """An actuation without a controller."""
+    _, section = _only(value, (SERVO,))
+    return _numbers(section, RobotSetup.of_model(model).servos, model)
 
 
-def _torques(value: YamlValue | None, model: Model, law: Law) -> IdealTorque:
-    """Torques in all joints, commanded by a law."""
+def _torques(value: YamlValue | None, model: Model) -> IdealTorque:
+    """Torques in all joints."""
     if value is None:
-        return IdealTorque(model, law)
+        return IdealTorque(model)
     _, section = _only(value, ("torque",))
-    numbers = {k: v.number() for k, v in section.fields((), _TIMING).items()}
+    numbers = {k: v.number() for k, v in section.fields((), ("delay",)).items()}
     with told_at(section):
-        torques = IdealTorque(model, law, **numbers)
+        torques = IdealTorque(model, **numbers)
     return torques
+
+
+def _period(given: Mapping[str, YamlValue], otherwise: float = _PERIOD) -> float:
+    """Time between two calls of a controller [s]."""
+    return given["period"].positive() if "period" in given else otherwise
 
 
 def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[str]]]:
@@ -127,7 +136,7 @@ def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[st
 
 def _contacts(value: YamlValue, system: ModelSystem) -> list[str]:
     """Names of contacts; a sole stands for its corners or balls on the ground."""
-    soles = {sole.name: sole.spheres or sole.contacts for sole in system.model.soles}
+    soles = {sole.name: support_tags(sole) for sole in system.model.soles}
     solids = system.ground.solids
     floor = f"/{solids[0].name}" if len(solids) > 1 else ""
     names: list[str] = []
@@ -146,19 +155,19 @@ def _follow(
     """A body that follows a motion by torques in its joints."""
     given = value.fields(
         ("end", "feet", "curves", "bearing"),
-        ("friction", "frames", "stiffness"),
+        ("friction", "frames", "stiffness", "period"),
     )
     system = ModelSystem(model, **scene)
     motion = _motion(given, model, given["end"].positive())
     friction = given["friction"].positive() if "friction" in given else 0.5
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = {"period": _period(given)}
     if "frames" in given:
         extra["frames"] = [item.text() for item in given["frames"]]
     if "stiffness" in given:
         extra["stiffness"] = given["stiffness"].positive()
     bearing = _bearing(given["bearing"], system)
-    law = Follow(WholeBody(system, friction), motion, bearing, **extra)
-    return Driven(_torques(actuation, model, law), motion.postures[0])
+    follow = Follow(WholeBody(system, friction), motion, bearing, **extra)
+    return Driven(_torques(actuation, model), motion.postures[0], follow)
 
 
 def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
@@ -196,7 +205,7 @@ def _fes_stand(
     plan = _numbers(given["plan"], FesPlan) if "plan" in given else FesPlan()
     knee = model.joint_names.index(muscles.joint_names[0])
     straight = float(system.joint_limits[1][knee])
-    law = FesStand(
+    stand = FesStand(
         WholeBody(system, friction),
         muscles,
         seated,
@@ -204,10 +213,10 @@ def _fes_stand(
         _contacts(given["seated"], system),
         _contacts(given["standing"], system),
         plan,
+        _period(given),
     )
-    period = given["period"].positive() if "period" in given else 0.005
-    both = CompositeActuation([muscles, IdealTorque(model)], law, period)
-    return Driven(both, whole.postures[0])
+    both = CompositeActuation([muscles, IdealTorque(model)])
+    return Driven(both, whole.postures[0], stand)
 
 
 def _fes_swing(
@@ -219,22 +228,14 @@ def _fes_swing(
     """A knee that stimulation drives from limit to limit."""
     given = value.fields((), ("recruitment", "margin", "period"))
     numbers = {key: item.positive() for key, item in given.items()}
-    period = numbers.pop("period", 0.02)
-    law: list[KneeSwing] = []
-    muscles = _muscles(actuation, model, lambda *state: law[0](*state), period)
-    law.append(KneeSwing(model, muscles, **numbers))
-    return Driven(muscles)
+    muscles = _muscles(actuation, model)
+    return Driven(muscles, controller=KneeSwing(model, muscles, **numbers))
 
 
-def _muscles(
-    value: YamlValue | None,
-    model: Model,
-    law: Law | None = None,
-    period: float = 0.02,
-) -> FesMuscles:
+def _muscles(value: YamlValue | None, model: Model) -> FesMuscles:
     """The muscles of an ``actuation: {muscles: ...}`` section."""
     if value is None:
-        return FesMuscles(model, law=law, period=period)
+        return FesMuscles(model)
     _, section = _only(value, ("muscles",))
     extra: dict[str, Any] = {}
     for key, item in section.fields((), ("sides", "scale", "delay")).items():
@@ -243,7 +244,7 @@ def _muscles(
         else:
             extra[key] = item.number()
     with told_at(section):
-        muscles = FesMuscles(model, law=law, period=period, **extra)
+        muscles = FesMuscles(model, **extra)
     return muscles
 
 
@@ -255,25 +256,25 @@ def _bip(
 ) -> Driven:
     """Bip on a trajectory of its task function, through its motors."""
     given = value.fields(
-        ("motion",), ("step", "stiffness", "damping", "friction", "margin")
+        ("motion",), ("step", "stiffness", "damping", "friction", "margin", "period")
     )
-    timing: dict[str, Any] = {"period": 0.005, "delay": 0.0}
+    numbers: dict[str, Any] = {}
     if actuation is not None:
         _, section = _only(actuation, ("motors",))
-        for key, item in section.fields((), (*_TIMING, "frozen_ratio")).items():
-            timing[key] = item.number() if key in _TIMING else _truth(item)
+        for key, item in section.fields((), ("delay", "frozen_ratio")).items():
+            numbers[key] = item.number() if key == "delay" else _truth(item)
     task = BipTask(model)
     shape = _numbers(given["step"], StepShape) if "step" in given else StepShape()
     trajectory = _bip_motion(given["motion"], task, shape)
-    numbers = {
+    gains = {
         key: item.positive()
         for key, item in given.items()
-        if key not in ("motion", "step")
+        if key not in ("motion", "step", "period")
     }
-    horizon = timing["delay"] + 0.5 * timing["period"]
-    law = BipControl(task, trajectory, horizon=horizon, **numbers)
-    motors = ScrewDriveMotors(model, law, **timing)
-    return Driven(motors, start_of(task, trajectory))
+    motors, period = ScrewDriveMotors(model, **numbers), _period(given)
+    horizon = motors.delay + 0.5 * period
+    control = BipControl(task, trajectory, horizon=horizon, period=period, **gains)
+    return Driven(motors, start_of(task, trajectory), control)
 
 
 def _walk(
@@ -288,14 +289,14 @@ def _walk(
     times: dict[str, float] = {
         key: given[key].number() for key in ("start", "stop") if key in given
     }
-    if actuation is not None and "servo" in actuation.mapping():
-        period = given["period"].positive() if "period" in given else 0.02
+    if actuation is not None and SERVO in actuation.mapping():
+        period = _period(given, RobotSetup.of_model(model).sampling_period)
         return _servo_walk(actuation, model, velocity, times, period)
     friction = given["friction"].positive() if "friction" in given else 0.5
     pattern = WalkPattern(model)
     body = WholeBody(ModelSystem(model, **scene), friction)
-    law = WholeBodyWalk(body, pattern, velocity, **times)
-    return Driven(_torques(actuation, model, law), law.point.q.copy())
+    walk = WholeBodyWalk(body, pattern, velocity, period=_period(given), **times)
+    return Driven(_torques(actuation, model), walk.point.q.copy(), walk)
 
 
 def _servo_walk(
@@ -310,8 +311,26 @@ def _servo_walk(
     if "stop" in times:
         orders.append(Order(times["stop"], None))
     walker = Walker(model, period=period)
-    servos = _alone(actuation, model)
+    _, section = _only(actuation, (SERVO,))
+    setup = RobotSetup.of_model(model)
+    servos = _numbers(section, lambda **given: walk_servos(setup, walker, given))
     return Driven(servos, walker.start(), ServoWalk(walker, orders))
+
+
+class _StreamedAngles(Controller):
+    """Joint angles that depend on time alone, each one period early.
+
+    Servos take a period to a command.
+    """
+
+    period = PERIOD
+
+    def __init__(self, angles: Callable[[float], np.ndarray]) -> None:
+        self._angles = angles
+
+    def __call__(self, t: float, state: ControlState) -> np.ndarray:
+        """Where the joints shall be when the next command comes (njoints,) [rad]."""
+        return self._angles(t + PERIOD)
 
 
 def _walk_stream(
@@ -341,11 +360,13 @@ def _walk_stream(
         angles = stream.angles(stream.begin + max(t - begin, 0.0)) | held
         return np.array([angles.get(name, 0.0) for name in model.joint_names])
 
-    _, section = _only(actuation, ("servo",))
+    _, section = _only(actuation, (SERVO,))
+    setup = RobotSetup.of_model(model)
     servos = _numbers(
-        section, Servo, model, lambda t, q, v, z: joints(t + PERIOD), PERIOD
+        section,
+        lambda **given: setup.servos(model, **{"command_period": PERIOD, **given}),
     )
-    return Driven(servos, model.standing(joints(0.0)))
+    return Driven(servos, model.standing(joints(0.0)), _StreamedAngles(joints))
 
 
 def _truth(value: YamlValue) -> bool:

@@ -123,15 +123,18 @@ class Scenario:
         return self._fields["start"].fields((), _START)
 
     def _prepare_scene(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        from humans_sim.actuation.robots import RobotSetup
         from humans_sim.applications.scene_files import ground_of
         from humans_sim.applications.scene_scenarios import prepare_scene
         from humans_sim.models import load_model
 
-        ground = ground_of(self._fields.get("ground"))
+        model = None if self.model is None else load_model(self.model)
+        setup = RobotSetup() if model is None else RobotSetup.of_model(model)
+        ground = ground_of(self._fields.get("ground"), setup.friction)
         if self.friction is not None:
             ground = replace(ground, law="coulomb", friction=self.friction)
-        model = None if self.model is None else load_model(self.model)
-        return prepare_scene(self._fields, model, ground, self.options)
+        options = {"time_step": setup.time_step, **self.options}
+        return prepare_scene(self._fields, model, ground, options)
 
     def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.dynamics import problems
@@ -158,7 +161,8 @@ class Scenario:
         return Simulation(system, method=self.method, **self.options), q, v
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
-        from humans_sim.applications.scenario_control import drive
+        from humans_sim.actuation.robots import RobotSetup
+        from humans_sim.applications.scenario_control import SERVO, drive
         from humans_sim.applications.scene_files import (
             geometry_of,
             ground_of,
@@ -171,7 +175,8 @@ class Scenario:
         from humans_sim.models import load_model
 
         model, fields = load_model(name), self._fields
-        ground = ground_of(fields.get("ground"))
+        setup = RobotSetup.of_model(model)
+        ground = ground_of(fields.get("ground"), setup.friction)
         if self.friction is not None:
             ground = replace(ground, law="coulomb", friction=self.friction)
         scene: dict[str, Any] = {"ground": ground}
@@ -195,6 +200,14 @@ class Scenario:
             feet = geometry_of(fields["contact_geometry"], model, scene.get("contacts"))
             model, scene["contacts"] = feet.model, feet.contacts
             scene["radii"] = {**feet.radii, **scene.get("radii", {})}
+        servos = "actuation" in fields and SERVO in fields["actuation"].mapping()
+        if servos and "contacts" not in scene:
+            touching = setup.contacts(model)
+            touching["radii"] = {
+                **touching.get("radii", {}),
+                **scene.get("radii", {}),
+            }
+            scene |= touching
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
         known: dict[str, Any] = {"ground": ground}
@@ -212,7 +225,7 @@ class Scenario:
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
             **scene,
-            **self.options,
+            **{"time_step": setup.time_step, **self.options},
         )
         if driven.start is not None and "start" not in fields:
             return simulation, driven.start, np.zeros(model.nv)

@@ -37,12 +37,18 @@ def told_at(value: YamlValue) -> Iterator[None]:
         raise value.error(str(error)) from error
 
 
-def ground_of(value: YamlValue | None) -> Ground:
-    """The scene that a file describes; a floor where it says nothing."""
+def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Ground:
+    """The scene that a file describes; a floor where it says nothing.
+
+    Args:
+        value: section of the file.
+        friction: where the section has none.
+    """
     if value is None:
-        return Ground()
+        return Ground(friction=friction)
     given = value.fields((), _GROUND)
     numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
+    numbers.setdefault("friction", friction)
     law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
     solids: tuple[HalfSpace, ...] = (HalfSpace(),)
     if "slope" in given:
@@ -71,10 +77,10 @@ def ground_of(value: YamlValue | None) -> Ground:
         box = item.fields(("size", "centre"), ("name", "friction"))
         name = box["name"].text() if "name" in box else f"box_{k}"
         size, centre = box["size"].vector(3), box["centre"].vector(3)
-        friction = box["friction"].number() if "friction" in box else None
+        own = box["friction"].number() if "friction" in box else None
         with told_at(item):
             ground = ground.with_solids(
-                Box(tuple(size), tuple(centre), name=name, friction=friction)
+                Box(tuple(size), tuple(centre), name=name, friction=own)
             )
     return ground
 

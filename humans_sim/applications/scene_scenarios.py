@@ -13,9 +13,11 @@ from humans_sim.applications.scenario_control import Driven, drive
 from humans_sim.applications.scene_files import told_at
 from humans_sim.bodies.loads import Load, Spring, Wind
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.control.walking.servo_walk import ServoWalk
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_controller import SceneController
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.models import Model
@@ -49,8 +51,11 @@ def prepare_scene(
         driven = drive(
             fields.get("actuation"), fields.get("controller"), model, {"ground": ground}
         )
-        if driven.controller is not None:
-            raise fields["controller"].error("this law does not know free bodies")
+        if isinstance(driven.controller, ServoWalk):
+            raise fields["controller"].error(
+                "a walk by servos feels its feet, which it cannot among free bodies: "
+                "take walk_stream"
+            )
     radii = fields["radii"].mapping() if "radii" in fields else {}
     contacts = None
     if "contacts" in fields:
@@ -71,9 +76,13 @@ def prepare_scene(
     actuation = None
     if driven.actuation is not None or loads:
         actuation = SceneActuation(scene, driven.actuation, loads)
+    controller = None
+    if driven.controller is not None:
+        controller = SceneController(scene, driven.controller)
     simulation = Simulation(
         scene,
         actuation,
+        controller,
         method="time_stepping",
         passive=False if loads else None,
         **options,

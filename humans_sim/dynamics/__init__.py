@@ -2,6 +2,11 @@
 """Dynamics with contact, impact, friction and joint limits."""
 
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.controller import (
+    CommandWithNextCall,
+    Controller,
+    ControlState,
+)
 from humans_sim.dynamics.general_system import GeneralSystem
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.simulation import Simulation, SimulationError
@@ -11,7 +16,10 @@ from humans_sim.results.run import Run, RunFileError, load_run
 
 __all__ = [
     "Actuation",
+    "CommandWithNextCall",
     "ContactTable",
+    "ControlState",
+    "Controller",
     "Event",
     "GeneralSystem",
     "Push",

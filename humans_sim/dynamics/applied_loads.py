@@ -60,10 +60,6 @@ class AppliedLoads:
         """Functions of the actuation whose change of sign is an event."""
         return self.actuation.detect(state.t, state.q, state.v, state.z)
 
-    def next_time(self, t: float) -> float:
-        """Time of the next event that is known in advance [s]."""
-        return min(self.actuation.next_time(t), self.pushes.next_time(t))
-
     def handle_events(self, state: State, fired: np.ndarray | None = None) -> None:
         """Let the actuation handle its events.
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,6 +18,12 @@ from humans_sim.contact.problem.impact import LAWS
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.control_clock import ControlClock, check_control_period
+from humans_sim.dynamics.controller import (
+    CommandWithNextCall,
+    ControlFunction,
+    Controller,
+)
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
@@ -33,34 +38,6 @@ from humans_sim.results.events import Event
 from humans_sim.results.run import Run
 from humans_sim.results.run_stream import RunStream
 from humans_sim.results.sample import Sample
-
-Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-
-
-class SampleController(ABC):
-    """A controller that looks at whole samples: contacts and forces, too.
-
-    Attributes:
-        period: sampling period for which it is made [s], or None for any.
-        method: how contacts are treated in time unless a simulation is given another
-            method, or None.
-    """
-
-    period: float | None = None
-    method: str | None = None
-
-    def start(self) -> np.ndarray | None:
-        """The configuration in which it wants to start, or None for any."""
-        return None
-
-    @abstractmethod
-    def attach(self, system: System) -> None:
-        """Called once by the simulation that is to be controlled."""
-
-    @abstractmethod
-    def command(self, sample: Sample) -> np.ndarray:
-        """The command for the actuation at a sampling time."""
-
 
 METHODS: dict[str, type[Stepper]] = {
     EVENT_DRIVEN: EventStepper,
@@ -100,8 +77,8 @@ class Simulation:
     Args:
         model: a biped model, or a system in general coordinates.
         actuation: what turns commands into torques; none for a passive system.
-        controller: called with (t, q, v) at every sampling time; its answer goes to the
-            actuation as a command.
+        controller: called as ``controller(t, state)``; its answer goes to the actuation
+            as a command (see :mod:`~humans_sim.dynamics.controller`).
         ground: the scene (biped models only).
         method: ``event_driven`` (exact event times) or ``time_stepping`` (Moreau and
             Jean's method: fixed steps, many contacts); by default the controller's, or
@@ -120,6 +97,8 @@ class Simulation:
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
         gravity: [m/s^2] (biped models only).
         pushes: from outside, at their times (biped models only).
+        control_period: time between two calls of the controller [s]; by default its own
+            ``period``, or that between the samples of a run.
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -129,7 +108,7 @@ class Simulation:
         self,
         model: Model | System,
         actuation: Actuation | None = None,
-        controller: Controller | SampleController | None = None,
+        controller: ControlFunction | None = None,
         ground: Ground | None = None,
         method: str | None = None,
         *,
@@ -141,6 +120,7 @@ class Simulation:
         contact_geometry: str = POINTS,
         gravity: Sequence[float] | None = None,
         pushes: Sequence[Push] = (),
+        control_period: float | None = None,
         passive: bool | None = None,
         **options: Any,
     ) -> None:
@@ -170,9 +150,9 @@ class Simulation:
                     "has its own"
                 )
             self.system = model
-        sampled = controller if isinstance(controller, SampleController) else None
+        known = controller if isinstance(controller, Controller) else None
         if method is None:
-            method = (sampled and sampled.method) or EVENT_DRIVEN
+            method = (known and known.method) or EVENT_DRIVEN
         if method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, not '{method}'"
@@ -195,6 +175,8 @@ class Simulation:
             raise ParameterError(
                 f"impact must be one of {LAWS}, not '{self.options.impact}'"
             )
+        if controller is None and control_period is not None:
+            raise ParameterError("control_period is that of a controller: give one")
         if controller is not None and actuation is None:
             raise ParameterError(
                 "a controller needs an actuation to give its commands to, e.g. "
@@ -205,19 +187,29 @@ class Simulation:
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
         self.controller = controller
-        if sampled is not None:
-            sampled.attach(self.system)
-            if sampled.period is not None:
-                self.actuation.expect_commands_every(sampled.period)
+        if control_period is None and known is not None:
+            control_period = known.period
+        self.control_period = control_period
+        if known is not None:
+            known.attach(self.system)
+        if control_period is not None:
+            self.actuation.expect_commands_every(check_control_period(control_period))
 
     def start(
         self, q: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
     ) -> Stepper:
-        """A stepper at the given state, to be advanced by hand."""
+        """A stepper at the given state, to be advanced by hand.
+
+        It calls a controller that has a period; otherwise commands are given by hand.
+        """
         q = np.asarray(q, dtype=float)
         v = self._velocity(v)
         self.system.check_state(q, v)
-        return METHODS[self.method](self.system, self.actuation, self.options, t, q, v)
+        clock = None
+        if self.controller is not None and self.control_period is not None:
+            clock = ControlClock(self.controller, self.control_period)
+        make = METHODS[self.method]
+        return make(self.system, self.actuation, self.options, t, q, v, clock)
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
@@ -240,8 +232,8 @@ class Simulation:
             v0: velocity at the start; zero unless given.
             t_start: [s].
             t_end: [s].
-            sampling_period: time between samples, and between calls of the controller
-                [s]; by default that of the controller, or 0.01.
+            sampling_period: time between samples [s]; by default the controller's
+                period, or 0.01. A controller without a period is called at each sample.
             progress: whether to show a progress bar; by default for long runs on a
                 terminal. Or a function, called with the number of samples that are done
                 and of all.
@@ -254,7 +246,7 @@ class Simulation:
             FileWriteError: the file cannot be written.
         """
         if sampling_period is None:
-            sampling_period = self._sampling_period()
+            sampling_period = self.control_period or SAMPLING_PERIOD
         if not (sampling_period > 0 and math.isfinite(sampling_period)):
             raise ParameterError(
                 f"sampling_period must be above zero: {sampling_period}"
@@ -272,15 +264,9 @@ class Simulation:
             if isinstance(samples, RunStream):
                 samples.close()
 
-    def _sampling_period(self) -> float:
-        """That of the controller, where it has one [s]."""
-        controller = self.controller
-        period = controller.period if isinstance(controller, SampleController) else None
-        return SAMPLING_PERIOD if period is None else period
-
     def _configuration(self) -> np.ndarray:
         """Where to start unless it is given."""
-        if isinstance(self.controller, SampleController):
+        if isinstance(self.controller, Controller):
             start = self.controller.start()
             if start is not None:
                 return start
@@ -299,6 +285,7 @@ class Simulation:
         """Simulate from sampling time to sampling time."""
         t_start, t_end = float(times[0]), float(times[-1])
         pushes = [push for push in self.pushes if push.time >= t_start]
+        at_samples = self.controller is not None and self.control_period is None
         stepper: Stepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
@@ -307,10 +294,9 @@ class Simulation:
                     while pushes and pushes[0].time <= time:
                         self._push(stepper, pushes.pop(0))
                     known = pushes[0].time if pushes else t_end
-                    bound = time if self.controller is not None else min(known, t_end)
-                    stepper.advance(time, bound)
-                    if self.controller is not None:
-                        stepper.command(self._decide(stepper))
+                    stepper.advance(time, time if at_samples else min(known, t_end))
+                    if at_samples:
+                        self._control(stepper)
                     samples.append(stepper.sample())
                     advance()
         except (StepError, ContactProblemError, IntegrationError) as error:
@@ -323,12 +309,17 @@ class Simulation:
             raise self._failure(state, samples, stepper.events, error) from error
         return self.result(samples, stepper.events)
 
-    def _decide(self, stepper: Stepper) -> np.ndarray:
-        """What the controller answers to the present state."""
-        if isinstance(self.controller, SampleController):
-            return self.controller.command(stepper.sample())
+    def _control(self, stepper: Stepper) -> None:
+        """Call a controller without a period, and give its command on."""
         assert self.controller is not None
-        return self.controller(stepper.t, stepper.q, stepper.v)
+        command = self.controller(stepper.t, stepper.control_state())
+        if isinstance(command, CommandWithNextCall):
+            raise ParameterError(
+                "a controller that chooses when it is called again needs a period: "
+                "give the Simulation a control_period"
+            )
+        if command is not None:
+            stepper.command(command)
 
     @staticmethod
     def _push(stepper: Stepper, push: Push) -> None:

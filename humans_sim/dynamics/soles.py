@@ -15,6 +15,7 @@ import pinocchio as pin
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.models import Model
+from humans_sim.models.soles import load_tags
 from humans_sim.results.sample import Sample
 
 _LOAD = 1e-9
@@ -85,7 +86,7 @@ class Soles:
         self._radius = np.repeat(system.radii, len(solids))[:, None]
         self._all = np.arange(len(points))
         self._of_sole = [
-            np.flatnonzero(np.isin(points, sole.contacts + sole.spheres))
+            np.flatnonzero(np.isin(points, load_tags(sole)))
             for sole in self._model.soles
         ]
 

@@ -11,6 +11,8 @@ import numpy as np
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.control_clock import ControlClock
+from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
@@ -76,11 +78,14 @@ class Stepper(ABC):
         t: where to start [s].
         q: configuration at the start; rounding errors are corrected.
         v: velocity at the start.
+        control: when a controller commands the actuation, or None: commands come by
+            :meth:`command` alone.
 
     Attributes:
         system: what moves.
         actuation: what drives it.
         options: how to integrate.
+        control: the same.
         loads: the actuation with pushes.
         state: where the system is; the parts of a method share it.
     """
@@ -93,9 +98,11 @@ class Stepper(ABC):
         t: float,
         q: np.ndarray,
         v: np.ndarray,
+        control: ControlClock | None = None,
     ) -> None:
-        """Start at (t, q, v)."""
+        """Start at (t, q, v); methods then handle what is due at once."""
         self.system, self.actuation, self.options = system, actuation, options
+        self.control = control
         self.loads = AppliedLoads(system, actuation)
         q, v = (
             project_out_of_penetration(system, np.array(q, float)),
@@ -103,7 +110,8 @@ class Stepper(ABC):
         )
         z = np.asarray(actuation.initialise(float(t), q, v), float)
         self.state = State(float(t), q, v, z)
-        self.handle_due_events()
+        if control is not None:
+            control.start(self.t)
 
     @property
     def t(self) -> float:
@@ -178,12 +186,32 @@ class Stepper(ABC):
     def set_state(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Begin anew at another state; nothing changes where that is refused."""
         self.system.check_state(q, v)
-        fresh = type(self)(self.system, self.actuation, self.options, t, q, v)
+        start = (t, q, v, self.control)
+        fresh = type(self)(self.system, self.actuation, self.options, *start)
         fresh.state.events = [*self.events, Event(t, kinds.RESET), *fresh.events]
         # All parts are new ones that share the new state; none knows its stepper.
         vars(self).update(vars(fresh))
 
+    def control_state(self) -> ControlState:
+        """What a controller sees now."""
+        return ControlState(self.q, self.v, self.z, self.sample)
+
+    def next_event(self) -> float:
+        """Time of the next event of controller or actuation known in advance [s]."""
+        due = self.actuation.next_time(self.t)
+        return due if self.control is None else min(due, self.control.next_call)
+
     def handle_due_events(self) -> None:
-        """Let the actuation handle the times that have come."""
-        while self.actuation.next_time(self.t) <= self.t:
-            self.loads.handle_events(self.state)
+        """Handle the times of controller and actuation that have come."""
+        while self.next_event() <= self.t:
+            self.handle_events()
+
+    def handle_events(self, fired: np.ndarray | None = None) -> None:
+        """Call the controller where it is due, then handle events of the actuation.
+
+        Args:
+            fired: which signals of the actuation fired; none where only a time came.
+        """
+        if self.control is not None:
+            self.control.tick(self.t, self.control_state(), self.actuation.command)
+        self.loads.handle_events(self.state, fired)

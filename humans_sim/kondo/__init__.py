@@ -15,16 +15,16 @@ from humans_sim.kondo.motion.motion_file import (
 from humans_sim.kondo.motion.player import MotionPlayer
 
 if TYPE_CHECKING:
-    from humans_sim.kondo.motion.pose_servo import PoseServo
+    from humans_sim.kondo.motion.pose_servo import PosePlayer, PoseServo
 
 
 def __getattr__(name: str) -> Any:
-    """The servo, at its first use: it loads the simulation, which no driver needs."""
-    if name != "PoseServo":
+    """What needs the simulation, at its first use: no driver needs that."""
+    if name not in ("PosePlayer", "PoseServo"):
         raise AttributeError(f"module 'humans_sim.kondo' has no attribute '{name}'")
-    from humans_sim.kondo.motion.pose_servo import PoseServo
+    from humans_sim.kondo.motion import pose_servo
 
-    return PoseServo
+    return getattr(pose_servo, name)
 
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "MotionFileError",
     "MotionPlayer",
     "Pose",
+    "PosePlayer",
     "PoseServo",
     "load_channels",
     "read_motion",

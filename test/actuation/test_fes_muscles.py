@@ -14,7 +14,6 @@ import humans_sim as hs
 from humans_sim.actuation import (
     HAMSTRINGS,
     QUADRICEPS,
-    CommandWithNextCall,
     CompositeActuation,
     FesMuscles,
     IdealTorque,
@@ -25,6 +24,7 @@ from humans_sim.actuation import (
 )
 from humans_sim.actuation.command_signal import DECLINING, RELAXED, STIMULATED
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.controller import ControlFunction
 
 FULL = Stimulator().max_charge
 
@@ -34,31 +34,39 @@ def knee_index(model: hs.Model) -> int:
     return model.joint_names.index("r_knee")
 
 
+PERIOD = 0.01
+"""Of controllers that do not choose their next call, and of samples [s]."""
+
+
 def leg(
-    model: hs.Model, actuation: Actuation, angle: float = -1.0, **options: object
+    model: hs.Model,
+    actuation: Actuation,
+    controller: ControlFunction | None = None,
+    angle: float = -1.0,
+    **options: object,
 ) -> tuple[hs.Simulation, np.ndarray]:
     """A shank that hangs from a body held in the air, and its start."""
+    if controller is not None:
+        options = {"control_period": PERIOD, **options}
     fixed = [name for name in model.joint_names if name != "r_knee"] + ["base"]
     q = model.neutral()
     q[2], q[7 + knee_index(model)] = 2.0, angle
-    return hs.Simulation(model, actuation, locked=fixed, **options), q
+    return hs.Simulation(model, actuation, controller, locked=fixed, **options), q
 
 
 def pulses_at(
     times: Sequence[float], pulse: Sequence[float]
-) -> Callable[[float, np.ndarray, np.ndarray, np.ndarray], CommandWithNextCall]:
-    """A law that sends one pulse at each of the times, which start with zero."""
+) -> Callable[[float, hs.ControlState], hs.CommandWithNextCall]:
+    """A controller that sends a pulse at each of the times, which start with zero."""
     waits = [*np.diff(times), 1e3]
     left = list(waits)
 
-    def law(
-        t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> CommandWithNextCall:
+    def controller(t: float, state: hs.ControlState) -> hs.CommandWithNextCall:
         if t == 0.0:
             left[:] = waits
-        return CommandWithNextCall(np.array(pulse), left.pop(0))
+        return hs.CommandWithNextCall(np.array(pulse), left.pop(0))
 
-    return law
+    return controller
 
 
 def stimulations(run: hs.Run) -> list[tuple[float, str]]:
@@ -118,10 +126,11 @@ def test_scale_is_cross_section(human: hs.Model) -> None:
     """Twice the muscle is two muscles: same strains, forces and stiffness twice."""
     runs = []
     for scale in (1.0, 2.0):
-        law = pulses_at([0.0], [FULL])
+        once = pulses_at([0.0], [FULL])
         quadriceps = {"quadriceps": QUADRICEPS}
-        muscles = FesMuscles(human, quadriceps, ["r"], scale=scale, law=law)
-        sim = hs.Simulation(human, muscles, locked=["*", "base"])
+        muscles = FesMuscles(human, quadriceps, ["r"], scale=scale)
+        still = ["*", "base"]
+        sim = hs.Simulation(human, muscles, once, locked=still, control_period=PERIOD)
         q = human.neutral()
         q[2] = 2.0
         runs.append(sim.run(q, t_end=0.2))
@@ -131,18 +140,17 @@ def test_scale_is_cross_section(human: hs.Model) -> None:
 
 def test_delay_is_exact(human: hs.Model) -> None:
     """Many pulses on the way: each acts once, at its time to the last bit."""
-    muscles = FesMuscles(human, sides=["r"], law=None, delay=0.05)
+    muscles = FesMuscles(human, sides=["r"], delay=0.05)
     sent: list[float] = []
 
-    def controller(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def controller(t: float, state: hs.ControlState) -> np.ndarray:
         k = round(t / 0.007)
         if k % 3 == 2:
             return np.zeros(2)
         sent.append(t)
         return np.array([[0.8 * FULL, 0.0], [0.0, 0.5 * FULL]][k % 3])
 
-    sim, q = leg(human, muscles)
-    sim.controller = controller
+    sim, q = leg(human, muscles, controller, control_period=None)
     run = sim.run(q, t_end=0.3, sampling_period=0.007)
     arrived = stimulations(run)
     assert [time for time, _ in arrived] == [t + 0.05 for t in sent if t + 0.05 <= 0.3]
@@ -155,12 +163,11 @@ def test_delay_is_exact(human: hs.Model) -> None:
     assert event.detail["recruitment"] == wanted
 
 
-def test_pulses_of_a_law(human: hs.Model) -> None:
-    """A law's own times, a delay of zero, and several pulses at once."""
+def test_pulses_at_chosen_times(human: hs.Model) -> None:
+    """A controller's own times, a delay of zero, and several pulses at once."""
     times = [0.0, 0.01, 0.0317]
-    law = pulses_at(times, [FULL, 0.5 * FULL])
-    muscles = FesMuscles(human, sides=["r"], law=law, delay=0.0)
-    sim, q = leg(human, muscles)
+    muscles = FesMuscles(human, sides=["r"], delay=0.0)
+    sim, q = leg(human, muscles, pulses_at(times, [FULL, 0.5 * FULL]))
     run = sim.run(q, t_end=0.1)
     stimulated = [(t, n) for t in np.cumsum([0, *np.diff(times)]) for n in "qh"]
     found = [(t, name[2]) for t, name in stimulations(run)]
@@ -213,6 +220,9 @@ class Metered(Actuation):
         force, rates = self.inner.dynamics(t, q, v, z[:-1])
         return force, np.append(rates, force @ v)
 
+    def command(self, t, command):  # noqa: D102
+        self.inner.command(t, command)
+
     def detect(self, t, q, v, z):  # noqa: D102
         return self.inner.detect(t, q, v, z[:-1])
 
@@ -229,10 +239,10 @@ class Metered(Actuation):
 
 def test_energy_of_a_swinging_leg(human: hs.Model) -> None:
     """What the muscles put into the knee is what the leg gains."""
-    law = pulses_at([0.0, 0.1, 0.3, 0.33, 0.36], [0.8 * FULL, 0.4 * FULL])
-    metered = Metered(FesMuscles(human, sides=["r"], law=law))
+    pulses = pulses_at([0.0, 0.1, 0.3, 0.33, 0.36], [0.8 * FULL, 0.4 * FULL])
+    metered = Metered(FesMuscles(human, sides=["r"]))
     options = {"rtol": 1e-11, "atol": 1e-13}
-    sim, q = leg(human, metered, angle=-1.2, limits=False, **options)
+    sim, q = leg(human, metered, pulses, angle=-1.2, limits=False, **options)
     run = sim.run(q, t_end=0.6, sampling_period=0.05)
     energy, work = run.energy.sum(axis=1), run.z[:, -1]
     gained = energy - energy[0]
@@ -247,14 +257,12 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
     charges = [Stimulator().charge(share) for _, share in shares]
     left = list(zip(charges, [0.04, 0.11, 1e3], strict=True))
 
-    def law(
-        t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> CommandWithNextCall:
+    def pulses(t: float, state: hs.ControlState) -> hs.CommandWithNextCall:
         charge, wait = left.pop(0)
-        return CommandWithNextCall(np.array([charge, 0.5 * charge]), wait)
+        return hs.CommandWithNextCall(np.array([charge, 0.5 * charge]), wait)
 
-    muscles = FesMuscles(human, sides=["r"], law=law)
-    sim, q = leg(human, muscles, angle, limits=False, rtol=1e-12, atol=1e-13)
+    muscles = FesMuscles(human, sides=["r"])
+    sim, q = leg(human, muscles, pulses, angle, limits=False, rtol=1e-12, atol=1e-13)
     run = sim.run(q, t_end=end)
 
     # gravity turns the shank by a sine of its angle: two postures tell which
@@ -355,10 +363,14 @@ def test_no_events_at_rest(human: hs.Model) -> None:
 
 def test_few_events_in_tetanus(human: hs.Model) -> None:
     """Held stimulated without moving: one event a pulse, two switches in all."""
-    muscles = FesMuscles(
-        human, {"quadriceps": QUADRICEPS}, ["r"], law=lambda *_: np.array([FULL])
+    muscles = FesMuscles(human, {"quadriceps": QUADRICEPS}, ["r"])
+    sim = hs.Simulation(
+        human,
+        muscles,
+        lambda t, state: np.array([FULL]),
+        locked=["*", "base"],
+        control_period=0.02,
     )
-    sim = hs.Simulation(human, muscles, locked=["*", "base"])
     q = human.neutral()
     q[2] = 2.0
     run = sim.run(q, t_end=1.0, sampling_period=0.1)
@@ -370,13 +382,13 @@ def test_few_events_in_tetanus(human: hs.Model) -> None:
 
 def test_time_stepping(human: hs.Model) -> None:
     """The other method gets there too, with an error of the order of its step."""
-    law = pulses_at([0.0, 0.03, 0.06], [FULL, 0.3 * FULL])
+    pulses = pulses_at([0.0, 0.03, 0.06], [FULL, 0.3 * FULL])
     errors = []
-    exact, q = leg(human, FesMuscles(human, sides=["r"], law=law))
+    exact, q = leg(human, FesMuscles(human, sides=["r"]), pulses)
     wanted = exact.run(q, t_end=0.3)
     for step in (2e-3, 1e-3, 5e-4):
-        muscles = FesMuscles(human, sides=["r"], law=law)
-        sim, q = leg(human, muscles, method="time_stepping", time_step=step)
+        muscles = FesMuscles(human, sides=["r"])
+        sim, q = leg(human, muscles, pulses, method="time_stepping", time_step=step)
         run = sim.run(q, t_end=0.3)
         assert stimulations(run)[0][0] == pytest.approx(0.05, abs=1e-12)
         assert len(stimulations(run)) == len(stimulations(wanted)) == 6

@@ -10,7 +10,6 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import (
-    CommandWithNextCall,
     FesMuscles,
     IdealTorque,
     ScrewDriveMotors,
@@ -85,11 +84,14 @@ def test_muscles_follow_the_simulation(human: hs.Model) -> None:
     with the third power of the sampling period, or faster.
     """
     charge, every = np.array([3e-5, 0.0]), 0.04
-    muscles = FesMuscles(
-        human, sides=("r",), law=lambda t, q, v, z: CommandWithNextCall(charge, every)
-    )
     locked = ["base", *(name for name in human.joint_names if name != "r_knee")]
-    sim = hs.Simulation(human, actuation=muscles, locked=locked)
+    sim = hs.Simulation(
+        human,
+        FesMuscles(human, sides=("r",)),
+        lambda t, state: charge,
+        locked=locked,
+        control_period=every,
+    )
     q0 = human.neutral()
     q0[2] += 0.3
     q0[7 + human.joint_names.index("r_knee")] = -0.8

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 import humans_sim as hs
 from humans_sim.actuation import CommandKind, DCMotor, IdealTorque, ScrewDriveMotors
-from humans_sim.actuation.commanded import Law
+from humans_sim.dynamics.controller import ControlFunction
 from humans_sim.models.rotors import Rotors
 
 NONE = np.zeros(0)
@@ -33,16 +33,16 @@ def bent(model: hs.Model) -> np.ndarray:
     return q
 
 
-def crouch_law(model: hs.Model, start: np.ndarray, end: np.ndarray) -> Law:
+def crouch(model: hs.Model, start: np.ndarray, end: np.ndarray) -> ControlFunction:
     """Voltages in proportion to the rotors' errors; their back EMF is the damping."""
     rotors = rotors_of(model)
 
-    def law(t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def controller(t: float, state: hs.ControlState) -> np.ndarray:
         share = 0.5 - 0.5 * math.cos(math.pi * t / 0.4)
         aim = rotors.angles(start + share * (end - start))
-        return 0.5 * (aim - rotors.angles(q))
+        return 0.5 * (aim - rotors.angles(state.q))
 
-    return law
+    return controller
 
 
 def test_stall_torque_and_no_load_speed() -> None:
@@ -174,14 +174,22 @@ def test_delay_is_exact(bip: hs.Model) -> None:
             acted.append((t, command[0]))
             super().apply(t, command)
 
-    def law(t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def controller(t: float, state: hs.ControlState) -> np.ndarray:
         waiting.append(len(drive.pending))
         asked.append((t, 0.1 + 0.01 * len(asked)))
         return np.full(15, asked[-1][1])
 
-    drive = Watched(bip, law, period=0.005, delay=0.012)
-    sim = hs.Simulation(bip, drive, ground=hs.Ground.empty(), rtol=1e-6, atol=1e-9)
-    sim.run(bent(bip), t_start=0.25, t_end=0.3)
+    drive = Watched(bip, delay=0.012)
+    sim = hs.Simulation(
+        bip,
+        drive,
+        controller,
+        ground=hs.Ground.empty(),
+        control_period=0.005,
+        rtol=1e-6,
+        atol=1e-9,
+    )
+    sim.run(bent(bip), t_start=0.25, t_end=0.3, sampling_period=0.01)
     assert [t for t, _ in asked] == [0.25 + k * 0.005 for k in range(len(asked))]
     assert acted[0] == asked[0]  # the manual: at the start without a delay
     after = [(t + 0.012, u) for t, u in asked[1:]]
@@ -190,7 +198,7 @@ def test_delay_is_exact(bip: hs.Model) -> None:
 
 
 def test_first_command_of_a_controller_acts_at_once(bip: hs.Model) -> None:
-    """From the simulation's controller as from the actuation's own law."""
+    """The manual's ControlDelay begins with the second command."""
     drive = ScrewDriveMotors(bip, delay=0.012)
     q, v = bent(bip), np.zeros(bip.nv)
     for start in (0.0, 1.0):
@@ -286,15 +294,21 @@ class Metered(ScrewDriveMotors):
 def test_balance_of_energy(bip: hs.Model, floor: bool) -> None:
     """What the supply gives is heat, friction and mechanical energy, to 1e-9.
 
-    Bip crouches by a law of its own with a delay, in free flight, and on its feet.
+    Bip crouches by commands with a delay, in free flight, and on its feet.
     """
     end = bent(bip)
     start = bip.standing(0.3 * end[7:])
-    law = crouch_law(bip, start, end)
-    drive = Metered(bip, law, period=0.005, delay=0.007)
+    drive = Metered(bip, delay=0.007)
     # Feet that stick and stay on the ground do no work.
     ground = hs.Ground(law="sticking") if floor else hs.Ground.empty()
-    sim = hs.Simulation(bip, drive, ground=ground, limits=False)
+    sim = hs.Simulation(
+        bip,
+        drive,
+        crouch(bip, start, end),
+        ground=ground,
+        limits=False,
+        control_period=0.005,
+    )
     run = sim.run(start, t_end=0.3, sampling_period=0.03)
     supply, heat, friction = run.z.T
     energy = run.energy.sum(axis=1)

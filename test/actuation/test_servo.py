@@ -79,7 +79,7 @@ def test_torques_jump_in_events_alone(khr1: hs.Model) -> None:
     target[khr1.joint_names.index("r_elbow")] = 0.5
     q = khr1.neutral()
     q[2] += 0.01
-    run = hs.Simulation(khr1, Servo(khr1), lambda t, q, v: target * (t > 0.1)).run(
+    run = hs.Simulation(khr1, Servo(khr1), lambda t, state: target * (t > 0.1)).run(
         q, t_end=0.3
     )
     assert run.check()
@@ -97,7 +97,7 @@ def test_servo_reaches_its_command(khr1: hs.Model) -> None:
     target = np.zeros(17)
     head = khr1.joint_names.index("head_yaw")
     target[head] = math.radians(40)
-    sim = hs.Simulation(khr1, actuation=Servo(khr1), controller=lambda t, q, v: target)
+    sim = hs.Simulation(khr1, actuation=Servo(khr1), controller=lambda t, state: target)
     run = sim.run(khr1.neutral(), t_end=0.6, sampling_period=0.02)
     angles = np.degrees(run.q[:, 7 + head])
     assert angles[-1] == pytest.approx(40.0, abs=0.3)
@@ -133,8 +133,8 @@ def test_speed_steps_of_the_board(khr1: hs.Model, step: int) -> None:
     assert servo.next_time(0.0) == pytest.approx(30 * SPEED_STEPS[step], rel=1e-12)
 
 
-def test_law_and_delay(khr1: hs.Model) -> None:
-    """A law of the servo's own: its commands act after the delay, to the bit."""
+def test_period_and_delay(khr1: hs.Model) -> None:
+    """Commands come at multiples of the period and act after the delay, to the bit."""
     acted = []
 
     class Watched(Servo):
@@ -142,9 +142,14 @@ def test_law_and_delay(khr1: hs.Model) -> None:
             acted.append(t)
             super().apply(t, command)
 
-    servo = Watched(khr1, lambda t, q, v, z: np.zeros(17), period=0.02, delay=0.013)
-    sim = hs.Simulation(khr1, servo, ground=hs.Ground.empty())
-    sim.run(khr1.neutral(), t_end=0.06)
+    sim = hs.Simulation(
+        khr1,
+        Watched(khr1, delay=0.013),
+        lambda t, state: np.zeros(17),
+        ground=hs.Ground.empty(),
+        control_period=0.02,
+    )
+    sim.run(khr1.neutral(), t_end=0.06, sampling_period=0.01)
     assert acted == [0.0 + 0.013, 0.02 + 0.013, 0.04 + 0.013]
 
 
@@ -184,7 +189,7 @@ def test_motor_crosses_the_play_in_its_time(khr1: hs.Model) -> None:
     sim = hs.Simulation(
         khr1,
         servo,
-        controller=lambda t, q, v: np.full(17, aim),
+        controller=lambda t, state: np.full(17, aim),
         ground=hs.Ground.empty(),
         locked=["*"],
     )
@@ -228,7 +233,7 @@ class Metered(Servo):
         return force, np.append(rates, force @ v)
 
 
-def shake(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def shake(t: float, state: hs.ControlState) -> np.ndarray:
     """Commands that turn round five times a second."""
     return np.full(17, 0.1 if math.sin(10 * math.pi * t) > 0 else -0.1)
 

@@ -175,7 +175,7 @@ SCENE: dict[str, Any] = {"ground": Ground()}
 
 
 def test_passive_and_servo(human: hs.Model, khr1: hs.Model) -> None:
-    """Nothing, and an actuation that no law commands."""
+    """Nothing, and an actuation without a controller."""
     assert drive(None, None, human, SCENE).actuation is None
     driven = drive(told("servo: {}"), None, khr1, SCENE)
     assert driven.actuation is not None and driven.start is None
@@ -224,6 +224,7 @@ def test_start_of_the_motion(human: hs.Model) -> None:
         ("    - {contacts: [l_sole, r_sole]}", "    []", None, "times that grow"),
         ("end: 0.1", "end: 0.1\n  frames: [wing]", None, "no frame called 'wing'"),
         ("end: 0.1", "end: 0.1\n  friction: 0", 4, "friction: a number above zero"),
+        ("end: 0.1", "end: 0.1\n  period: 0", 4, "period: a number above zero"),
     ],
 )
 def test_bad_follow(
@@ -242,7 +243,7 @@ def test_bad_follow(
     ("actuation", "message"),
     [
         ("muscles: {}", "muscles: unknown key"),
-        ("torque: {period: 0}", "torque: the control period must be above zero"),
+        ("torque: {period: 0.01}", "torque.period: unknown key"),
         ("torque: {delay: -1}", "torque: the control delay"),
         ("torque: {power: 1}", "torque.power: unknown key"),
     ],
@@ -265,7 +266,9 @@ def test_bad_actuation_of_follow(human: hs.Model, actuation: str, message: str) 
         ("bip: {motion: stand, stiffness: 0}", None, "bip.stiffness: .*above zero"),
         ("bip: {motion: stand, margin: 2}", None, "bip: margin must be"),
         ("bip: {motion: stand}", "torque: {}", "torque: unknown key"),
+        ("bip: {motion: stand, period: 0}", None, "bip.period: .*above zero"),
         ("bip: {motion: stand}", "motors: {delay: -1}", "the control delay"),
+        ("bip: {motion: stand}", "motors: {period: 1}", "motors.period: unknown key"),
         ("bip: {motion: stand}", "motors: {frozen_ratio: 2}", "frozen_ratio: '2'"),
     ],
 )
@@ -297,7 +300,7 @@ def test_bip_controls_bip(human: hs.Model) -> None:
 def test_bad_stimulation(
     human: hs.Model, text: str, actuation: str | None, message: str
 ) -> None:
-    """Muscles and laws that do not fit."""
+    """Muscles and controllers that do not fit."""
     section = None if actuation is None else told(actuation)
     with pytest.raises(hs.ModelFileError, match=message):
         drive(section, told(text), human, SCENE)
@@ -305,6 +308,6 @@ def test_bad_stimulation(
 
 @pytest.mark.parametrize("text", ["servo: {wings: 2}", "torque: {}", "{}"])
 def test_bad_actuation_alone(khr1: hs.Model, text: str) -> None:
-    """Without a law there are servos, with their own parameters."""
+    """Without a controller there are servos, with their own parameters."""
     with pytest.raises(hs.ModelFileError, match="mine.yaml:1"):
         drive(told(text), None, khr1, SCENE)

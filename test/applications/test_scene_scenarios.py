@@ -76,6 +76,11 @@ BODY = "bodies: {a: {ball: 0.1, mass: 1, at: [0, 0, 0.1]}}\n"
             BODY + "loads: {wind: {velocity: [1, 0, 0], areas: {a: -1}}}\n" + TIME,
             "must not be negative",
         ),
+        (
+            BODY + "model: khr1\nactuation: {servo: {}}\n"
+            "controller: {walk: {velocity: [0.05, 0, 0]}}\n" + TIME,
+            "controller: a walk by servos feels its feet",
+        ),
     ],
 )
 def test_faults_are_named(tmp_path: Path, text: str, words: str) -> None:

@@ -73,8 +73,8 @@ def test_standing_by_torques(khr1: hs.Model, law: str) -> None:
     arms = ("head", "shoulder", "elbow")
     locked = [name for name in khr1.joint_names if any(arm in name for arm in arms)]
 
-    def hold(t: float, q_now: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return -4.0 * (q_now[7:] - q[7:]) - 0.02 * v[6:]
+    def hold(t: float, state: hs.ControlState) -> np.ndarray:
+        return -4.0 * (state.q[7:] - q[7:]) - 0.02 * state.v[6:]
 
     ground = hs.Ground(friction=0.7, law=law)
     sim = hs.Simulation(khr1, torque, hold, ground=ground, locked=locked)
@@ -328,7 +328,8 @@ def test_bad_starts_are_refused(khr1: hs.Model) -> None:
         {"contacts": ["tail"]},
         {"rtol": -1.0},
         {"colour": 1},
-        {"controller": lambda t, q, v: v},
+        {"controller": lambda t, state: state.v},
+        {"control_period": 0.01},
     ):
         with pytest.raises(hs.ParameterError):
             hs.Simulation(khr1, **wrong)
@@ -346,7 +347,7 @@ def test_locks_bear_torques(khr1: hs.Model, method: str) -> None:
     simulation = hs.Simulation(
         khr1,
         IdealTorque(khr1),
-        lambda t, q, v: torques,
+        lambda t, state: torques,
         hs.Ground.empty(),
         method,
         locked=["base", *(j for j in khr1.joint_names if j != free)],

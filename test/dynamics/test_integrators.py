@@ -157,7 +157,7 @@ def test_a_controller_without_ears_is_refused() -> None:
     sim = hs.Simulation(
         problems.bouncing_ball(),
         actuation=_Recorder(),
-        controller=lambda t, q, v: np.zeros(1),
+        controller=lambda t, state: np.zeros(1),
     )
     with pytest.raises(hs.ParameterError, match="_Recorder takes no commands"):
         sim.run(np.array([1.0]))

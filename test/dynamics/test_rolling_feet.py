@@ -132,7 +132,7 @@ def test_driven_ankles_roll_the_feet(human: hs.Model) -> None:
     q[3:7] = pin.Quaternion(pin.utils.rotate("y", lean)).coeffs()
     q[2] -= human.contact(q)[:, 2].min()
 
-    def sway(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def sway(t: float, state: hs.ControlState) -> np.ndarray:
         wanted = joints.copy()
         size = math.radians(0.6) * min(t, 1.0)
         wanted[ankles] += size * math.sin(2 * math.pi * t)

@@ -93,7 +93,8 @@ def write_seeds(folder: Path) -> None:
     q = khr1.standing(np.zeros(len(khr1.joint_names)))
     drop.run(q, t_end=0.02, sampling_period=0.005).save(runs / "drop.npz")
     _write_markers(folder)
-    for name in ("graphs", "marker_sets", "models", "scenarios", "kondo", "walking"):
+    folders = ("graphs", "marker_sets", "models", "scenarios", "kondo", "walking")
+    for name in (*folders, "robots"):
         for path in resource("config", name).glob("*.yaml"):
             if path.stem != "rolling-sphere":  # it names another file by its place
                 _write(folder / name / path.name, path.read_bytes())

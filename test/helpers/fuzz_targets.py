@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import humans_sim as hs
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.batch.record import Ledger
 from humans_sim.applications.batch.settings import TrialSettings
 from humans_sim.applications.batch.trial import Job, kept
@@ -127,6 +128,12 @@ def _robot(path: Path) -> None:
         assert channel.sense in (1, -1)
 
 
+def _robot_setup(path: Path) -> None:
+    setup = RobotSetup.from_file(path)
+    _finite(setup.friction, setup.fall_tilt, setup.body_radius, *setup.servo.values())
+    assert setup.time_step > 0 and setup.sampling_period > 0
+
+
 def _walking(path: Path) -> None:
     name = path.stem if path.stem in ("bip", "human36") else "khr1"
     settings = WalkSettings.from_file(model(name), path)
@@ -237,6 +244,7 @@ TARGETS: dict[str, Target] = {
     "marker_set": Target("marker_sets", _marker_set, 4),
     "pipeline": Target("pipeline", _pipeline),
     "robot": Target("kondo", _robot),
+    "robot_setup": Target("robots", _robot_setup),
     "walking": Target("walking", _walking),
     "sway": Target("sway", _sway),
     "model": Target("models", _model, 10),

@@ -78,19 +78,13 @@ def simulated_walk(model: hs.Model, steps: int, speed: float, end: float) -> Run
     walker = Walker(model)
     walker.pattern.walk(steps, speed, 0.0, 0.0)
     start = model.standing(walker.start()[7:])
-    servo = Servo(
-        model,
-        lambda t, q, v, z: walker.tick(t).joints,
-        walker.period,
-        gain=22.0,
-        damping=0.5,
-        command_period=walker.period,
-    )
     sim = hs.Simulation(
         model,
-        servo,
+        Servo(model, gain=22.0, damping=0.5),
+        lambda t, state: walker.tick(t).joints,
         ground=hs.Ground(friction=0.7),
         method="time_stepping",
         time_step=0.002,
+        control_period=walker.period,
     )
     return sim.run(start, t_end=end, sampling_period=0.01, progress=False)

@@ -18,8 +18,9 @@ import pytest
 import yaml
 
 import humans_sim as hs
-from humans_sim.actuation import QUADRICEPS, IdealTorque, Servo, simulate_muscle
+from humans_sim.actuation import QUADRICEPS, IdealTorque, simulate_muscle
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.core.doctor import ros_hint
 from humans_sim.core.errors import ParameterError
@@ -59,15 +60,16 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> Seen:
     """
     seen = Seen([], [], [])
     given = yaml.safe_load(PARAMETERS.read_text())["actuation"]["ros__parameters"]
-    servo, ideal = Servo(khr1, **given["servo"]), IdealTorque(khr1)
+    robot = RobotSetup.of_model(khr1)
+    servo, ideal = robot.servos(khr1, **given["servo"]), IdealTorque(khr1)
     ideal.armature = np.repeat([0.0, ARMATURE], [6, 17])
     q0 = khr1.standing(khr1.neutral()[7:])
     servo.initialise(0.0, q0, np.zeros(khr1.nv))
     target = khr1.neutral()[7:]
     target[khr1.joint_names.index("head_yaw")] = ANGLE
 
-    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        k = round(t / PERIOD)
+    def control(t: float, state: hs.ControlState) -> np.ndarray:
+        k, q, v = round(t / PERIOD), state.q, state.v
         if k == TURN:
             servo.command(seconds(k), target)
         while (due := servo.next_time(seconds(k))) <= seconds(k):
@@ -77,7 +79,9 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> Seen:
         seen.torques.append(servo.dynamics(seconds(k), q, v, np.zeros(0))[0][6:])
         return seen.torques[-1]
 
-    sim = hs.Simulation(khr1, actuation=ideal, controller=control, ground=hs.Ground())
+    sim = hs.Simulation(
+        khr1, actuation=ideal, controller=control, ground=robot.ground()
+    )
     sim.run(q0, t_end=STEPS * PERIOD, sampling_period=PERIOD)
     return seen
 

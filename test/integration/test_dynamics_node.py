@@ -18,6 +18,7 @@ from lockstep_controller import torques
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
@@ -44,8 +45,10 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     sim = hs.Simulation(
         khr1,
         actuation=IdealTorque(khr1),
-        controller=lambda t, q, v: np.array(torques(khr1.joint_names, q[7:], v[6:])),
-        ground=hs.Ground(),
+        controller=lambda t, state: np.array(
+            torques(khr1.joint_names, state.q[7:], state.v[6:])
+        ),
+        ground=RobotSetup.of_model(khr1).ground(),
     )
     return sim.run(q0, t_end=STEPS * PERIOD, sampling_period=PERIOD)
 

@@ -18,10 +18,10 @@ import pytest
 import yaml
 
 import humans_sim as hs
-from humans_sim.actuation import Servo
 from humans_sim.applications.graphs import read_graph
+from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.servo_walk import Order
 from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
@@ -59,15 +59,13 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     pytest.importorskip("humans_msgs", reason=ros_hint())
     given = yaml.safe_load(PARAMETERS.read_text())["dynamics"]["ros__parameters"]
     walker = Walker(khr1, period=PERIOD)
-    simulation = hs.Simulation(
-        khr1,
-        Servo(khr1, **given["servo"]),
-        ServoWalk(walker, [Order(0.0, VELOCITY)]),
-        hs.Ground(friction=given["friction"]),
-        given["method"],
-        time_step=given["time_step"],
+    robot = walking_robot(
+        walker,
+        [Order(0.0, VELOCITY)],
+        servo=given["servo"],
+        method=given["method"],
     )
-    return simulation.run(walker.start(), t_end=END, sampling_period=PERIOD)
+    return robot.simulation.run(walker.start(), t_end=END, sampling_period=PERIOD)
 
 
 def test_composed_graph_is_pushed_and_walks_on(

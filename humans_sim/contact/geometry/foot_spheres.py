@@ -17,6 +17,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.description import Sole, Tag
 from humans_sim.models.model import Model
+from humans_sim.models.soles import corner_places
 
 POINTS, SOLES, SPHERES = "points", "soles", "spheres"
 GEOMETRIES = (POINTS, SOLES, SPHERES)
@@ -154,8 +155,7 @@ def _foot(
     """Names, radii and centres of the balls of one foot."""
     q = model.neutral()
     pose = model.frame_pose(q, sole.name)
-    rows = [model.tag_names.index(name) for name in sole.contacts]
-    corners = np.array([pose.actInv(place) for place in model.tags(q)[rows]])
+    corners = corner_places(model, sole)
     low, high = corners.min(axis=0), corners.max(axis=0)
     length, width, height = high - low
     if len(corners) < 3 or not (length > 0 and width > 0 and height < _FLAT * length):

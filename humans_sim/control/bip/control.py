@@ -22,14 +22,15 @@ from humans_sim.control.task.force_share import share_forces
 from humans_sim.control.task.task_law import TaskLaw
 from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.controller import Controller, ControlState
 
 _BARE = 1e4
 """Price of the force of a foot that is about to leave the ground, or has just come."""
 _SIDES = {ContactPhase.RIGHT_FOOT: "r", ContactPhase.LEFT_FOOT: "l"}
 
 
-class BipControl:
-    """Control law: voltages that carry Bip along a trajectory of its task function.
+class BipControl(Controller):
+    """Voltages that carry Bip along a trajectory of its task function.
 
     Args:
         task: Bip's task function.
@@ -42,8 +43,10 @@ class BipControl:
             time: control delay and half a period. The law foresees the state by then;
             without that the back EMF, which is as strong as the inertia of the rotors,
             would be made up for too late.
+        period: time between two calls [s].
 
     Attributes:
+        period: time between two calls [s].
         damped: whether the task was near singular at the last call and followed by
             damped least squares.
     """
@@ -57,6 +60,7 @@ class BipControl:
         friction: float = 0.4,
         margin: float = 0.15,
         horizon: float = 0.0,
+        period: float = 0.005,
     ) -> None:
         """Prepare the law."""
         if trajectory.size != task.size:
@@ -71,7 +75,7 @@ class BipControl:
         if damping is None:
             damping = 2.0 * math.sqrt(stiffness)
         self._law = TaskLaw(task, stiffness, damping)
-        self.damped = False
+        self.damped, self.period = False, period
         self._friction, self._margin, self._horizon = friction, margin, horizon
         model = task.model
         self._motors = ScrewDriveMotors(model)
@@ -88,12 +92,10 @@ class BipControl:
         order = model.humans.coordinate_names
         self._place = np.array([order.index(name) for name in model.joint_names])
 
-    def __call__(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
+    def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Voltages at time t (nmotors,) [V]."""
         humans, ahead = self._task.model.humans, self._horizon
-        q_h, rate = humans.from_pin(q, v)
+        q_h, rate = humans.from_pin(state.q, state.v)
         if ahead:
             acceleration = self.acceleration(t, q_h, rate)
             q_h = q_h + ahead * rate + 0.5 * ahead**2 * acceleration

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Laws for stimulated muscles."""
+"""Controllers for stimulated muscles."""

@@ -15,6 +15,7 @@ from humans_sim.control.task.whole_body import WholeBody
 from humans_sim.control.trajectories.follow import body_aims
 from humans_sim.control.trajectories.motion import Motion
 from humans_sim.control.trajectories.path import Path
+from humans_sim.dynamics.controller import Controller, ControlState
 
 _AT_LIMIT = 2e-3
 """How near its limit a knee is straight [rad]."""
@@ -62,7 +63,7 @@ class FesPlan:
     every: float = 0.02
 
 
-class FesStand:
+class FesStand(Controller):
     """A body that stands up, its knees driven by stimulated muscles.
 
     Every joint but the knees has a torque of whole-body control, which takes the
@@ -71,7 +72,7 @@ class FesStand:
     the body follows the path of its postures by their angle; straight knees press
     against their limits.
 
-    The law answers with (pulses, torques), for the two in :class:`CompositeActuation`.
+    It answers with (pulses, torques), for the two in :class:`CompositeActuation`.
 
     Args:
         body: whole-body control.
@@ -81,8 +82,10 @@ class FesStand:
         seated: contacts that bear at first.
         standing: contacts that bear then.
         plan: how the knees are driven.
+        period: time between two calls [s].
 
     Attributes:
+        period: time between two calls [s].
         needed: torque of each knee at rest, by its angle on the path [N m].
         risen: when the seat was left [s], or None.
     """
@@ -96,10 +99,12 @@ class FesStand:
         seated: Sequence[str],
         standing: Sequence[str],
         plan: FesPlan | None = None,
+        period: float = 0.005,
     ) -> None:
         """Find the torques that the knees need along the path."""
         self._body, self._muscles, self._path = body, muscles, path
         self._plan = FesPlan() if plan is None else plan
+        self.period = period
         model = motion.model
         self._seated_aims = body_aims(model, motion.target)
         self._aims = body_aims(model, path.target)
@@ -123,14 +128,14 @@ class FesStand:
         return CubicSpline(path.angles, torques)
 
     def __call__(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+        self, t: float, state: ControlState
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """Pulses [A s], where they are due, and torques of the other joints [N m]."""
-        muscles = self._muscles
+        muscles, q, v = self._muscles, state.q, state.v
         if t < self._last:  # another run
             self.risen, self._next_pulse = None, -math.inf
         self._last = t
-        now = muscles.joint_torques(q, v, z[: muscles.nz])
+        now = muscles.joint_torques(q, v, state.z[: muscles.nz])
         if self.risen is None:
             torques = self._sit(t, q, v, now)
         if self.risen is not None:

@@ -17,6 +17,7 @@ from humans_sim.control.task.task_functions import (
 from humans_sim.control.task.whole_body import Aim, Answer, Bounds, Target, WholeBody
 from humans_sim.control.trajectories.motion import Motion
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.models import Model
 
 
@@ -40,8 +41,8 @@ def body_aims(
     return [Aim(task, target(task), weight, stiffness) for task, weight in tasks]
 
 
-class Follow:
-    """Control law: joint torques that carry a body along a motion.
+class Follow(Controller):
+    """Joint torques that carry a body along a motion.
 
     Args:
         body: whole-body control of the model in its scene.
@@ -50,6 +51,10 @@ class Follow:
             stay.
         frames: frames whose orientation matters.
         stiffness: Kp of all aims [1/s^2].
+        period: time between two calls [s].
+
+    Attributes:
+        period: time between two calls [s].
     """
 
     def __init__(
@@ -59,6 +64,7 @@ class Follow:
         bearing: Sequence[tuple[float, Sequence[str]]],
         frames: Sequence[str] = ("base_link",),
         stiffness: float = 100.0,
+        period: float = 0.005,
     ) -> None:
         """Prepare the aims."""
         times = [until for until, _ in bearing]
@@ -66,15 +72,13 @@ class Follow:
             raise ParameterError(
                 f"contacts that bear are wanted, until times that grow, not {times}"
             )
-        self._body = body
+        self._body, self.period = body, period
         self._bearing = [(until, body.contacts(names)) for until, names in bearing]
         self._aims = body_aims(motion.model, motion.target, frames, stiffness)
 
-    def __call__(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
+    def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Joint torques at time t (njoints,) [N m]."""
-        return self.solve(t, q, v).torques
+        return self.solve(t, state.q, state.v).torques
 
     def solve(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A walker that leads the servos of a simulated biped, sample by sample."""
+"""A walker that leads the servos of a simulated biped, call by call."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pinocchio as pin
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.walker import Measured, SoleWrench, WalkCommand, Walker
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.simulation import SampleController
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.system import TIME_STEPPING, System
 from humans_sim.results.sample import Sample
 
 _LATE = 1e-9
-"""Time that a sample may be early or late [s]."""
+"""Time that a call may be early or late [s]."""
 
 
 class Order(NamedTuple):
@@ -36,23 +36,23 @@ class Order(NamedTuple):
     steps: int | None = None
 
 
-class ServoWalk(SampleController):
-    """Gives a simulation's samples to a walker, and its angles to the servos.
+class ServoWalk(Controller):
+    """Gives what a robot feels to a walker, and the walker's angles to the servos.
 
-    The sampling period of the run must be the walker's. Time stepping is its method
+    It is called every period of the walker. Time stepping is its method
     unless a simulation is given another: on both feet the legs are a closed chain that
     slips by micrometres all the time, and events would be countless.
 
     Attributes:
         walker: the walker.
-        commands: what it wanted at every sample of the last run.
+        commands: what it wanted at every call of the last run.
     """
 
     def __init__(self, walker: Walker, orders: Sequence[Order] = ()) -> None:
         """Prepare.
 
         Args:
-            walker: the walker; it is reset at the first sample.
+            walker: the walker; it is reset at the first call.
             orders: what the walker is told, in the order of time.
         """
         times = [order.time for order in orders]
@@ -76,22 +76,22 @@ class ServoWalk(SampleController):
             raise ParameterError("the walker must be of the model that is simulated")
         self._soles = Soles(system)
 
-    def command(self, sample: Sample) -> np.ndarray:
+    def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Angles that the servos shall have reached one period later (njoints,)."""
-        t, period = sample.t, self.walker.period
+        period = self.walker.period
         if not self.commands or t < self._due - period - _LATE:
             self.walker.reset(t)
             self.commands, self._told = [], 0
         elif abs(t - self._due) > _LATE:
             raise ParameterError(
-                f"the walker wants a sample every {period:g} s: there is one at "
+                f"the walker wants a call every {period:g} s: there is one at "
                 f"{t:g} s instead of {self._due:g} s"
             )
         self._due = t + period
         while self._told < len(self._orders) and self._orders[self._told].time <= t:
             self._tell(self._orders[self._told])
             self._told += 1
-        self.commands.append(self.walker.tick(t, self.measured(sample)))
+        self.commands.append(self.walker.tick(t, self.measured(state.sample)))
         return self.commands[-1].joints
 
     def measured(self, sample: Sample) -> Measured:

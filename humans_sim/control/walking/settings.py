@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
 from humans_sim.core.yaml_file import YamlValue, read_yaml
@@ -95,7 +96,8 @@ class WalkSettings:
         pressure_gain: how fast the centre of mass gives way to a zero-moment point off
             its place [1/s].
         pressure_time: after which it has come back [s].
-        fall_tilt: tilt of the base beyond which the robot has fallen [rad].
+        fall_tilt: tilt of the base beyond which the robot has fallen; that of
+            ``config/robots`` where the file of the walk has none [rad].
     """
 
     left: str
@@ -215,7 +217,8 @@ class WalkSettings:
                 or holds a number out of range; with file and line.
         """
         names = {**model.parts.parameters, **model.parts.lengths}
-        found = read_yaml(path).fields((*_WORDS, "posture", *_NUMBERS))
+        numbers = [name for name in _NUMBERS if name != "fall_tilt"]
+        found = read_yaml(path).fields((*_WORDS, "posture", *numbers), ("fall_tilt",))
         for side in ("left", "right"):
             soles = [sole.name for sole in model.soles]
             if found[side].text() not in soles:
@@ -224,7 +227,8 @@ class WalkSettings:
                     f"{model.name} has no sole '{found[side].text()}' (it has: {known})"
                 )
         values: dict[str, Any] = {word: found[word].text() for word in _WORDS}
-        for name in _NUMBERS:
+        values["fall_tilt"] = RobotSetup.of_model(model).fall_tilt
+        for name in numbers if "fall_tilt" not in found else _NUMBERS:
             unit = math.radians(1.0) if name in _DEGREES else 1.0
             values[name] = unit * found[name].number(names)
         posture = _posture(model, found["posture"])

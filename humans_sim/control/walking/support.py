@@ -13,6 +13,7 @@ from humans_sim.control.walking.footsteps import Footprint, Side
 from humans_sim.control.walking.settings import SettingError, WalkSettings
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.models.soles import corner_places, sole_named
 
 _FLAT = 1e-12
 """Twice the area of a corner that is none [m^2]."""
@@ -145,13 +146,9 @@ class SolePair:
 
 def _corners(model: Model, name: str) -> np.ndarray:
     """Corners of a sole in its own frame."""
-    contacts = {sole.name: sole.contacts for sole in model.soles}
-    if name not in contacts:
-        raise ParameterError(f"{model.name} has no sole called '{name}'")
-    q = model.neutral()
-    points = model.tags(q)[[model.tag_names.index(tag) for tag in contacts[name]]]
-    frame = model.frame_pose(q, name)
-    corners = convex_hull(np.array([frame.actInv(point)[:2] for point in points]))
+    sole = sole_named(model, name)
+    # Margins of a walk are given to the outline, on balls, too.
+    corners = convex_hull(corner_places(model, sole)[:, :2])
     if len(corners) < 3:
         raise ParameterError(f"the contact points of {name} span no area")
     return corners

@@ -11,14 +11,13 @@ from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.walker import Walker
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.simulation import SampleController
 from humans_sim.dynamics.system import TIME_STEPPING, System
 from humans_sim.models import Model
-from humans_sim.results.sample import Sample
 
 
-class Walk(SampleController):
+class Walk(Controller):
     """Walks with a velocity, by the servos of the model that is simulated.
 
     ``Simulation(model, Servo(model), Walk(forward=0.05)).run(t_end=5.0)`` is a whole
@@ -85,9 +84,9 @@ class Walk(SampleController):
         self._servo_walk = ServoWalk(walker, self._schedule)
         self._servo_walk.attach(system)
 
-    def command(self, sample: Sample) -> np.ndarray:
+    def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Angles that the servos shall have reached one period later (njoints,)."""
-        return self._attached().command(sample)
+        return self._attached()(t, state)
 
     @property
     def walker(self) -> Walker:

@@ -17,23 +17,30 @@ from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.timeline import WalkPhase
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.controller import Controller, ControlState
+from humans_sim.models.soles import sole_named, support_tags
 
 _COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
 """Weights of the aims (ours)."""
 
 
-class WholeBodyWalk:
-    """Control law: joint torques that carry a body along a walking pattern.
+class WholeBodyWalk(Controller):
+    """Joint torques that carry a body along a walking pattern.
 
     The feet that the pattern puts down bear; the centre of mass, the trunk, the foot in
     the air and the posture are aims.
 
     Args:
         body: whole-body control of the model in its scene.
-        pattern: the walk; this law ticks it.
+        pattern: the walk; the controller ticks it.
         velocity: forwards, to the left [m/s], turning [rad/s].
         start: when the walk begins [s].
         stop: when it is told to stop [s].
+        period: time between two calls [s].
+
+    Attributes:
+        period: time between two calls [s].
+        point: of the pattern, at the last call.
     """
 
     def __init__(
@@ -43,17 +50,24 @@ class WholeBodyWalk:
         velocity: tuple[float, float, float],
         start: float = 0.5,
         stop: float = np.inf,
+        period: float = 0.005,
     ) -> None:
         """Prepare the aims."""
         model = pattern.model
         if body.system.model is not model:
             raise ParameterError("the body and the pattern must be of one model object")
-        self._body, self._pattern = body, pattern
+        self._body, self._pattern, self.period = body, pattern, period
         self._velocity, self._start, self._stop = velocity, start, stop
         self._begun = self._ended = False
         self.point: PatternPoint = pattern.tick(0.0)
-        soles = {sole.name[0]: sole for sole in model.soles}
-        self._soles = {side: body.contacts(soles[side].contacts) for side in ("l", "r")}
+        walk = pattern.settings
+        soles = {
+            "l": sole_named(model, walk.left),
+            "r": sole_named(model, walk.right),
+        }
+        self._soles = {
+            side: body.contacts(support_tags(sole)) for side, sole in soles.items()
+        }
         self._aims = [
             Aim(CentreOfMass(model), self._com, _COM, 60.0),
             Aim(FrameOrientation(model, "base_link"), self._trunk, _TRUNK),
@@ -66,9 +80,7 @@ class WholeBodyWalk:
             for side in ("l", "r")
         }
 
-    def __call__(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
+    def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Joint torques at time t (njoints,) [N m]."""
         if t < self.point.time:  # another run
             self._pattern.reset(t)
@@ -88,7 +100,7 @@ class WholeBodyWalk:
             aims.append(self._feet["r"])
             bearing = ["l"]
         contacts = np.concatenate([self._soles[side] for side in bearing])
-        return self._body.solve(t, q, v, aims, contacts).torques
+        return self._body.solve(t, state.q, state.v, aims, contacts).torques
 
     @property
     def stands(self) -> bool:

@@ -24,6 +24,7 @@ import numpy as np
 
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
+from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.event_driven.contact_events import NO_CONTACTS, ContactEvents
 from humans_sim.dynamics.event_driven.event_search import EventSearch, FoundEvents
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
@@ -47,6 +48,7 @@ class EventStepper(Stepper):
         t: where to start [s].
         q: configuration at the start.
         v: velocity at the start; contacts that touch are found, impacts happen.
+        control: when a controller commands the actuation, or None.
 
     Attributes:
         motion: the right-hand side with the contacts as they are.
@@ -60,15 +62,18 @@ class EventStepper(Stepper):
         t: float,
         q: np.ndarray,
         v: np.ndarray,
+        control: ControlClock | None = None,
     ) -> None:
         """Start at (t, q, v)."""
-        super().__init__(system, actuation, options, t, q, v)
+        super().__init__(system, actuation, options, t, q, v, control)
         self.motion = SmoothMotion(system, self.loads)
         self._integrator = MotionIntegrator(system, self.motion, options)
         self._search = EventSearch(system, self.loads, self.motion, self._integrator)
         self._contacts = ContactEvents(system, self.loads, self.motion, options)
         self._budget = WorkBudget(self.motion, options.max_work, self.t)
         self._waiting: FoundEvents | None = None
+        # The first command acts before the contacts of the start are decided.
+        self.handle_due_events()
         self._contacts.handle(self.state, NO_CONTACTS)
 
     @property
@@ -103,13 +108,17 @@ class EventStepper(Stepper):
                 if self.t == known:
                     self._handle(waiting)
             elif self.t < t_end and self._integrator.running:
-                due = self.loads.next_time(self.t)
+                due = self._next_due()
                 if due <= self.t:
                     self._handle_due_event()
                 else:
                     self._step(min(bound, due))
-        while self.loads.next_time(self.t) <= self.t:
+        while self._next_due() <= self.t:
             self._handle_due_event()
+
+    def _next_due(self) -> float:
+        """When a controller, the actuation or a push has its next event [s]."""
+        return min(self.next_event(), self.loads.pushes.next_time(self.t))
 
     def _start(self) -> None:
         """Start the integrator where the last event left the state."""
@@ -145,7 +154,7 @@ class EventStepper(Stepper):
     def _handle_due_event(self) -> None:
         """An event whose time was known in advance."""
         self.loads.pushes.expire(self.t)
-        if self.actuation.next_time(self.t) <= self.t:
+        if self.next_event() <= self.t:
             self._handle_actuation(None)
         self._forget_step()
         self._budget.count_event(self.t)
@@ -160,7 +169,7 @@ class EventStepper(Stepper):
 
     def _handle_actuation(self, fired: np.ndarray | None) -> None:
         """An event of the actuation, and what its torques do to the contacts."""
-        self.loads.handle_events(self.state, fired)
+        self.handle_events(fired)
         self._forget_step()
         # Other torques: closed contacts may open, stick or slip at once.
         self._contacts.settle(self.state, self.motion.modes.which, NO_CONTACTS)

@@ -47,6 +47,10 @@ class SceneActuation(Actuation):
         """To the robot's."""
         self._robot.command(t, command)
 
+    def expect_commands_every(self, period: float) -> None:
+        """To the robot's."""
+        self._robot.expect_commands_every(period)
+
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ import numpy as np
 from humans_sim.contact.problem.contact_problem import solve_contact
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.chart import Chart
+from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.event_records import mode_events
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.stepper import Options, Stepper
@@ -48,6 +49,7 @@ class TimeStepper(Stepper):
         t: where to start [s].
         q: configuration at the start.
         v: velocity at the start.
+        control: when a controller commands the actuation, or None.
 
     Attributes:
         rough_steps: steps whose contact problem kept a residual above 1e-8, relative;
@@ -65,9 +67,10 @@ class TimeStepper(Stepper):
         t: float,
         q: np.ndarray,
         v: np.ndarray,
+        control: ControlClock | None = None,
     ) -> None:
         """Start at (t, q, v)."""
-        super().__init__(system, actuation, options, t, q, v)
+        super().__init__(system, actuation, options, t, q, v, control)
         nc = len(system.contacts)
         self._mode = np.zeros(nc, dtype=np.int64)
         self._steps = 0
@@ -75,6 +78,7 @@ class TimeStepper(Stepper):
         self._gaps = system.gaps(self.q)
         self._still = np.zeros(system.nv)
         self.rough_steps, self.worst_residual = 0, 0.0
+        self.handle_due_events()
 
     @property
     def mode(self) -> np.ndarray:
@@ -125,9 +129,9 @@ class TimeStepper(Stepper):
         """Step to ``t_end``; the last step is cut so as to end there."""
         step = self.options.time_step
         while self.t < t_end:
-            due = self.actuation.next_time(self.t)
+            due = self.next_event()
             if due <= self.t:
-                self.loads.handle_events(self.state)
+                self.handle_events()
                 continue
             pushes = self.loads.pushes
             if pushes.active:
@@ -188,7 +192,7 @@ class TimeStepper(Stepper):
         if before.size:
             fired = np.sign(before) * np.sign(self.loads.signals(state)) < 0
             if fired.any():
-                self.loads.handle_events(state, fired)
+                self.handle_events(fired)
 
     def _rough(
         self,

@@ -28,6 +28,10 @@ _MIDDLE = 90.0
 """What a channel without a joint is taken to stand at [deg]."""
 
 
+BOARD_NUMBERS = ("delay", "speed", "speed_step", "play")
+"""Arguments of a servo that a board decides on."""
+
+
 class BoardServo(Servo):
     """Servos that follow boards; joints without a channel stay where they started.
 
@@ -36,8 +40,8 @@ class BoardServo(Servo):
         boards: that lead it, twelve channels each, in the order of the channels.
         channels: which turn which joint; a trim is what the board has in its memory,
             not what the channel map says.
-        parameters: of :class:`~humans_sim.actuation.Servo`, but for law, period, delay,
-            speeds and play.
+        parameters: of :class:`~humans_sim.actuation.Servo`, but for delay, speeds and
+            play.
 
     Raises:
         ParameterError: a channel's joint is none of the model's.
@@ -51,7 +55,7 @@ class BoardServo(Servo):
         **parameters: Any,
     ) -> None:
         """Put a servo into every joint."""
-        for name in ("law", "period", "delay", "speed", "speed_step", "play"):
+        for name in BOARD_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the boards, or cannot be")
         super().__init__(model, **parameters)

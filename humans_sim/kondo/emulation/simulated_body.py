@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.contact.geometry.ground import Ground
+from humans_sim.actuation.robots import RobotSetup, servo_defaults
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics.simulation import Simulation
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.board_servo import BoardServo
+from humans_sim.kondo.emulation.board_servo import BOARD_NUMBERS, BoardServo
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
+from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.frames import CHANNELS
 from humans_sim.models import Model, load_model
@@ -30,8 +30,6 @@ from humans_sim.results.events import Event
 from humans_sim.results.run import Run
 from humans_sim.results.sample import Sample
 
-FALLEN_TILT = math.radians(45.0)
-"""Tilt of the base beyond which a robot has fallen [rad]."""
 _STRETCH = 1.5
 """Steps within which the stepper goes to what is due in one."""
 _EVENTS = 20
@@ -40,30 +38,18 @@ _EVENTS = 20
 
 @dataclass(frozen=True)
 class BodySettings:
-    """What the simulated robot and its floor are like.
-
-    The servo and the floor are those with which the factory walk comes near to a real
-    robot's (the guide's page on Kondo motions); they are documented guesses.
+    """What of the simulated robot is not as its file in ``config/robots`` has it.
 
     Attributes:
-        friction: of the floor.
-        gain: of the servos [N m/rad].
-        damping: of the servos [N m s/rad]; they are late by damping over gain.
-        coulomb: friction of the gears [N m].
-        time_step: of the simulation [s].
-        sampling_period: of the run that is kept [s].
+        friction: of the floor; None: the file's.
+        servo: numbers of :class:`~humans_sim.actuation.Servo` instead of the file's;
+            servos are late by damping over gain.
         keep: newest part of the run that is kept [s].
-        servo: other parameters of :class:`~humans_sim.actuation.Servo`.
     """
 
-    friction: float = 0.3
-    gain: float = 22.0
-    damping: float = 2.5
-    coulomb: float = 0.03
-    time_step: float = 1e-3
-    sampling_period: float = 0.02
-    keep: float = 600.0
+    friction: float | None = None
     servo: Mapping[str, Any] = field(default_factory=dict)
+    keep: float = 600.0
 
     def __post_init__(self) -> None:
         """Refuse times without meaning.
@@ -71,10 +57,8 @@ class BodySettings:
         Raises:
             ParameterError: one is not above zero.
         """
-        for name in ("sampling_period", "keep"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise ParameterError(f"{name} must be above zero, not {value}")
+        if not (math.isfinite(self.keep) and self.keep > 0.0):
+            raise ParameterError(f"keep must be above zero, not {self.keep}")
 
 
 class Way(NamedTuple):
@@ -123,6 +107,7 @@ class SimulatedBody:
         self._robot = robot or load_robot()
         self._settings = settings or BodySettings()
         self.model: Model = load_model(self._robot.model)
+        self._setup = RobotSetup.of_model(self.model, KONDO_ROBOT)
         home = self._robot.channels.home()
         self.boards = tuple(
             VirtualBoard(number, home[CHANNELS * k : CHANNELS * (k + 1)])
@@ -132,25 +117,20 @@ class SimulatedBody:
             self.model,
             self.boards,
             self._robot.channels,
-            gain=self._settings.gain,
-            damping=self._settings.damping,
-            coulomb=self._settings.coulomb,
-            **self._settings.servo,
+            **_board_numbers(self._setup, self._settings.servo),
         )
         for k, board in enumerate(self.boards):
             board.felt = partial(self._felt, k)
-        self.simulation = Simulation(
+        self.simulation = self._setup.simulation(
             self.model,
             self.servo,
-            ground=Ground(friction=self._settings.friction),
+            ground=self._setup.ground(self._settings.friction),
             method="time_stepping",
-            contacts=self.model.tag_names,  # a robot that falls lies on all of it
-            time_step=self._settings.time_step,
         )
         self._q0 = self._standing(start or {})
         self.q, self._t = self._q0.copy(), 0.0
         self._stepper = self.simulation.start(self._q0)
-        kept = int(self._settings.keep / self._settings.sampling_period) + 1
+        kept = int(self._settings.keep / self._setup.sampling_period) + 1
         self._samples: deque[Sample] = deque(maxlen=kept)
         self._happened: deque[Event] = deque(maxlen=_EVENTS * kept)
         self._due = math.inf
@@ -219,7 +199,7 @@ class SimulatedBody:
         if self.held:
             self._t = max(self._t, t)
             return
-        stepper, step = self._stepper, self._settings.time_step
+        stepper, step = self._stepper, self._setup.time_step
         while True:
             now = stepper.t
             due = min(self.servo.next_time(now), self._due, t if exactly else math.inf)
@@ -237,12 +217,12 @@ class SimulatedBody:
         self._samples.append(self._stepper.sample())
         self._happened.extend(self._stepper.events)
         self._stepper.events.clear()
-        self._due = self._stepper.t + self._settings.sampling_period
+        self._due = self._stepper.t + self._setup.sampling_period
         self.q = self._stepper.q
         x, y = self.q[3:5]
         upright = 1.0 - 2.0 * (x * x + y * y)
         lies = self.model.com(self.q)[2] < self._low
-        self.fallen |= bool(lies or upright < math.cos(FALLEN_TILT))
+        self.fallen |= bool(lies or upright < math.cos(self._setup.fall_tilt))
 
     def way(self) -> Way:
         """How far it has come."""
@@ -262,3 +242,10 @@ class SimulatedBody:
         first = self._samples[0].t
         events = [event for event in self._happened if event.time >= first]
         return self.simulation.result(list(self._samples), events)
+
+
+def _board_numbers(setup: RobotSetup, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of servos that follow boards, which have speeds of their own."""
+    robot = servo_defaults(setup)
+    numbers = {k: v for k, v in robot.items() if k not in BOARD_NUMBERS}
+    return {**numbers, **changes}

@@ -25,19 +25,21 @@ _SAME = 1e-9
 
 
 class Way(NamedTuple):
-    """Where the joints go next.
+    """Where the joints go next; a command of servos that play poses.
 
     Attributes:
+        start: where they should be now (njoints,) [rad].
         angles: at the end of the way (njoints,) [rad].
         arrival: when [s]; infinite after the last pose.
     """
 
+    start: np.ndarray
     angles: np.ndarray
     arrival: float
 
 
 class MotionPlayer:
-    """Joint angles over time of a motion; a control law for servos.
+    """Joint angles over time of a motion.
 
     Args:
         model: the robot; joints without a channel stay at zero.
@@ -119,17 +121,11 @@ class MotionPlayer:
         """The pose on the way to which the robot is at t."""
         k = self._next(t + _SAME)
         if k == len(self.times):
-            return Way(self.angles[-1].copy(), math.inf)
-        return Way(self.angles[k].copy(), float(self.times[k]))
+            return Way(self.at(t), self.angles[-1].copy(), math.inf)
+        return Way(self.at(t), self.angles[k].copy(), float(self.times[k]))
 
     def _next(self, t: float) -> int:
         return int(np.searchsorted(self.times, t, side="right"))
-
-    def __call__(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> np.ndarray:
-        """The law: where the joints should be now, whatever they do."""
-        return self.at(t)
 
 
 def _over(values: Sequence[int], pose: Sequence[int]) -> tuple[int, ...]:

@@ -18,63 +18,102 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.actuation.commanded import CommandWithNextCall
+from humans_sim.actuation.robots import RobotSetup, servo_defaults
 from humans_sim.actuation.servo import Servo
 from humans_sim.core.errors import ParameterError
-from humans_sim.kondo.motion.player import MotionPlayer
+from humans_sim.dynamics.controller import (
+    CommandWithNextCall,
+    Controller,
+    ControlState,
+)
+from humans_sim.kondo.motion.player import MotionPlayer, Way
 from humans_sim.models import Model
 
+KONDO_ROBOT = "khr1"
+"""Robot whose servos and floor others with the same boards have, without a file."""
+_MOTION_NUMBERS = ("delay", "speed", "speed_step")
 _AFTERWARDS = 3600.0
-"""How often the player is asked when its motion is over [s]."""
+"""How often the player is called when its motion is over [s]."""
+
+
+class PosePlayer(Controller):
+    """The controller of :class:`PoseServo`: leads it through a motion.
+
+    It is called at the start and at each pose, and commands the way to the next one.
+
+    Args:
+        player: of the motion.
+
+    Attributes:
+        period: between samples of a run, unless another is given [s].
+    """
+
+    period = 0.01
+
+    def __init__(self, player: MotionPlayer) -> None:
+        self._player = player
+
+    def __call__(self, t: float, state: ControlState) -> CommandWithNextCall:
+        """The way to the next pose, whatever the joints do."""
+        way = self._player.way(t)
+        return CommandWithNextCall(way, min(way.arrival - t, _AFTERWARDS))
 
 
 class PoseServo(Servo):
-    """Servos that follow a player; commands come at its poses alone.
+    """Servos that go from pose to pose; a command is the :class:`Way` to the next one.
+
+    The commands are those of a :class:`PosePlayer`.
 
     Args:
         model: the model.
-        player: of the motion.
-        gain: torque for an error of one radian [N m/rad].
-        damping: torque for the speed of the joint [N m s/rad].
-        parameters: the others of :class:`~humans_sim.actuation.Servo`, but for law,
-            period, delay and speeds, which come from the player.
+        parameters: of :class:`~humans_sim.actuation.Servo`, but for delay and speeds,
+            which come from the motion; those of the robot's file in ``config/robots``
+            unless given. The damping acts on the joint's speed.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        player: MotionPlayer,
-        *,
-        gain: float = 22.0,
-        damping: float = 0.5,
-        **parameters: Any,
-    ) -> None:
+    def __init__(self, model: Model, **parameters: Any) -> None:
         """Put a servo into every joint."""
-        for name in ("law", "period", "delay", "speed", "speed_step"):
+        for name in _MOTION_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the motion that is played")
+        robot = servo_defaults(RobotSetup.of_model(model, KONDO_ROBOT))
+        numbers = {k: v for k, v in robot.items() if k not in _MOTION_NUMBERS}
+        super().__init__(model, **{**numbers, **parameters})
+        gain, damping = self._parameters[:2]
         if gain == 0.0:
             raise ParameterError("servos that follow a motion need a gain above zero")
-        super().__init__(model, self._follow, gain=gain, damping=damping, **parameters)
-        self._player, self._lag = player, damping / gain
+        self._lag = damping / gain
+        self._point = self._origin
 
-    def _follow(
-        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
-    ) -> CommandWithNextCall:
-        angles, arrival = self._player.way(t)
-        return CommandWithNextCall(angles, min(arrival - t, _AFTERWARDS))
+    def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Hold the posture of the start until the first command."""
+        z = super().initialise(t, q, v)
+        self._point = self._origin
+        return z
 
     def set_point(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Where the board wants the joints, and how fast that moves (njoints,)."""
-        return self._player.at(t), self._rate.copy()
+        return self._point + self._rate * (t - self._start_time), self._rate.copy()
 
-    def apply(self, t: float, command: np.ndarray) -> None:
-        """Let the set points run to these angles, there when the pose is due."""
-        point = self._player.at(t)
-        self._start_time, self._target = t, command
-        self._rate = (command - point) / (self._player.way(t).arrival - t)
+    def command(self, t: float, command: Any) -> None:
+        """Let the set points run to a pose, there when it is due.
+
+        Raises:
+            ParameterError: it is no way, or it ends before it begins.
+        """
+        if not (isinstance(command, Way) and command.arrival > t):
+            raise ParameterError(
+                f"a Way that ends after {t:g} s is wanted, not {command}: give the "
+                "simulation a PosePlayer as its controller"
+            )
+        self._point, self._target = (
+            self.check(command.start),
+            self.check(command.angles),
+        )
+        self._start_time = t
+        self._rate = (self._target - self._point) / (command.arrival - t)
         # A set point that trails by the lag takes its speed out of the damping.
-        self._origin = point - self._lag * self._rate
+        self._origin = self._point - self._lag * self._rate
         if self.nz:
             # Torques jump: motors may leave their ends now.
             self._unsettled = t

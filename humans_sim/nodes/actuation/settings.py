@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from humans_sim.actuation import (
 )
 from humans_sim.actuation.fes_muscles import THIGH
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
+from humans_sim.actuation.robots import RobotSetup, servo_defaults
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
@@ -78,18 +78,13 @@ def _torque(given: Parameters, model: Model, delay: float) -> AnyActuation:
 
 
 def _servo(given: Parameters, model: Model, delay: float) -> AnyActuation:
-    # The inertia of the rotors is no torque: it belongs to who moves the joints. A
-    # default that a controller gives is zero here: commands come over a topic.
+    # The inertia of the rotors is no torque: it belongs to who moves the joints.
     numbers: dict[str, Any] = {
-        option.name: given.number(
-            f"servo.{option.name}",
-            0.0 if option.default is None else option.default,
-            "see humans_sim.actuation.Servo",
-            low=0.0,
+        name: given.number(
+            f"servo.{name}", value, "see humans_sim.actuation.Servo", low=0.0
         )
-        for option in inspect.signature(Servo).parameters.values()
-        if option.kind is inspect.Parameter.KEYWORD_ONLY
-        and option.name != "rotor_inertia"
+        for name, value in servo_defaults(RobotSetup.of_model(model)).items()
+        if name != "rotor_inertia"
     }
     step = given.number(
         "servo.speed_step", -1, "of the RCB-1, 0 (fast) to 7; -1: speed counts", -1, 7

@@ -68,7 +68,7 @@ class Dynamics(ModelNode):
         """Declare everything, and begin at the start posture."""
         super().__init__(name, **options)
         parameters = Parameters(self)
-        self._settings = DynamicsSettings.declare(parameters)
+        self._settings = DynamicsSettings.declare(parameters, self.model)
         self._pace = self._settings.pace(
             parameters.changeable_number(
                 "real_time_factor",

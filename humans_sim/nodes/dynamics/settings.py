@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from humans_sim.actuation import IdealTorque, Servo
+from humans_sim.actuation.robots import RobotSetup, servo_defaults
 from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import integrators
@@ -76,13 +76,17 @@ class DynamicsSettings:
     options: Mapping[str, Any]
 
     @classmethod
-    def declare(cls, given: Parameters) -> DynamicsSettings:
+    def declare(cls, given: Parameters, model: Model) -> DynamicsSettings:
         """Declare the parameters and read them.
+
+        Servos, friction, time step and body radius are those of the robot's file in
+        ``config/robots`` unless given; with torques the feet alone touch.
 
         Raises:
             ParameterError: a value cannot be used.
         """
         number, choice = given.number, given.choice
+        robot = RobotSetup.of_model(model)
         sync = choice("sync", LOCKSTEP, "when to integrate", (LOCKSTEP, FREE))
         period = number(
             "sampling_period", 0.01, "time between states [s]", 1e-6, high=1.0
@@ -97,20 +101,17 @@ class DynamicsSettings:
             number("slope", 0.0, "the floor climbs along x [deg]", -80.0, 80.0)
         )
         ground = Ground(
-            friction=number("friction", 0.7, "Coulomb's coefficient", low=0.0),
+            friction=number(
+                "friction", robot.friction, "Coulomb's coefficient", low=0.0
+            ),
             restitution=number("restitution", 0.0, "Newton's coefficient", 0.0, 1.0),
             law=choice("law", LAWS[0], "law of friction", LAWS),
             solids=Ground.slope(slope).solids,
         )
         actuation = choice("actuation", TORQUE, "what commands are", (TORQUE, SERVO))
         servo = {
-            option.name: number(
-                f"servo.{option.name}",
-                0.0 if option.default is None else option.default,
-                "see humans_sim.actuation.Servo",
-            )
-            for option in inspect.signature(Servo).parameters.values()
-            if option.kind is inspect.Parameter.KEYWORD_ONLY
+            name: number(f"servo.{name}", value, "see humans_sim.actuation.Servo")
+            for name, value in servo_defaults(robot).items()
         }
         armature = number(
             "armature",
@@ -128,7 +129,11 @@ class DynamicsSettings:
                 "integrator", "dop853", "of the event-driven method", integrators.NAMES
             ),
             "time_step": number(
-                "time_step", 1e-3, "step of the time-stepping method [s]", 1e-6, 0.1
+                "time_step",
+                robot.time_step,
+                "step of the time-stepping method [s]",
+                1e-6,
+                0.1,
             ),
             "locked": given.texts(
                 "locked", "joints that do not move; '*' for all, 'base' for the base"
@@ -152,7 +157,7 @@ class DynamicsSettings:
             armature=armature,
             body_radius=number(
                 "body_radius",
-                0.0,
+                robot.body_radius if actuation == SERVO else 0.0,
                 "of balls at the body's tags that touch, too; 0: feet alone [m]",
                 low=0.0,
             ),

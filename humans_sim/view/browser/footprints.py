@@ -12,6 +12,7 @@ import pinocchio as pin
 
 from humans_sim.control.walking.support import convex_hull
 from humans_sim.models import Model
+from humans_sim.models.soles import corner_places, load_tags
 from humans_sim.view.browser.touches import Touches
 
 LENGTH = 24
@@ -30,7 +31,7 @@ class Outline:
 
     Attributes:
         name: of its frame.
-        contacts: names of its contact points.
+        contacts: names of the tags through which it carries load.
         corners: counter-clockwise (n, 2) [m].
     """
 
@@ -41,14 +42,11 @@ class Outline:
 
 def outlines(model: Model) -> list[Outline]:
     """The soles of a model that have an area."""
-    q, found = model.neutral(), []
-    tags = model.tags(q)
+    found = []
     for sole in model.soles:
-        frame = model.frame_pose(q, sole.name)
-        rows = [model.tag_names.index(name) for name in sole.contacts]
-        corners = convex_hull(np.array([frame.actInv(p)[:2] for p in tags[rows]]))
+        corners = convex_hull(corner_places(model, sole)[:, :2])
         if len(corners) > 2:
-            found.append(Outline(sole.name, frozenset(sole.contacts), corners))
+            found.append(Outline(sole.name, frozenset(load_tags(sole)), corners))
     return found
 
 

@@ -8,20 +8,19 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.actuation import Servo
+from humans_sim.actuation.robots import RobotSetup, has_setup
+from humans_sim.applications.robots import walking_robot
 from humans_sim.contact import Ground
 from humans_sim.control.walking import Velocity, Walker, WalkSettings
-from humans_sim.control.walking.servo_walk import ServoWalk
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
-from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.models import Model
 from humans_sim.view.browser.footprints import weight_of
 from humans_sim.view.browser.geometry import body_height
@@ -30,18 +29,13 @@ from humans_sim.view.browser.planned_steps import StepPlan
 from humans_sim.view.browser.touches import Touches
 from humans_sim.view.browser.walk_page import Seen
 
-PERIOD = 0.02
-"""Time between two commands to the servos [s]."""
-SERVO: dict[str, Any] = {"gain": 22.0, "damping": 0.5, "command_period": PERIOD}
-"""Numbers of the servos of the KHR-1 as it walks."""
-TIME_STEP = 0.002
 PUSH_TIME = 0.05
 """How long a push lasts [s]."""
 FALLEN = "fallen"
 _STRENGTH = 17.0
-"""Weight times height that the servos of the KHR-1 can carry, at most [N m]."""
+"""Weight times height that servos of the KHR-1's size carry, at most [N m]."""
 _BALL = 0.05
-"""Radius of the balls that a fallen body lies on, in heights of its base."""
+"""Radius of the balls that a body without a file lies on, in heights of its base."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
 _IDLE = 0.2
@@ -62,7 +56,7 @@ class LiveWalk:
         velocity: Velocity | None = None,
         ground: Ground | None = None,
         servo: Mapping[str, Any] | None = None,
-        time_step: float = TIME_STEP,
+        time_step: float | None = None,
     ) -> None:
         """Prepare; :meth:`start` begins.
 
@@ -70,23 +64,31 @@ class LiveWalk:
             model: a biped.
             settings: how it walks; by default those that come with the package.
             velocity: it walks with from the beginning; it stands unless given.
-            ground: the scene.
-            servo: numbers of the servos, those of the KHR-1 unless given.
-            time_step: of the simulation [s].
+            ground: the scene, the floor of its file in ``config/robots`` unless given.
+            servo: numbers of the servos, those of that file unless given.
+            time_step: of the simulation, that of the file unless given [s].
 
         Raises:
             ParameterError: no walk is set up for the model, or it needs other servos.
         """
-        if servo is None and weight_of(model) * body_height(model) > _STRENGTH:
+        heavy = weight_of(model) * body_height(model) > _STRENGTH
+        if servo is None and heavy and not has_setup(model):
             raise ParameterError(
-                f"{model.name} is too heavy for the servos of the KHR-1: give it others"
+                f"{model.name} is too heavy for small servos: give it others, or a "
+                "file in config/robots"
             )
-        self.model = model
-        self.walker = Walker(model, settings, period=PERIOD)
-        self.ground = Ground(friction=0.7) if ground is None else ground
+        self.model, setup = model, RobotSetup.of_model(model)
+        self._setup = replace(
+            setup,
+            servo=setup.servo if servo is None else servo,
+            body_radius=setup.body_radius or _BALL * float(model.neutral()[2]),
+            method="time_stepping",
+            time_step=setup.time_step if time_step is None else time_step,
+        )
+        self._period = setup.sampling_period
+        self.walker = Walker(model, settings, period=self._period)
+        self.ground = setup.ground() if ground is None else ground
         self._steps = StepPlan(model, self.walker.settings)
-        self._servo = dict(SERVO if servo is None else servo)
-        self._time_step = time_step
         self._velocity = Velocity() if velocity is None else velocity
         self._orders: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._ended = threading.Event()
@@ -197,28 +199,18 @@ class LiveWalk:
     def _begin(self) -> None:
         """Stand at the start, at time zero."""
         try:
-            walk = ServoWalk(self.walker)
-            simulation = Simulation(
-                self.model,
-                Servo(self.model, **self._servo),
-                controller=walk,
-                ground=self.ground,
-                method="time_stepping",
-                time_step=self._time_step,
-                **whole_body_contacts(
-                    self.model, _BALL * float(self.model.neutral()[2])
-                ),
+            simulation, walk = walking_robot(
+                self.walker, setup=self._setup, ground=self.ground
             )
             assert isinstance(simulation.system, ModelSystem)
             self.walker.reset()
             self._steps.reset()
+            # The walk is reset by its first command: the velocity comes after it.
             self._run = simulation.start(self.model.standing(self.walker.start()[7:]))
             self._walk, self._soles = walk, Soles(simulation.system)
             self._k, self._failure = 0, ""
-            # The walk is reset by its first command: the velocity comes after it.
-            self._run.command(self._walk.command(self._run.sample()))
             self.walker.pattern.command(*self._velocity)
-            self._run.advance(PERIOD)
+            self._run.advance(self._period)
             self._k = 1
         except Exception as error:  # the page lives on, whatever it is
             self._fail(error)
@@ -229,8 +221,7 @@ class LiveWalk:
     def _advance(self) -> None:
         """Simulate one period."""
         try:
-            self._run.command(self._walk.command(self._run.sample()))
-            self._run.advance((self._k + 1) * PERIOD)
+            self._run.advance((self._k + 1) * self._period)
         except Exception as error:  # the page lives on for a reset, whatever it is
             self._fail(error)
             return
@@ -238,7 +229,7 @@ class LiveWalk:
         # Nobody reads what is over, and a walk may last for hours.
         del self._walk.commands[:-1]
         self._run.events.clear()
-        pace = 0.0 if self._speed == UNLIMITED else PERIOD / self._speed
+        pace = 0.0 if self._speed == UNLIMITED else self._period / self._speed
         self._due = max(self._due + pace, time.monotonic() - _CATCH_UP)
         self._look()
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from humans_sim.control.walking.support import convex_hull
 from humans_sim.dynamics.soles import PointContacts, Soles
+from humans_sim.models.soles import tag_of
 
 _LEAST_FORCE = 0.005
 """Least force that is drawn, in weights of the body."""
@@ -115,7 +116,7 @@ class Touches:
 
     def only(self, points: Collection[str]) -> Touches:
         """The contacts of some points of the model alone."""
-        rows = [k for k, n in enumerate(self.names) if n.partition("/")[0] in points]
+        rows = [k for k, n in enumerate(self.names) if tag_of(n) in points]
         return Touches(
             tuple(self.names[k] for k in rows),
             tuple(self.links[k] for k in rows),

@@ -14,6 +14,7 @@ from matplotlib.patches import Polygon
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Side
+from humans_sim.models.soles import contacts_of, sole_named
 from humans_sim.view.plots.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
 
 SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
@@ -326,9 +327,8 @@ def _leg(motion: RunMotion, sole: str) -> list[int]:
 
 def _point_names(motion: RunMotion, sole: SoleMotion) -> list[str]:
     """Names of the points of a sole that are contacts of the run."""
-    tags = {name.partition("/")[0] for name in motion.run.table.names}
-    contacts = next(s.contacts for s in motion.model.soles if s.name == sole.name)
-    return [name for name in contacts if name in tags]
+    table = motion.run.table
+    return list(contacts_of(sole_named(motion.model, sole.name), table.names))
 
 
 def _stride(summary: WalkSummary) -> float:

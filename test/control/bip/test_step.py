@@ -30,7 +30,6 @@ DOUBLE, TRANSITION, RIGHT = (
     ContactPhase.TRANSITION,
     ContactPhase.RIGHT_FOOT,
 )
-NO_STATES = np.zeros(0)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +196,7 @@ def test_at_rest_torques_are_the_static_ones(
     assert np.abs(torques).max() > 10.0
     # The voltages are those of these torques at rest.
     expected = ScrewDriveMotors(bip).voltages(q, np.zeros(bip.nv), torques)
-    got = law(0.0, q, np.zeros(bip.nv), NO_STATES)
+    got = law(0.0, hs.ControlState(q, np.zeros(bip.nv)))
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
@@ -252,15 +251,15 @@ def test_horizon_foresees_the_state(
     """On the trajectory the voltages are those that are due the horizon later."""
     ahead, t = 0.004, 1.0
 
-    def state(at: float) -> tuple[np.ndarray, np.ndarray]:
+    def state(at: float) -> hs.ControlState:
         goal = step.at(at)
         q_h = bip.humans.from_pin(poses.configuration(goal.value))[0]
         rate = np.linalg.solve(task.jacobian(q_h), goal.velocity)
-        return bip.humans.to_pin(q_h, rate)
+        return hs.ControlState(*bip.humans.to_pin(q_h, rate))
 
-    later = BipControl(task, step)(t + ahead, *state(t + ahead), NO_STATES)
-    foreseen = BipControl(task, step, horizon=ahead)(t, *state(t), NO_STATES)
-    now = BipControl(task, step)(t, *state(t), NO_STATES)
+    later = BipControl(task, step)(t + ahead, state(t + ahead))
+    foreseen = BipControl(task, step, horizon=ahead)(t, state(t))
+    now = BipControl(task, step)(t, state(t))
     assert np.abs(foreseen - later).max() < 0.1 * np.abs(now - later).max()
 
 
@@ -272,5 +271,7 @@ def test_trajectory_file_gives_the_same_control(
     q, v = poses.configuration(step.positions[4]), np.zeros(bip.nv)
     v[6:] = 0.01
     for t in (0.5, 2.0, 3.0):
-        one, other = (BipControl(task, x)(t, q, v, NO_STATES) for x in (step, again))
+        one, other = (
+            BipControl(task, x)(t, hs.ControlState(q, v)) for x in (step, again)
+        )
         np.testing.assert_array_equal(one, other)

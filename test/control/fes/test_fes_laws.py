@@ -19,8 +19,6 @@ from humans_sim.core.resources import named_file
 from humans_sim.core.yaml_file import read_yaml
 from humans_sim.dynamics.model_system import ModelSystem
 
-NO_STATES = np.zeros(4)
-
 
 def knee_at(model: hs.Model, angle: float, name: str = "r_knee") -> np.ndarray:
     """A configuration with one knee at an angle [rad]."""
@@ -39,7 +37,7 @@ def test_swing_turns_round_at_the_limits(human: hs.Model) -> None:
     expected = muscles.stimulator.charge(0.8)
     told = []
     for angle in (-1.0, high - 0.03, high - 0.01, -1.0, low + 0.03, low + 0.01, -1.0):
-        pulses = law(0.0, knee_at(human, angle), v, NO_STATES)
+        pulses = law(0.0, hs.ControlState(knee_at(human, angle), v))
         assert np.count_nonzero(pulses) == 1
         assert pulses.max() == expected
         told.append(pulses[quadriceps] > 0)
@@ -50,7 +48,7 @@ def test_quadriceps_extend(human: hs.Model) -> None:
     """The muscle that is stimulated first turns the knee to its nearer-zero limit."""
     muscles = FesMuscles(human, sides=["r"])
     law, q = KneeSwing(human, muscles), knee_at(human, -1.0)
-    pulses = law(0.0, q, np.zeros(human.nv), NO_STATES)
+    pulses = law(0.0, hs.ControlState(q, np.zeros(human.nv)))
     assert muscles.strongest_torques(q)[np.argmax(pulses)] > 1.0
 
 
@@ -139,7 +137,7 @@ def test_seated_it_ramps_the_muscles_up(scene: Scene, law: FesStand) -> None:
     knees = [scene.model.joint_names.index(f"{side}_knee") for side in "lr"]
     seen = []
     for t in (0.0, 0.4, 0.5, 0.6):
-        pulses, torques = law(t, q, v, z)
+        pulses, torques = law(t, hs.ControlState(q, v, z))
         assert pulses is not None and not pulses[~extends].any()
         assert pulses[extends].min() == pytest.approx(pulses[extends].max())
         np.testing.assert_array_equal(torques[knees], 0.0)
@@ -153,22 +151,22 @@ def test_pulses_come_at_their_times(scene: Scene, law: FesStand) -> None:
     """One every 20 ms, however often the law is called; torques each time."""
     q, v = scene.seated.postures[0], np.zeros(scene.model.nv)
     z = np.zeros(scene.muscles.nz)
-    given = [law(0.005 * k, q, v, z)[0] is not None for k in range(9)]
+    given = [law(0.005 * k, hs.ControlState(q, v, z))[0] is not None for k in range(9)]
     assert given == [True, False, False, False] * 2 + [True]
 
 
 def test_relaxed_knees_do_not_leave_the_seat(scene: Scene, law: FesStand) -> None:
     """After the ramp's time the seat still bears: the body stays on it."""
     q, v = scene.seated.postures[-1], np.zeros(scene.model.nv)
-    law(3.0, q, v, np.zeros(scene.muscles.nz))
+    law(3.0, hs.ControlState(q, v, np.zeros(scene.muscles.nz)))
     assert law.risen is None
 
 
 def test_plan_counts(scene: Scene) -> None:
     """Another ramp, other pulses."""
     q, v = scene.seated.postures[0], np.zeros(scene.model.nv)
-    z = np.zeros(scene.muscles.nz)
-    early = scene.law(FesPlan(ramp_start=0.1))(0.6, q, v, z)[0]
-    late = scene.law(FesPlan(ramp_start=0.5))(0.6, q, v, z)[0]
+    state = hs.ControlState(q, v, np.zeros(scene.muscles.nz))
+    early = scene.law(FesPlan(ramp_start=0.1))(0.6, state)[0]
+    late = scene.law(FesPlan(ramp_start=0.5))(0.6, state)[0]
     assert early is not None and late is not None
     assert early.max() > late.max() > 0.0

@@ -316,10 +316,12 @@ def test_human_stands(human: hs.Model, follow: Follow, still: Motion) -> None:
     names = corners(human)
     simulation = hs.Simulation(
         human,
-        IdealTorque(human, follow, period=0.01),
+        IdealTorque(human),
+        follow,
         ground=Ground(),
         locked=CLAVICLES,
         contacts=names,
+        control_period=0.01,
     )
     run = simulation.run(still.postures[0], t_end=0.3, sampling_period=0.1)
     start, end = (human.com(q) for q in run.q[[0, -1]])

@@ -141,10 +141,27 @@ def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
     with pytest.raises(hs.ParameterError, match="of the model"):
         hs.Simulation(bip, Servo(bip), ServoWalk(walker))
     simulation = hs.Simulation(
-        khr1, Servo(khr1), ServoWalk(walker), method="time_stepping"
+        khr1,
+        Servo(khr1),
+        ServoWalk(walker),
+        method="time_stepping",
+        control_period=0.05,
     )
-    with pytest.raises(hs.ParameterError, match="sample every 0.02 s"):
-        simulation.run(walker.start(), t_end=0.1, sampling_period=0.05, progress=False)
+    with pytest.raises(hs.ParameterError, match="call every 0.02 s"):
+        simulation.run(walker.start(), t_end=0.1, progress=False)
+
+
+def test_samples_do_not_lead_the_walk(khr1: hs.Model) -> None:
+    """The walk is the same whenever one looks at it, also between two commands."""
+    walker = Walker(khr1)
+    start, walk = walker.start(), ServoWalk(walker, [Order(0.0, AHEAD)])
+    simulation = hs.Simulation(khr1, Servo(khr1), walk)
+    often, seldom = (
+        simulation.run(start, t_end=0.6, sampling_period=period)
+        for period in (0.02, 0.06)
+    )
+    np.testing.assert_array_equal(often.q[::3], seldom.q)
+    assert len(walk.commands) == len(often.t)
 
 
 def test_same_walk_again(khr1: hs.Model) -> None:

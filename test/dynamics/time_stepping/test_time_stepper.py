@@ -122,14 +122,18 @@ def test_khr1_walks(khr1: hs.Model) -> None:
     pattern, period, asked = WalkPattern(khr1), 0.02, []
     posture = pattern.tick(0.0).joints
 
-    def law(t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def walk(t: float, state: hs.ControlState) -> np.ndarray:
         if t >= 0.1 and not asked:
             asked.append(pattern.command(0.05, 0.0, 0.0))
         return pattern.tick(t + period).joints
 
-    servo = Servo(khr1, law, period, gain=22.0, damping=0.5)
     sim = hs.Simulation(
-        khr1, servo, ground=hs.Ground(friction=0.7), method="time_stepping"
+        khr1,
+        Servo(khr1, gain=22.0, damping=0.5),
+        walk,
+        ground=hs.Ground(friction=0.7),
+        method="time_stepping",
+        control_period=period,
     )
     run = sim.run(khr1.standing(posture), t_end=1.5, sampling_period=period)
     assert run.check()
@@ -166,7 +170,7 @@ def test_torques_are_those_of_the_sample(method: str) -> None:
         ) -> tuple[np.ndarray, np.ndarray]:
             return 40.0 * (self.centre - q), z
 
-    def controller(t: float, q: np.ndarray, v: np.ndarray) -> float:
+    def controller(t: float, state: hs.ControlState) -> float:
         return 1.0 + t
 
     sim = hs.Simulation(

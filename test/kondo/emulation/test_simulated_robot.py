@@ -190,7 +190,7 @@ def test_a_body_refuses_what_cannot_be() -> None:
     with pytest.raises(ParameterError, match="keep"):
         BodySettings(keep=0.0)
     with pytest.raises(ParameterError, match="gain"):
-        SimulatedBody(settings=BodySettings(gain=0.0))
+        SimulatedBody(settings=BodySettings(servo={"gain": 0.0}))
 
 
 # -- walks through the line, by its own clock ------------------------------------------

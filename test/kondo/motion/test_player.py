@@ -10,19 +10,21 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.kondo import (
     UNUSED,
     KondoMotion,
     MotionPlayer,
     Pose,
+    PosePlayer,
     PoseServo,
     load_channels,
     read_motion,
 )
 
 HOME = load_channels().home()
-NONE = np.zeros(0, dtype=bool)
 
 
 def pose(speed: int, **changes: int) -> Pose:
@@ -60,7 +62,9 @@ def test_all_channels_arrive_together(khr1: hs.Model) -> None:
     for time, angles in zip(player.times[1:], player.angles[1:], strict=True):
         np.testing.assert_allclose(player.at(time), angles, atol=1e-12)
     np.testing.assert_array_equal(player.at(99.0), player.angles[-1])
-    np.testing.assert_array_equal(player(0.6, NONE, NONE, NONE), player.at(0.6))
+    way = player.way(0.6)
+    np.testing.assert_array_equal(way.start, player.at(0.6))
+    np.testing.assert_array_equal(way.angles, player.at(way.arrival))
 
 
 def test_repeats_go_on_from_the_last_pose(khr1: hs.Model) -> None:
@@ -103,25 +107,29 @@ def test_refused(khr1: hs.Model, bip: hs.Model) -> None:
         MotionPlayer(khr1, NOD, repeat=0)
     with pytest.raises(hs.ParameterError, match="24 channels"):
         MotionPlayer(khr1, NOD, begin=(90,))
-    player = MotionPlayer(khr1, NOD)
-    for name in ("law", "period", "delay", "speed", "speed_step"):
+    for name in ("delay", "speed", "speed_step"):
         with pytest.raises(hs.ParameterError, match=name):
-            PoseServo(khr1, player, **{name: 1})
+            PoseServo(khr1, **{name: 1})
     with pytest.raises(hs.ParameterError, match="gain"):
-        PoseServo(khr1, player, gain=0.0)
+        PoseServo(khr1, gain=0.0)
+    for wrong in (np.zeros(17), MotionPlayer(khr1, NOD).way(0.0)):
+        with pytest.raises(hs.ParameterError, match="a Way that ends after 9 s"):
+            PoseServo(khr1).command(9.0, wrong)
 
 
 def test_servo_torque_is_without_lead(khr1: hs.Model) -> None:
     """On every way the torque is k_p (r - q) - k_d qdot, r the player's angles."""
     player = MotionPlayer(khr1, NOD, start=0.1)
-    servo = PoseServo(khr1, player, gain=1.0, damping=0.1, viscous=0.0, coulomb=0.0)
+    servo = PoseServo(khr1, gain=1.0, damping=0.1, viscous=0.0, coulomb=0.0)
     q, v = khr1.neutral(), np.zeros(khr1.nv)
     q[7:] += 0.01
     v[6:] = 0.3
     z = servo.initialise(0.0, q, v)
+    clock, state = ControlClock(PosePlayer(player), 1.0), hs.ControlState(q, v)
+    clock.start(0.0)
     for time in np.arange(0.0, player.times[-1] + 0.2, 0.01):
-        while servo.next_time(time) <= time:
-            servo.handle(servo.next_time(time), q, v, z, NONE)
+        while clock.next_call <= time:
+            clock.tick(clock.next_call, state, servo.command)
         expected = player.at(time) - q[7:] - 0.1 * v[6:]
         np.testing.assert_allclose(
             servo.dynamics(time, q, v, z)[0][6:], expected, atol=1e-9
@@ -132,8 +140,8 @@ def test_servo_torque_is_without_lead(khr1: hs.Model) -> None:
 def test_robot_follows_a_motion(khr1: hs.Model) -> None:
     """Standing, the head and an arm go where they are told, late by the lag."""
     player = MotionPlayer(khr1, NOD, start=0.1)
-    servo = PoseServo(khr1, player, gain=12.0, damping=0.24)
-    run = hs.Simulation(khr1, servo).run(khr1.neutral(), t_end=1.2)
+    servo = PoseServo(khr1, gain=12.0, damping=0.24)
+    run = hs.Simulation(khr1, servo, PosePlayer(player)).run(khr1.neutral(), t_end=1.2)
     assert run.check()
     head = khr1.joint_names.index("head_yaw")
     wanted = np.array([player.at(t - 0.02)[head] for t in run.t])
@@ -159,15 +167,16 @@ def test_factory_walk_lasts_as_measured(khr1: hs.Model, shared_data: Path) -> No
 def test_factory_walk_makes_its_first_steps(khr1: hs.Model, shared_data: Path) -> None:
     """Two steps on the floor: upright, both feet off in turn, the body ahead.
 
-    The parameters are those of the guide.
+    The servos and the floor are those of the robot's file.
     """
     motion = read_motion(shared_data / "khr1" / "walk_forward.csv")
     player = MotionPlayer(khr1, motion)
     limits = {f"{side}_hip_roll": (-0.35, 1.53) for side in "lr"}
     simulation = hs.Simulation(
         khr1,
-        PoseServo(khr1, player, gain=22.0, damping=2.5, coulomb=0.03),
-        ground=hs.Ground(friction=0.3),
+        PoseServo(khr1),
+        PosePlayer(player),
+        ground=RobotSetup.of_model(khr1).ground(),
         method="time_stepping",
         limits=limits,
         time_step=1.5e-3,

@@ -7,15 +7,15 @@ import pytest
 import yaml
 
 import humans_sim as hs
-from humans_sim.actuation import Servo
 from humans_sim.applications.graphs import read_graph
+from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker, WalkPhase
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.servo_walk import Order
 
 
 @pytest.mark.parametrize(("graph", "speed"), [("walk", 0.05), ("walk-bip", 0.15)])
 def test_three_steps(graph: str, speed: float) -> None:
-    """Servos, method and step of the file carry a walk that ends upright."""
+    """The file and that of the robot carry a walk that ends upright."""
     parameters = yaml.safe_load(read_graph(graph).parameters.read_text())
     model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])
     given = parameters["dynamics"]["ros__parameters"]
@@ -23,14 +23,11 @@ def test_three_steps(graph: str, speed: float) -> None:
     assert parameters["walk"]["ros__parameters"]["period"] == period
     assert given["servo"]["command_period"] == period
     walker = Walker(model, period=period)
-    walk = ServoWalk(walker, [Order(0.0, Velocity(speed), 3)])
-    simulation = hs.Simulation(
-        model,
-        Servo(model, **given["servo"]),
-        walk,
-        hs.Ground(friction=given["friction"]),
-        given["method"],
-        time_step=given["time_step"],
+    simulation, walk = walking_robot(
+        walker,
+        [Order(0.0, Velocity(speed), 3)],
+        servo=given["servo"],
+        method=given["method"],
     )
     settings = walker.settings
     end = 2 * settings.shift_duration + 3 * settings.step_duration

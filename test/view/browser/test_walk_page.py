@@ -361,10 +361,10 @@ def test_bad_wishes_are_refused(walk: LiveWalk, impulse: Any) -> None:
         walk.command(Velocity(np.inf))
 
 
-def test_a_body_that_is_too_heavy(bip: hs.Model) -> None:
-    """It is refused before it would fall."""
-    with pytest.raises(hs.ParameterError, match="bip is too heavy for the servos"):
-        LiveWalk(bip)
+def test_a_body_that_is_too_heavy(human: hs.Model) -> None:
+    """It is refused before it would fall; one with servos of its own is not."""
+    with pytest.raises(hs.ParameterError, match="human36 is too heavy for small"):
+        LiveWalk(human)
 
 
 @pytest.mark.browser

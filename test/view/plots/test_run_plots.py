@@ -194,17 +194,17 @@ def test_joint_angles(flight: Run) -> None:
 @pytest.fixture(scope="module")
 def leg(human: hs.Model) -> Run:
     """A knee, all else locked, whose quadriceps is stimulated more and more."""
-    muscles = FesMuscles(
-        human,
-        sides=("r",),
-        law=lambda t, q, v, z: np.array([min(t, 0.1) * 4e-4, 0.0]),
-        period=0.05,
-    )
     others = [name for name in human.joint_names if name != "r_knee"]
     sim = Simulation(
-        human, muscles, ground=Ground.empty(), locked=["base", *others], limits=False
+        human,
+        FesMuscles(human, sides=("r",)),
+        lambda t, state: np.array([min(t, 0.1) * 4e-4, 0.0]),
+        ground=Ground.empty(),
+        locked=["base", *others],
+        limits=False,
+        control_period=0.05,
     )
-    return sim.run(human.neutral(), t_end=0.4)
+    return sim.run(human.neutral(), t_end=0.4, sampling_period=0.01)
 
 
 def test_muscles(leg: Run) -> None:

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Controllers: what turns the state of a simulation into commands for its actuation.
+
+A controller is anything that is called as ``controller(t, state)`` and answers with a
+command; a function is one. :class:`~humans_sim.dynamics.simulation.Simulation` alone
+calls it, and hands the command to the actuation, which lets it act after its delay.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.system import System
+from humans_sim.results.sample import Sample
+
+_NO_STATES = np.zeros(0)
+
+
+class ControlState:
+    """What a controller sees of a simulated system at one time.
+
+    Args:
+        q: configuration (nq,).
+        v: velocity (nv,).
+        z: states of the actuation (nz,).
+        sample: function that gives the whole sample, or None where there is none.
+
+    Attributes:
+        q: configuration (nq,).
+        v: velocity (nv,).
+        z: states of the actuation (nz,).
+    """
+
+    __slots__ = ("_sample", "q", "v", "z")
+
+    def __init__(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        z: np.ndarray = _NO_STATES,
+        sample: Callable[[], Sample] | None = None,
+    ) -> None:
+        self.q, self.v, self.z, self._sample = q, v, z, sample
+
+    @property
+    def sample(self) -> Sample:
+        """Contacts, their forces, gaps, torques and energies, too.
+
+        It is computed at each call: in the event-driven method it costs an evaluation
+        of the equations of motion. At the start of a run no contact has a force yet.
+
+        Raises:
+            ParameterError: the state does not come from a simulation of this system.
+        """
+        if self._sample is None:
+            raise ParameterError(
+                "this state has no contacts and forces: only a simulation of the "
+                "controlled system alone gives them"
+            )
+        return self._sample()
+
+
+ControlFunction = Callable[[float, ControlState], Any]
+"""The protocol of controllers: (t, state) to a command of the actuation.
+
+None leaves the last command as it is; :class:`CommandWithNextCall` chooses the time of
+the next call.
+"""
+
+
+class CommandWithNextCall(NamedTuple):
+    """A command of a controller that chooses when it is called again.
+
+    Attributes:
+        command: the command, or None to leave things as they are.
+        wait: time until the next call [s].
+    """
+
+    command: Any
+    wait: float
+
+
+class Controller(ABC):
+    """A parent for controllers that bring more than their command.
+
+    Attributes:
+        period: time between two calls [s], or None: whenever a sample is taken.
+        method: how contacts are treated in time unless a simulation is given another
+            method, or None.
+    """
+
+    period: float | None = None
+    method: str | None = None
+
+    def start(self) -> np.ndarray | None:
+        """The configuration in which it wants to start, or None for any."""
+        return None
+
+    def attach(self, system: System) -> None:
+        """Prepare for a system; called once by the simulation that is controlled."""
+        return None
+
+    @abstractmethod
+    def __call__(self, t: float, state: ControlState) -> Any:
+        """The command for the actuation at time t [s]."""

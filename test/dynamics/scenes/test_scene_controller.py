@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller of a robot among free bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import humans_sim as hs
+from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_controller import SceneController
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+
+
+def test_it_sees_the_robot_alone(khr1: hs.Model) -> None:
+    """Its configuration and velocity, every period, and no contacts of others."""
+    seen: list[tuple[float, hs.ControlState]] = []
+
+    class Hold(hs.Controller):
+        period = 0.004
+
+        def __call__(self, t: float, state: hs.ControlState) -> np.ndarray:
+            seen.append((t, state))
+            return 4.0 * (q[7:24] - state.q[7:]) - 0.02 * state.v[6:]
+
+    box = SceneBody.box("box", 1.0, (0.2, 0.2, 0.1))
+    scene = SceneSystem([box], hs.Ground(friction=0.5), robot=khr1)
+    q = np.concatenate([khr1.standing(np.zeros(17)), [1.0, 0, 0.06, 0, 0, 0, 1]])
+    actuation = SceneActuation(scene, hs.IdealTorque(khr1))
+    sim = hs.Simulation(
+        scene, actuation, SceneController(scene, Hold()), method="time_stepping"
+    )
+    run = sim.run(q, t_end=0.012)
+    np.testing.assert_array_equal([t for t, _ in seen], run.t)
+    np.testing.assert_array_equal([s.q for _, s in seen], run.q[:, :24])
+    np.testing.assert_array_equal([s.v for _, s in seen], run.v[:, :23])
+    assert np.abs(run.torques[1:, 6:23]).max() > 1e-3
+    with pytest.raises(hs.ParameterError, match="no contacts and forces"):
+        _ = seen[0][1].sample
