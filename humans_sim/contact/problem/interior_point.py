@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.modes import lu_factor, lu_solve
+from humans_sim.core.dense_kernels import lu_factor, lu_solve
 
 _STEPS = 60
 _CENTRING = 0.1

@@ -24,7 +24,7 @@ from numba import njit
 
 from humans_sim.contact.problem.interior_point import interior_point
 from humans_sim.contact.problem.law_kernels import residual_of
-from humans_sim.contact.problem.modes import lu_factor, lu_solve
+from humans_sim.core.dense_kernels import lu_factor, lu_solve
 
 _REGULAR = 1e-10
 _NEWTON = 12
