@@ -17,6 +17,8 @@ take tons.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -34,6 +36,26 @@ OPEN, STICK, SLIDE = 0, 1, 2
 _PROXIMAL = 1e-9
 _ITERATIONS = 25
 _RESIDUAL = 1e-14
+
+
+class ModeArrays(NamedTuple):
+    """What each of k contacts does, and near which forces.
+
+    Attributes:
+        mode: STICK or SLIDE (k,); OPEN contacts carry no force.
+        tangents: number of tangential rows (k,).
+        friction: (k,).
+        direction: unit directions of sliding (k, 2).
+        reference: forces the solution shall be near to (k, 3) [N].
+        idle: projector on forces without effect, by :func:`idle_forces`.
+    """
+
+    mode: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+    direction: np.ndarray
+    reference: np.ndarray
+    idle: np.ndarray
 
 
 IDLE = 1e-8
@@ -104,9 +126,7 @@ def deflated_solve(matrix, right, idle, start):
 
 
 @njit(cache=True)
-def constrained_acceleration(
-    mass, force, rows, drift, mode, tangents, friction, direction, reference, idle
-):
+def constrained_acceleration(mass, force, rows, drift, modes):
     """Acceleration and contact forces while the modes stay.
 
     Args:
@@ -114,17 +134,13 @@ def constrained_acceleration(
         force: torques minus bias (nv,).
         rows: contact Jacobians (k, 3, nv).
         drift: (k, 3), stabilising terms included.
-        mode: (k,) STICK or SLIDE; OPEN contacts carry no force.
-        tangents: (k,) number of tangential rows.
-        friction: (k,).
-        direction: (k, 2) unit direction of sliding.
-        reference: (k, 3) forces the solution shall be near to.
-        idle: projector on forces without effect, by :func:`idle_forces`.
+        modes: what the contacts do, a :class:`ModeArrays`.
 
     Returns:
         acceleration (nv,), forces (k, 3), the largest relative residual: above 1e-6
         the rows contradict each other.
     """
+    mode, tangents, friction, direction, reference, idle = modes
     nv, k = force.shape[0], mode.shape[0]
     forces = np.zeros((k, 3))
     factor = np.zeros((nv, nv))

@@ -83,6 +83,20 @@ class Legs(NamedTuple):
     reach: np.ndarray
 
 
+class Tolerances(NamedTuple):
+    """When an inverse is good enough.
+
+    Attributes:
+        residual: largest one at which the iteration ends [m].
+        accepted: largest one of a solution [m].
+        slack: angle beyond a limit that still counts as inside [rad].
+    """
+
+    residual: float
+    accepted: float
+    slack: float
+
+
 @njit(cache=True)
 def trunk_from_foot(legs, target, side, up, out):
     """Rotation from trunk to foot axes of rows 7..9, for one choice of sign.
@@ -261,20 +275,18 @@ def excess(legs, q):
 
 
 @njit(cache=True)
-def invert(tree, legs, target, start, given, tolerances, slack, best):
-    """Fill ``best`` with the posture of a target; the other coordinates are set.
+def invert(tree, legs, target, start, given, tolerances):
+    """The posture of a target; its coordinates after the legs are the target's.
 
-    Tries the given start first, then the choices of sign, until a solution is
-    within the limits. A solution beyond them is kept unless one inside is found.
-    ``tolerances`` are the residuals at which the iteration ends and at which a posture
-    is a solution.
+    Tries the start first where one is given, then the choices of sign, until a solution
+    is within the limits. A solution beyond them is kept unless one inside is found.
 
     Returns:
-        Largest residual, angle beyond the limits, steps, rotation and ankle out of
-        reach of every choice.
+        Posture, largest residual, angle beyond the limits, steps, rotation and ankle
+        out of reach of every choice.
     """
-    tolerance, accepted = tolerances
-    q = best.copy()
+    tolerance, accepted, slack = tolerances
+    best, q = target.copy(), target.copy()
     kept, beyond, total = np.inf, np.inf, 0
     if given:
         q[:_UNKNOWNS] = start[:_UNKNOWNS]
@@ -283,7 +295,7 @@ def invert(tree, legs, target, start, given, tolerances, slack, best):
         beyond = excess(legs, q)
         best[:_UNKNOWNS] = q[:_UNKNOWNS]
         if kept < accepted and beyond <= slack:
-            return kept, beyond, total, 0.0, 0.0
+            return best, kept, beyond, total, 0.0, 0.0
     starts = np.empty((_CHOICES, q.size))
     later = np.zeros(_CHOICES, dtype=np.bool_)
     twisted, far = np.inf, np.inf
@@ -332,4 +344,4 @@ def invert(tree, legs, target, start, given, tolerances, slack, best):
         kept, steps = polish(tree, target, tolerance, 1, best)
         total += steps
         beyond = excess(legs, best)
-    return kept, beyond, total, twisted, far
+    return best, kept, beyond, total, twisted, far
