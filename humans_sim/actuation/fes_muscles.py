@@ -169,12 +169,14 @@ class FesMuscles(DelayedActuation):
         viscosity = np.zeros(model.nv)
         viscosity[6 + self._knees] = self.geometry.viscosity
         self._table = MuscleTable(
-            np.repeat(self._knees, len(chosen)),
-            np.repeat(np.array(signs), len(chosen)),
-            np.array([PATHS[name] for _ in sides for name in chosen]),
-            np.array([self.geometry.path(name) for _ in sides for name in chosen]),
-            np.array([p.row() for p in self.parameters]),
-            viscosity,
+            joints=np.repeat(self._knees, len(chosen)),
+            signs=np.repeat(np.array(signs), len(chosen)),
+            kinds=np.array([PATHS[name] for _ in sides for name in chosen]),
+            paths=np.array(
+                [self.geometry.path(name) for _ in sides for name in chosen]
+            ),
+            rows=np.array([p.row() for p in self.parameters]),
+            viscosity=viscosity,
         )
         self._muscles = tuple(self._table)
         self.signal = CommandSignal() if signal is None else signal

@@ -103,23 +103,29 @@ class ModelSystem:
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
         still = ContactGeometry(
-            points.local,
-            points.row,
-            self._poses,
-            self._radius,
-            ground.table(),
-            np.array(bounded_below + bounded_above, dtype=np.int64),
-            np.array([1.0] * len(bounded_below) + [-1.0] * len(bounded_above)),
-            np.array(
+            local=points.local,
+            row=points.row,
+            poses=self._poses,
+            radius=self._radius,
+            solids=ground.table(),
+            limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
+            limit_sign=np.array(
+                [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
+            ),
+            limit_value=np.array(
                 [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
             ),
         )
         self._pairs = len(names) * len(still.solids)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._still = tuple(still)
-        gravity_vector = np.array(self._pin.gravity.linear)
         self._moving = tuple(
-            MovingGeometry(self._still, self._motions, points.support, gravity_vector)
+            MovingGeometry(
+                still=self._still,
+                motions=self._motions,
+                support=points.support,
+                gravity=np.array(self._pin.gravity.linear),
+            )
         )
         self._views: tuple[pin.Data, list[Any]] | None = None
 

@@ -109,17 +109,18 @@ def solve_contact(
     scale = np.where(scale > 1e-9 * scale.max(), 1.0 / scale, 1.0 / scale.max())
     rows = np.repeat(scale, 3)
     problem = ContactProblem(
-        np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
-        np.ascontiguousarray(scale[:, None] * free, dtype=float),
-        np.asarray(tangents, dtype=np.int64),
-        np.asarray(friction, dtype=float),
-        sliding,
+        delassus=np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
+        free=np.ascontiguousarray(scale[:, None] * free, dtype=float),
+        tangents=np.asarray(tangents, dtype=np.int64),
+        friction=np.asarray(friction, dtype=float),
+        sliding=sliding,
     )
-    best, best_residual = forces, residual_of(problem, forces)
+    fields = tuple(problem)
+    best, best_residual = forces, residual_of(fields, forces)
     for attempt in (first_sweeps, by_fixed_point, last_sweeps):
         if best_residual <= ACCEPTED:
             break
-        other, residual = attempt(problem)
+        other, residual = attempt(fields)
         if residual < best_residual:
             best, best_residual = other, residual
     if not best_residual <= _TOLERATED:

@@ -29,7 +29,8 @@ def last_sweeps(problem):
 
 @njit(cache=True)
 def _by_sweeps(problem, sweeps, most):
-    forces = np.zeros(problem.free.shape)
+    _, free, _, _, _ = problem
+    forces = np.zeros(free.shape)
     best, residual = forces.copy(), np.inf
     while residual > ACCEPTED and sweeps <= most:
         _sweep(problem, forces, sweeps)

@@ -104,12 +104,12 @@ def solve_impact(
             rows,
             reached,
             ModeArrays(
-                stick,
-                tangents,
-                friction,
-                np.zeros((k, 2)),
-                np.zeros((k, 3)),
-                idle_forces(mass, rows, stick, tangents),
+                mode=stick,
+                tangents=tangents,
+                friction=friction,
+                direction=np.zeros((k, 2)),
+                reference=np.zeros((k, 3)),
+                idle=idle_forces(mass, rows, stick, tangents),
             ),
         )
         after_velocity = pushed + jump

@@ -17,6 +17,8 @@ from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 class ContactProblem(NamedTuple):
     """Contacts whose forces are sought, in any one scale of motion and force.
 
+    Kernels take it as it is or as a plain tuple.
+
     Attributes:
         delassus: W (3k, 3k).
         free: b, motion without contact forces (k, 3) [m/s^2, or m/s].

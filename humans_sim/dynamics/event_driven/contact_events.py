@@ -222,12 +222,12 @@ class ContactEvents:
             terms.jacobian,
             motion,
             ModeArrays(
-                mode,
-                tangents,
-                np.zeros(k),
-                np.zeros((k, 2)),
-                np.zeros((k, 3)),
-                idle_forces(terms.mass, terms.jacobian, mode, tangents),
+                mode=mode,
+                tangents=tangents,
+                friction=np.zeros(k),
+                direction=np.zeros((k, 2)),
+                reference=np.zeros((k, 3)),
+                idle=idle_forces(terms.mass, terms.jacobian, mode, tangents),
             ),
         )
         if math.isfinite(residual):

@@ -129,18 +129,23 @@ class SceneSystem:
         self._twists = np.zeros((len(known.joints), 2, 3))
         self._shapes = tuple(
             SceneGeometry(
-                self._poses,
-                known.places,
-                known.balls,
-                known.feature_mover,
-                self._solids,
-                known.pairs,
-                known.box_pairs,
+                poses=self._poses,
+                places=known.places,
+                radii=known.balls,
+                feature_mover=known.feature_mover,
+                solids=self._solids,
+                pairs=known.pairs,
+                box_pairs=known.box_pairs,
             )
         )
         support = np.array([_columns(self._pin, j) for j in known.joints])
         self._motion = tuple(
-            SceneMotion(support, known.movers, known.limit_of, known.limit_sign)
+            SceneMotion(
+                support=support,
+                movers=known.movers,
+                limit_of=known.limit_of,
+                limit_sign=known.limit_sign,
+            )
         )
         count = len(known.box_pairs)
         self._choices = np.zeros((count, CHOICE), dtype=np.int64)

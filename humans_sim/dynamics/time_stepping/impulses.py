@@ -36,6 +36,7 @@ class StepContacts(NamedTuple):
         tangents: of all contacts (nc,).
         friction: of all contacts (nc,).
         forces: of all contacts in the step before, to start from (nc, 3) [N].
+        mode: of all contacts in the step before (nc,).
     """
 
     which: np.ndarray
@@ -44,6 +45,7 @@ class StepContacts(NamedTuple):
     tangents: np.ndarray
     friction: np.ndarray
     forces: np.ndarray
+    mode: np.ndarray
 
 
 class StepEquations(NamedTuple):
@@ -62,61 +64,6 @@ class StepEquations(NamedTuple):
     delassus: np.ndarray
     free: np.ndarray
     motion: np.ndarray
-
-
-@njit(cache=True)
-def take_step(mass, force, v, h, rows, contacts):
-    """Impulses of one step.
-
-    Args:
-        mass: (nv, nv).
-        force: all forces but those of contacts (nv,).
-        v: velocity at the beginning.
-        h: length of the step [s].
-        rows: Jacobians of the step's contacts (k, 3, nv).
-        contacts: fields of a :class:`StepContacts`, as a plain tuple.
-
-    Returns:
-        fields of :class:`StepEquations`, as a plain tuple; the impulses (k, 3), and
-        their residual.
-    """
-    which, gap, restitution, tangents, friction, forces = contacts
-    k, nv = rows.shape[0], v.shape[0]
-    factor = np.zeros((nv, nv))
-    if not cholesky(mass, factor):
-        factor[:] = np.nan
-    columns = np.empty((nv, 3 * k + 1))
-    for i in range(nv):
-        columns[i, 3 * k] = h * force[i]
-        for c in range(k):
-            for j in range(3):
-                columns[i, 3 * c + j] = rows[c, j, i]
-    forward_rows(factor, columns)
-    spread = columns[:, : 3 * k].copy()
-    free = columns[:, 3 * k].copy()
-    for i in range(nv):
-        for j in range(i, nv):
-            free[i] += factor[j, i] * v[j]
-    delassus = spread.T @ spread
-    motion = (spread.T @ free).reshape(k, 3)
-    start, count, mu = np.empty((k, 3)), np.empty(k, np.int64), np.empty(k)
-    for c in range(k):
-        w = which[c]
-        count[c], mu[c] = tangents[w], friction[w]
-        for i in range(3):
-            start[c, i] = h * forces[w, i]
-        if restitution[w] == 0.0:
-            # A gap that is open yet may close in the step, but no further.
-            motion[c, 0] += max(gap[w], 0.0) / h
-        else:
-            approach = 0.0
-            for j in range(nv):
-                approach += rows[c, 0, j] * v[j]
-            motion[c, 0] += restitution[w] * min(approach, 0.0)
-    residual = 0.0
-    if k:
-        start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
-    return (factor, spread, delassus, free, motion), start, residual
 
 
 @njit(cache=True)
@@ -154,6 +101,63 @@ def step_end(equations, impulses, which, h, tangents, before):
     for c in range(tangents.shape[0]):
         changed = changed or mode[c] != before[c]
     return velocity, mode, forces, closed, changed
+
+
+@njit(cache=True)
+def take_step(mass, force, v, h, rows, contacts):
+    """Impulses of one step, and what they lead to.
+
+    Args:
+        mass: (nv, nv).
+        force: all forces but those of contacts (nv,).
+        v: velocity at the beginning.
+        h: length of the step [s].
+        rows: Jacobians of the step's contacts (k, 3, nv).
+        contacts: fields of a :class:`StepContacts`, as a plain tuple.
+
+    Returns:
+        fields of :class:`StepEquations`, as a plain tuple; the impulses (k, 3), and
+        their residual; what :func:`step_end` returns.
+    """
+    which, gap, restitution, tangents, friction, forces, mode = contacts
+    k, nv = rows.shape[0], v.shape[0]
+    factor = np.zeros((nv, nv))
+    if not cholesky(mass, factor):
+        factor[:] = np.nan
+    columns = np.empty((nv, 3 * k + 1))
+    for i in range(nv):
+        columns[i, 3 * k] = h * force[i]
+        for c in range(k):
+            for j in range(3):
+                columns[i, 3 * c + j] = rows[c, j, i]
+    forward_rows(factor, columns)
+    spread = columns[:, : 3 * k].copy()
+    free = columns[:, 3 * k].copy()
+    for i in range(nv):
+        for j in range(i, nv):
+            free[i] += factor[j, i] * v[j]
+    delassus = spread.T @ spread
+    motion = (spread.T @ free).reshape(k, 3)
+    start, count, mu = np.empty((k, 3)), np.empty(k, np.int64), np.empty(k)
+    for c in range(k):
+        w = which[c]
+        count[c], mu[c] = tangents[w], friction[w]
+        for i in range(3):
+            start[c, i] = h * forces[w, i]
+        if restitution[w] == 0.0:
+            # A gap that is open yet may close in the step, but no further.
+            motion[c, 0] += max(gap[w], 0.0) / h
+        else:
+            approach = 0.0
+            for j in range(nv):
+                approach += rows[c, 0, j] * v[j]
+            motion[c, 0] += restitution[w] * min(approach, 0.0)
+    residual = 0.0
+    if k:
+        start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
+    equations = (factor, spread, delassus, free, motion)
+    end = step_end(equations, start, which, h, tangents, mode)
+    return equations, start, residual, end
 
 
 @njit(cache=True)

@@ -155,22 +155,22 @@ class TimeStepper(Stepper):
         half = chart.configuration(0.5 * h * chart.rates(self._still, self.v))
         _, applied, rates = self.loads.at(self.t, self.q, self.v, self.z)
         which, terms = system.active_contact_terms(half, self.v, 0.5 * h, self._mode)
-        contacts = (
+        contacts = (  # the fields of StepContacts
             which,
             self._gaps,
             table.restitution,
             table.tangents,
             table.friction,
             self._forces,
+            self._mode,
         )
-        equations, impulses, residual = take_step(
+        equations, impulses, residual, end = take_step(
             terms.mass, applied - terms.bias, self.v, h, terms.jacobian, contacts
         )
         if not residual <= ACCEPTED:
             impulses = self._rough(equations, which, impulses, residual)
-        v, mode, forces, closed, changed = step_end(
-            equations, impulses, which, h, table.tangents, self.mode
-        )
+            end = step_end(equations, impulses, which, h, table.tangents, self._mode)
+        v, mode, forces, closed, changed = end
         self._steps += 1
         mean = 0.5 * (self.v + v)
         x = h * chart.rates(0.5 * h * mean, mean)

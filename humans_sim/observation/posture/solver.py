@@ -245,16 +245,17 @@ class PostureSolver:
 
     @cached_property
     def _rules(self) -> TrackRules:
-        settings = self.settings
+        settings, (tracked, pull) = self.settings, self._tracking
         return TrackRules(
-            self._columns,
-            self._weight,
-            *self._tracking,
-            self.rest,
-            settings.outlier,
-            settings.fade,
-            settings.tolerance,
-            settings.iterations,
+            columns=self._columns,
+            weight=self._weight,
+            tracked=tracked,
+            pull=pull,
+            rest=self.rest,
+            scale=settings.outlier,
+            fade=settings.fade,
+            tolerance=settings.tolerance,
+            most=settings.iterations,
         )
 
     @cached_property
