@@ -30,6 +30,7 @@ from humans_sim.actuation.muscle_kernel import (
     SIGNAL,
     STRAIN_RATE,
     TORQUE,
+    MuscleTable,
     evaluate,
 )
 from humans_sim.actuation.recruitment import Stimulator
@@ -160,16 +161,20 @@ class FesMuscles(DelayedActuation):
         self.stimulator = Stimulator() if stimulator is None else stimulator
         self._knees = np.array(knees, dtype=np.int64)
         self.knee_of = tuple(np.repeat(np.arange(len(knees)), len(chosen)).tolist())
-        self._joints = np.repeat(self._knees, len(chosen))
         signs = [_flexion_sign(model, j, flexion_sign) for j in knees]
-        self._signs = np.repeat(np.array(signs), len(chosen))
-        self._kinds = np.array([PATHS[name] for _ in sides for name in chosen])
-        self._paths = np.array(
-            [self.geometry.path(name) for _ in sides for name in chosen]
+        viscosity = np.zeros(model.nv)
+        viscosity[6 + self._knees] = self.geometry.viscosity
+        self._table = MuscleTable(
+            joints=np.repeat(self._knees, len(chosen)),
+            signs=np.repeat(np.array(signs), len(chosen)),
+            kinds=np.array([PATHS[name] for _ in sides for name in chosen]),
+            paths=np.array(
+                [self.geometry.path(name) for _ in sides for name in chosen]
+            ),
+            rows=np.array([p.row() for p in self.parameters]),
+            viscosity=viscosity,
         )
-        self._rows = np.array([p.row() for p in self.parameters])
-        self._viscosity = np.zeros(model.nv)
-        self._viscosity[6 + self._knees] = self.geometry.viscosity
+        self._muscles = tuple(self._table)
         self.signal = CommandSignal() if signal is None else signal
         self._clocks = CommandClocks(n, self.signal)
         self._recruitment, self._switches = np.zeros(n), np.ones(n)
@@ -236,23 +241,14 @@ class FesMuscles(DelayedActuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         clocks = self._clocks
-        return evaluate(
-            t,
-            q,
-            v,
-            z,
-            self._joints,
-            self._signs,
-            self._kinds,
-            self._paths,
-            self._rows,
-            self._viscosity,
+        stimulation = (
             clocks.phase,
             clocks.falls,
             clocks.shape,
             self._recruitment,
             self._switches,
         )
+        return evaluate(t, q, v, z, self._muscles, stimulation)
 
     def detect(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
@@ -335,17 +331,17 @@ class FesMuscles(DelayedActuation):
 
     def strongest_torques(self, q: np.ndarray) -> np.ndarray:
         """Torque of each muscle, all fibres recruited for long, at rest (n,) [N m]."""
-        gains = np.zeros(len(self.muscle_names))
+        gains, table = np.zeros(len(self.muscle_names)), self._table
         for i, muscle in enumerate(self.parameters):
-            flexion = self._signs[i] * q[7 + self._joints[i]]
-            length, slope = path_length(self._kinds[i], flexion, self._paths[i])
+            flexion = table.signs[i] * q[7 + table.joints[i]]
+            length, slope = path_length(table.kinds[i], flexion, table.paths[i])
             share = force_length(length / muscle.length - 1.0)
-            gains[i] = -self._signs[i] * muscle.force * share * slope
+            gains[i] = -table.signs[i] * muscle.force * share * slope
         return gains
 
     def stored_energies(self, q: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Energy in the springs of each muscle (n,) [J]."""
-        still = np.zeros_like(self._viscosity)
+        still = np.zeros_like(self._table.viscosity)
         return np.array(
             [
                 parameters.stored_energy(state.strain, state.contractile_force)
@@ -360,7 +356,7 @@ class FesMuscles(DelayedActuation):
     ) -> MusclePowers:
         """Where the power of each muscle goes; the knees' friction is not in it."""
         _, rates, values = self._evaluate(t, q, v, z)
-        n, rows = len(self.muscle_names), self._rows
+        n, rows = len(self.muscle_names), self._table.rows
         stretch = values[:, STRAIN_RATE] * rows[:, 6]
         pull, rate = z[n:], rates[n:]
         series = pull * rate / rows[:, 2]

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -121,15 +122,27 @@ def parallel_spring(strain: float, row: np.ndarray) -> float:
     return float(row[3] / row[4] * math.expm1(row[4] * strain))
 
 
+class ContractilePart(NamedTuple):
+    """State of the contractile part of a muscle.
+
+    Attributes:
+        stiffness: k_c [N/m].
+        force: F_c [N].
+        switch: S, +1 stretching or -1 shortening.
+    """
+
+    stiffness: float
+    force: float
+    switch: float
+
+
 @njit(cache=True, error_model="numpy")
 def contraction(
     strain: float,
     strain_rate: float,
-    stiffness: float,
-    force: float,
+    part: ContractilePart,
     size: float,
     drive: float,
-    switch: float,
     row: np.ndarray,
 ) -> tuple[float, float, float, float, float]:
     """Equations (1.11), S frozen.
@@ -137,17 +150,16 @@ def contraction(
     Args:
         strain: of the whole muscle.
         strain_rate: [1/s].
-        stiffness: k_c [N/m].
-        force: F_c [N].
+        part: state of the contractile part.
         size: |u| [1/s].
         drive: recruitment times the positive part of u [1/s].
-        switch: S, +1 stretching or -1 shortening.
         row: :meth:`MuscleParameters.row`.
 
     Returns:
         Numerator [N/s] and denominator [N] of the contractile strain rate, that rate
         [1/s], and the rates of k_c [N/m/s] and F_c [N/s].
     """
+    stiffness, force, switch = part
     best_stiffness, best_force, series = row[0], row[1], row[2]
     rest, length = row[5], row[6]
     drive *= force_length(strain)

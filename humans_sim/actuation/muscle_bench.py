@@ -19,6 +19,7 @@ from humans_sim.actuation.command_signal import (
 )
 from humans_sim.actuation.muscle import (
     GUARD,
+    ContractilePart,
     MuscleError,
     MuscleParameters,
     contraction,
@@ -191,7 +192,12 @@ class _Bench:
         strain, rate = self._length(min(t, math.nextafter(self._stop, -math.inf)))
         drive = self._recruitment * positive
         values: tuple[float, float, float, float, float] = contraction(
-            strain, rate, y[0], y[1], size, drive, self._switch, self.row
+            strain,
+            rate,
+            ContractilePart(y[0], y[1], self._switch),
+            size,
+            drive,
+            self.row,
         )
         if not values[1] > 0.0:
             raise MuscleError(

@@ -3,15 +3,59 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from humans_sim.actuation.command_signal import command_sizes, command_value
 from humans_sim.actuation.knee_geometry import path_length
-from humans_sim.actuation.muscle import contraction, parallel_spring
+from humans_sim.actuation.muscle import (
+    ContractilePart,
+    contraction,
+    parallel_spring,
+)
 
 SIGNAL, LENGTH, RATE, STRAIN_RATE, FORCE, TORQUE, NUMERATOR, DENOMINATOR = range(8)
 """Columns of what :func:`evaluate` finds about each muscle."""
+
+
+class MuscleTable(NamedTuple):
+    """The n muscles of a body.
+
+    Attributes:
+        joints: index of each muscle's joint among the joints (n,).
+        signs: +1 where its angle is the flexion, -1 where it is the opposite (n,).
+        kinds: paths of the muscles (n,).
+        paths: their numbers (n, 2).
+        rows: parameters of the muscles (n, 7).
+        viscosity: of all coordinates (nv,) [N m s/rad].
+    """
+
+    joints: np.ndarray
+    signs: np.ndarray
+    kinds: np.ndarray
+    paths: np.ndarray
+    rows: np.ndarray
+    viscosity: np.ndarray
+
+
+class Stimulation(NamedTuple):
+    """What n muscles are doing, but for their states.
+
+    Attributes:
+        phase: of the command signals (n,).
+        falls: when these fall (n,) [s].
+        shape: their shape (3,).
+        recruitment: (n,).
+        switches: S (n,).
+    """
+
+    phase: np.ndarray
+    falls: np.ndarray
+    shape: np.ndarray
+    recruitment: np.ndarray
+    switches: np.ndarray
 
 
 @njit(cache=True)
@@ -20,17 +64,8 @@ def evaluate(
     q: np.ndarray,
     v: np.ndarray,
     z: np.ndarray,
-    joints: np.ndarray,
-    signs: np.ndarray,
-    kinds: np.ndarray,
-    paths: np.ndarray,
-    rows: np.ndarray,
-    viscosity: np.ndarray,
-    phase: np.ndarray,
-    falls: np.ndarray,
-    shape: np.ndarray,
-    recruitment: np.ndarray,
-    switches: np.ndarray,
+    muscles: tuple[np.ndarray, ...],
+    stimulation: tuple[np.ndarray, ...],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Generalised force (nv,), rates of z = [k_c, F_c] (2 n,), and values between.
 
@@ -39,18 +74,11 @@ def evaluate(
         q: configuration.
         v: velocity.
         z: contractile stiffnesses, then forces.
-        joints: index of each muscle's joint among the joints (n,).
-        signs: +1 where its angle is the flexion, -1 where it is the opposite (n,).
-        kinds: paths of the muscles (n,).
-        paths: their numbers (n, 2).
-        rows: parameters of the muscles (n, 7).
-        viscosity: of all coordinates (nv,) [N m s/rad].
-        phase: of the command signals (n,).
-        falls: when these fall (n,) [s].
-        shape: their shape (3,).
-        recruitment: (n,).
-        switches: S (n,).
+        muscles: fields of a :class:`MuscleTable`, as a plain tuple.
+        stimulation: fields of a :class:`Stimulation`, as a plain tuple.
     """
+    joints, signs, kinds, paths, rows, viscosity = muscles
+    phase, falls, shape, recruitment, switches = stimulation
     n = joints.shape[0]
     force, rates, values = -viscosity * v, np.empty(2 * n), np.empty((n, 8))
     for i in range(n):
@@ -62,7 +90,12 @@ def evaluate(
         size, positive = command_sizes(u, phase[i])
         drive = recruitment[i] * positive
         numerator, denominator, rate, rates[i], rates[n + i] = contraction(
-            strain, strain_rate, z[i], z[n + i], size, drive, switches[i], row
+            strain,
+            strain_rate,
+            ContractilePart(z[i], z[n + i], switches[i]),
+            size,
+            drive,
+            row,
         )
         pull = z[n + i] + parallel_spring(strain, row)
         torque = -sign * pull * arm

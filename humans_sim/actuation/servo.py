@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -266,17 +267,20 @@ class Servo(DelayedActuation):
         self, t: float, q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Torques that the motors want, and what of it they have (njoints,) [N m]."""
-        way = (t - self._start_time, self._origin, self._rate)
-        return _demands(*way, q, v, self._parameters)
+        return _demands(self._path(t), q, v, self._parameters)
+
+    def _path(self, t: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Fields of :class:`_SetPoints`, as a plain tuple."""
+        return t - self._start_time, self._origin, self._rate
 
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Torques of the servos on the joints, and their way through the play."""
-        way = (t - self._start_time, self._origin, self._rate)
+        path = self._path(t)
         if self.nz:
-            return _with_play(*way, q, v, self._parameters, self._engaged)
-        return _torques(*way, q, v, self._parameters), z
+            return _with_play(path, q, v, self._parameters, self._engaged)
+        return _torques(path, q, v, self._parameters), z
 
     def states(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray = _NO_STATES
@@ -327,9 +331,31 @@ def _pull(point, rate, angle, turning, parameters):
     return demand, min(forward, max(-backward, demand))
 
 
+class _SetPoints(NamedTuple):
+    """Set points that move at constant speeds.
+
+    Attributes:
+        elapsed: time since they began to [s].
+        origin: where they were then (njoints,) [rad].
+        rate: (njoints,) [rad/s].
+    """
+
+    elapsed: float
+    origin: np.ndarray
+    rate: np.ndarray
+
+
 @njit(cache=True)
-def _demands(elapsed, origin, rate, q, v, parameters):
-    """Torques that the motors want, and those they have."""
+def _demands(path, q, v, parameters):
+    """Torques that the motors want, and those they have.
+
+    Args:
+        path: fields of :class:`_SetPoints`, as a plain tuple.
+        q: configuration.
+        v: velocity.
+        parameters: of the servos (8,).
+    """
+    elapsed, origin, rate = path
     demand, torque = np.empty(origin.shape[0]), np.empty(origin.shape[0])
     for j in range(origin.shape[0]):
         demand[j], torque[j] = _pull(
@@ -339,8 +365,9 @@ def _demands(elapsed, origin, rate, q, v, parameters):
 
 
 @njit(cache=True)
-def _torques(elapsed, origin, rate, q, v, parameters):
-    """Force of servos without play."""
+def _torques(path, q, v, parameters):
+    """Force of servos without play; arguments as of :func:`_demands`."""
+    elapsed, origin, rate = path
     viscous, coulomb, slow = parameters[5:]
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
@@ -353,8 +380,13 @@ def _torques(elapsed, origin, rate, q, v, parameters):
 
 
 @njit(cache=True)
-def _with_play(elapsed, origin, rate, q, v, parameters, engaged):
-    """Force of servos with play, and the speeds of the motors in their gaps."""
+def _with_play(path, q, v, parameters, engaged):
+    """Force of servos with play, and the speeds of the motors in their gaps.
+
+    Arguments as of :func:`_demands`; ``engaged``: the end of the gap at which each
+    motor pushes, -1 or 1, or 0 between them (njoints,).
+    """
+    elapsed, origin, rate = path
     damping, no_load = parameters[1], parameters[3]
     viscous, coulomb, slow = parameters[5:]
     force, rates = np.zeros(v.shape[0]), np.zeros(origin.shape[0])

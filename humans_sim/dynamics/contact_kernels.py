@@ -1,13 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled geometry of contacts: gaps, their rates, Jacobians and drifts."""
+"""Compiled geometry of contacts: gaps, their rates, Jacobians and drifts.
+
+These kernels are called at every step, so the named tuples that they work on come in as
+plain ones (docs/architecture.md, "Arguments of kernels").
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from humans_sim.contact.geometry.solids import distance
 from humans_sim.dynamics.system import SLOW
+
+
+class ContactGeometry(NamedTuple):
+    """Points and joints of a model, and what they may touch.
+
+    Attributes:
+        local: points in the frames of their links (n, 3) [m].
+        row: row of ``poses`` that each point belongs to (n,).
+        poses: rotation and place of the links with points (m, 3, 4).
+        radius: of the balls around the points (n,) [m].
+        solids: rows of the solids (s, 16).
+        limit_joint: joints with a limit (l,).
+        limit_sign: 1 at a lower limit, -1 at an upper one (l,).
+        limit_value: the limits (l,) [rad].
+    """
+
+    local: np.ndarray
+    row: np.ndarray
+    poses: np.ndarray
+    radius: np.ndarray
+    solids: np.ndarray
+    limit_joint: np.ndarray
+    limit_sign: np.ndarray
+    limit_value: np.ndarray
+
+
+class MovingGeometry(NamedTuple):
+    """The same with what velocities and Jacobians need.
+
+    Attributes:
+        still: fields of a :class:`ContactGeometry`, as a plain tuple.
+        motions: velocity and acceleration of the links with points, linear and angular
+            in their own frames (m, 2, 6).
+        support: velocities that move each point (n, nv).
+        gravity: (3,) [m/s^2].
+    """
+
+    still: tuple[np.ndarray, ...]
+    motions: np.ndarray
+    support: np.ndarray
+    gravity: np.ndarray
 
 
 @njit(cache=True)
@@ -59,8 +106,14 @@ def _dot(a, b):
 
 
 @njit(cache=True)
-def point_gaps(local, row, poses, radius, solids, joint, sign, value, q):
-    """Gaps of points with solids, then of joints with their limits."""
+def point_gaps(geometry, q):
+    """Gaps of points with solids, then of joints with their limits.
+
+    Args:
+        geometry: fields of a :class:`ContactGeometry`.
+        q: configuration.
+    """
+    local, row, poses, radius, solids, joint, sign, value = geometry
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
     place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
@@ -77,10 +130,16 @@ def point_gaps(local, row, poses, radius, solids, joint, sign, value, q):
 
 
 @njit(cache=True)
-def point_gap_rates(
-    local, row, poses, motions, radius, solids, joint, sign, value, q, v
-):
-    """The same gaps, and their rates."""
+def point_gap_rates(geometry, motions, q, v):
+    """The same gaps, and their rates.
+
+    Args:
+        geometry: fields of a :class:`ContactGeometry`.
+        motions: of a :class:`MovingGeometry`.
+        q: configuration.
+        v: velocity.
+    """
+    local, row, poses, radius, solids, joint, sign, value = geometry
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
     rate = np.empty(gap.shape[0])
@@ -106,23 +165,17 @@ def point_gap_rates(
 
 
 @njit(cache=True)
-def contact_rows(
-    which,
-    joint_jacobian,
-    support,
-    local,
-    row,
-    poses,
-    motions,
-    gravity,
-    radius,
-    solids,
-    limit_joint,
-    limit_sign,
-    limit_value,
-    q,
-):
-    """Gap, Jacobian and drift of the wanted contacts, in their own frames."""
+def contact_rows(which, joint_jacobian, geometry, q):
+    """Gap, Jacobian and drift of some contacts, in their own frames.
+
+    Args:
+        which: their indices (k,).
+        joint_jacobian: of all joints, in the world (6, nv).
+        geometry: fields of a :class:`MovingGeometry`.
+        q: configuration.
+    """
+    still, motions, support, gravity = geometry
+    local, row, poses, radius, solids, limit_joint, limit_sign, limit_value = still
     nv = joint_jacobian.shape[1]
     pairs = local.shape[0] * solids.shape[0]
     gap = np.empty(which.shape[0])
@@ -197,38 +250,21 @@ def contact_rows(
 
 
 @njit(cache=True)
-def closing_rows(
-    time,
-    closed,
-    joint_jacobian,
-    support,
-    local,
-    row,
-    poses,
-    motions,
-    gravity,
-    radius,
-    solids,
-    limit_joint,
-    limit_sign,
-    limit_value,
-    q,
-    v,
-):
-    """Contacts that are closed or close within a time, then what they give."""
-    gap, rate = point_gap_rates(
-        local,
-        row,
-        poses,
-        motions,
-        radius,
-        solids,
-        limit_joint,
-        limit_sign,
-        limit_value,
-        q,
-        v,
-    )
+def closing_rows(time, closed, joint_jacobian, geometry, q, v):
+    """Contacts that are closed or close within a time, then what they give.
+
+    Args:
+        time: [s].
+        closed: modes of all contacts, OPEN where they are not (nc,).
+        joint_jacobian: of all joints, in the world (6, nv).
+        geometry: fields of a :class:`MovingGeometry`.
+        q: configuration.
+        v: velocity.
+
+    Returns:
+        their indices (k,), gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3).
+    """
+    gap, rate = point_gap_rates(geometry[0], geometry[1], q, v)
     which = np.empty(gap.shape[0], np.int64)
     count = 0
     for c in range(gap.shape[0]):
@@ -236,20 +272,5 @@ def closing_rows(
             which[count] = c
             count += 1
     which = which[:count]
-    gap, rows, drift = contact_rows(
-        which,
-        joint_jacobian,
-        support,
-        local,
-        row,
-        poses,
-        motions,
-        gravity,
-        radius,
-        solids,
-        limit_joint,
-        limit_sign,
-        limit_value,
-        q,
-    )
+    gap, rows, drift = contact_rows(which, joint_jacobian, geometry, q)
     return which, gap, rows, drift

@@ -14,6 +14,8 @@ from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
+    ContactGeometry,
+    MovingGeometry,
     add_diagonal,
     closing_rows,
     contact_rows,
@@ -81,7 +83,6 @@ class ModelSystem:
         if self._armature.shape != (self.nv,):
             raise ParameterError(f"armature must have {self.nv} entries")
         self._has_armature = bool(np.any(self._armature))
-        self._solids = ground.table()
         self.thinnest = ground.thinnest()
         self._pin, self._own_data = model.pin, None
         if gravity is not None:
@@ -90,29 +91,43 @@ class ModelSystem:
                 finite_array(gravity, (3,), "gravity"), np.zeros(3)
             )
             self._own_data = self._pin.createData()
-        self._gravity = np.array(self._pin.gravity.linear)
         points = model.contact_points
         if contacts is not None:
             points = model.tag_points(contacts)
-        self._support = points.support
-        self._local, self._row = points.local, points.row
         self._joints = points.joints
         lower, upper = self.joint_limits = self._joint_limits(limits)
         free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
-        self._limit_joint = np.array(bounded_below + bounded_above, dtype=np.int64)
-        self._limit_sign = np.array(
-            [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
-        )
-        self._limit_value = np.array(
-            [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
-        )
         self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
-        self._pairs = len(names) * len(self._solids)
         self._poses = np.zeros((len(self._joints), 3, 4))
-        self._views: tuple[pin.Data, list[Any]] | None = None
         self._motions = np.zeros((len(self._joints), 2, 6))
+        still = ContactGeometry(
+            local=points.local,
+            row=points.row,
+            poses=self._poses,
+            radius=self._radius,
+            solids=ground.table(),
+            limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
+            limit_sign=np.array(
+                [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
+            ),
+            limit_value=np.array(
+                [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
+            ),
+        )
+        self._pairs = len(names) * len(still.solids)
+        # Plain tuples: numba takes a microsecond to see the type of a named one.
+        self._still = tuple(still)
+        self._moving = tuple(
+            MovingGeometry(
+                still=self._still,
+                motions=self._motions,
+                support=points.support,
+                gravity=np.array(self._pin.gravity.linear),
+            )
+        )
+        self._views: tuple[pin.Data, list[Any]] | None = None
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
         names, requested = self.model.joint_names, set(locked)
@@ -244,22 +259,7 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         if len(which):
             self._read(data, 2)
-            gap, rows, drift = contact_rows(
-                which,
-                data.J,
-                self._support,
-                self._local,
-                self._row,
-                self._poses,
-                self._motions,
-                self._gravity,
-                self._radius,
-                self._solids,
-                self._limit_joint,
-                self._limit_sign,
-                self._limit_value,
-                q,
-            )
+            gap, rows, drift = contact_rows(which, data.J, self._moving, q)
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
@@ -272,24 +272,7 @@ class ModelSystem:
         """The contacts that are closed or close within a time, and their equations."""
         data, mass, bias = self._equations(q, v)
         self._read(data, 2)
-        which, gap, rows, drift = closing_rows(
-            time,
-            closed,
-            data.J,
-            self._support,
-            self._local,
-            self._row,
-            self._poses,
-            self._motions,
-            self._gravity,
-            self._radius,
-            self._solids,
-            self._limit_joint,
-            self._limit_sign,
-            self._limit_value,
-            q,
-            v,
-        )
+        which, gap, rows, drift = closing_rows(time, closed, data.J, self._moving, q, v)
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
@@ -300,17 +283,7 @@ class ModelSystem:
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
-        return point_gaps(
-            self._local,
-            self._row,
-            self._poses,
-            self._radius,
-            self._solids,
-            self._limit_joint,
-            self._limit_sign,
-            self._limit_value,
-            q,
-        )
+        return point_gaps(self._still, q)
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""
@@ -318,19 +291,7 @@ class ModelSystem:
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q, v)
             self._read(data, 1)
-        return point_gap_rates(
-            self._local,
-            self._row,
-            self._poses,
-            self._motions,
-            self._radius,
-            self._solids,
-            self._limit_joint,
-            self._limit_sign,
-            self._limit_value,
-            q,
-            v,
-        )
+        return point_gap_rates(self._still, self._motions, q, v)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

@@ -103,13 +103,9 @@ class HumansView:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Pinocchio q, v, the bias Edot qdot_h, and the base block of E (6, 6)."""
         q_h, qdot_h = self._sized(q_h, "q"), self._sized(qdot_h, "qdot")
-        n = self.size
-        q, v, bias = np.empty(n + 1), np.empty(n), np.zeros(n)
-        base = np.zeros((6, 6))
-        finite = _base_map(
-            q_h, qdot_h, self._joint, self._order, self._axes, self._height,
-            q, v, bias, base,
-        )  # fmt: skip
+        q, v, bias, base, finite = _base_map(
+            q_h, qdot_h, self._joint, self._order, self._axes, self._height
+        )
         if not finite:
             for name, vector in (("q", q_h), ("qdot", qdot_h)):
                 bad = np.flatnonzero(~np.isfinite(vector))
@@ -222,12 +218,14 @@ def _quaternion(r):
 
 
 @njit(cache=True)
-def _base_map(q_h, qdot_h, joint, order, axes, height, q, v, bias, base):
-    """Fill q, v, the bias and the base block of E; returns whether all is finite.
+def _base_map(q_h, qdot_h, joint, order, axes, height):
+    """Pinocchio q and v, the bias, the base block of E, and whether all is finite.
 
     Rotations act on ROS axes.
     """
     n = joint.size
+    q, v, bias = np.empty(n + 7), np.empty(n + 6), np.zeros(n + 6)
+    base = np.zeros((6, 6))
     total = 0.0
     for i in range(n + 6):
         total += q_h[i] + qdot_h[i]
@@ -258,7 +256,7 @@ def _base_map(q_h, qdot_h, joint, order, axes, height, q, v, bias, base):
     bias[:3] = -_cross(omega, v[:3])
     bias[3:6] = -rate[0] * (rate[2] * _cross(c3, c1) + rate[1] * _cross(c2, c1))
     bias[3:6] -= rate[1] * rate[2] * _cross(c3, c2)
-    return np.isfinite(total)
+    return q, v, bias, base, np.isfinite(total)
 
 
 @njit(cache=True)

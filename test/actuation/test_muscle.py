@@ -30,7 +30,12 @@ from humans_sim.actuation.command_signal import (
     CommandClocks,
 )
 from humans_sim.actuation.knee_geometry import STRAIGHT, WRAPPED, path_length
-from humans_sim.actuation.muscle import contraction, force_length, parallel_spring
+from humans_sim.actuation.muscle import (
+    ContractilePart,
+    contraction,
+    force_length,
+    parallel_spring,
+)
 
 FULL = Stimulator().max_charge
 
@@ -138,11 +143,9 @@ def test_equations_term_by_term(
     numerator, _, rate, growth, pull = contraction(
         strain,
         strain_rate,
-        stiffness,
-        force,
+        ContractilePart(stiffness, force, 1.0 if top > 0 else -1.0),
         abs(u),
         share * max(u, 0.0),
-        1.0 if top > 0 else -1.0,
         muscle.row(),
     )
     assert numerator == pytest.approx(top, rel=1e-12, abs=1e-9)

@@ -11,6 +11,8 @@ its own: within a step it stays, while the boxes move a little.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -34,6 +36,22 @@ NOTHING, FACES, EDGES = 0, 1, 2
 CHOICE = 6
 """Numbers of a choice: kind; of faces, whose face is the reference (0: the second
 box's), which one and on which side, and the other's face and side; or both edges."""
+
+
+class BoxPlaces(NamedTuple):
+    """The places of points of a pair of boxes.
+
+    Attributes:
+        active: places that have a point (33,).
+        gap: (33,) [m]; :data:`FAR` where there is no point.
+        point: (33, 3) [m].
+        normal: from the second box to the first (33, 3).
+    """
+
+    active: np.ndarray
+    gap: np.ndarray
+    point: np.ndarray
+    normal: np.ndarray
 
 
 @njit(cache=True)
@@ -91,31 +109,26 @@ def choose(one, other, choice):
 
 
 @njit(cache=True)
-def box_contacts(one, other, choice, active, fixed, gap, point, normal):
+def box_contacts(one, other, choice, fixed, places):
     """Gaps, points and normals (from the other box to the first) of all places.
 
     Args:
         one: row of the first box.
         other: row of the second.
         choice: of :func:`choose`.
-        active: (33,) places that have a point; filled unless ``fixed``.
-        fixed: whether the places stay as they are.
-        gap: (33,) filled.
-        point: (33, 3) filled where there is a point.
-        normal: (33, 3) filled where there is a point.
+        fixed: whether the places that have a point stay the same.
+        places: a :class:`BoxPlaces` to fill; which have a point, unless ``fixed``;
+            points and normals only where there is a point.
     """
-    gap[:] = FAR
+    places.gap[:] = FAR
     if not fixed:
-        active[:] = False
-    a, b = one[7:16].reshape(3, 3), other[7:16].reshape(3, 3)
+        places.active[:] = False
     if choice[0] == EDGES:
-        _edges(
-            one, other, a, b, choice[1], choice[2], active, fixed, gap, point, normal
-        )
+        _edges(one, other, choice, fixed, places)
     elif choice[0] == FACES and choice[1] == 0:
-        _faces(other, b, one, a, choice, 8, 0, 1.0, active, fixed, gap, point, normal)
+        _faces(other, one, choice, fixed, places)
     elif choice[0] == FACES:
-        _faces(one, a, other, b, choice, 0, 8, -1.0, active, fixed, gap, point, normal)
+        _faces(one, other, choice, fixed, places)
 
 
 @njit(cache=True)
@@ -139,8 +152,11 @@ def _cross_columns(a, i, b, j, out):
 
 
 @njit(cache=True)
-def _edges(one, other, a, b, i, j, active, fixed, gap, point, normal):
+def _edges(one, other, choice, fixed, places):
     """The one point of an edge of each."""
+    active, gap, point, normal = places
+    a, b = one[7:16].reshape(3, 3), other[7:16].reshape(3, 3)
+    i, j = choice[1], choice[2]
     n = np.empty(3)
     _cross_columns(a, i, b, j, n)
     n /= np.sqrt((n**2).sum())
@@ -197,25 +213,14 @@ def _corner(row, turn, face, up, index, out):
 
 
 @njit(cache=True)
-def _faces(
-    ref,
-    turn,
-    inc,
-    inc_turn,
-    choice,
-    ref_start,
-    inc_start,
-    outward,
-    active,
-    fixed,
-    gap,
-    point,
-    normal,
-):
-    """Overlap of a reference face with the face of the other box that looks at it.
-
-    ``outward``: 1 where the reference is the second box, whose normal is ours.
-    """
+def _faces(ref, inc, choice, fixed, places):
+    """Overlap of a reference face with the face of the other box that looks at it."""
+    active, gap, point, normal = places
+    turn, inc_turn = ref[7:16].reshape(3, 3), inc[7:16].reshape(3, 3)
+    # Where the reference is the second box, its normal is ours.
+    second = choice[1] == 0
+    outward = 1.0 if second else -1.0
+    ref_start, inc_start = (8, 0) if second else (0, 8)
     face, up, k_in, up_in = choice[2], float(choice[3]), choice[4], float(choice[5])
     out, n = np.empty(3), np.empty(3)
     for i in range(3):

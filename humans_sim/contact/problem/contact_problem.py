@@ -31,7 +31,7 @@ import numpy as np
 
 from humans_sim.contact.problem.fixed_point import by_fixed_point
 from humans_sim.contact.problem.gauss_seidel import first_sweeps, last_sweeps
-from humans_sim.contact.problem.law_kernels import modes_of, residual_of
+from humans_sim.contact.problem.law_kernels import ContactProblem, modes_of, residual_of
 from humans_sim.contact.problem.polish_kernels import ACCEPTED
 from humans_sim.core.errors import HumansError, ParameterError
 
@@ -108,18 +108,19 @@ def solve_contact(
     scale = np.sqrt(np.maximum(np.diag(delassus)[::3], 1e-300))
     scale = np.where(scale > 1e-9 * scale.max(), 1.0 / scale, 1.0 / scale.max())
     rows = np.repeat(scale, 3)
-    arguments = (
-        np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
-        np.ascontiguousarray(scale[:, None] * free, dtype=float),
-        np.asarray(tangents, dtype=np.int64),
-        np.asarray(friction, dtype=float),
-        sliding,
+    problem = ContactProblem(
+        delassus=np.ascontiguousarray(rows[:, None] * delassus * rows, dtype=float),
+        free=np.ascontiguousarray(scale[:, None] * free, dtype=float),
+        tangents=np.asarray(tangents, dtype=np.int64),
+        friction=np.asarray(friction, dtype=float),
+        sliding=sliding,
     )
-    best, best_residual = forces, residual_of(*arguments, forces)
+    fields = tuple(problem)
+    best, best_residual = forces, residual_of(fields, forces)
     for attempt in (first_sweeps, by_fixed_point, last_sweeps):
         if best_residual <= ACCEPTED:
             break
-        other, residual = attempt(*arguments)
+        other, residual = attempt(fields)
         if residual < best_residual:
             best, best_residual = other, residual
     if not best_residual <= _TOLERATED:
@@ -128,7 +129,7 @@ def solve_contact(
             "friction can have none (Painleve)",
             best_residual,
         )
-    mode = modes_of(best, arguments[2], arguments[3], sliding)
+    mode = modes_of(best, problem.tangents, problem.friction, sliding)
     best = best * scale[:, None]
     motion = free + (delassus @ best.ravel()).reshape(k, 3)
     return ContactSolution(best, motion, mode, float(best_residual))

@@ -6,7 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.law_kernels import is_sliding, motion_of
+from humans_sim.contact.problem.law_kernels import (
+    ContactProblem,
+    is_sliding,
+    motion_of,
+)
 from humans_sim.contact.problem.polish_kernels import ACCEPTED, better
 
 _FIXED_POINT_STEPS = 200
@@ -15,8 +19,9 @@ _RELAXATION = 0.7
 
 
 @njit(cache=True)
-def by_fixed_point(delassus, free, tangents, friction, sliding):
+def by_fixed_point(problem):
     """Follow the fixed point of De Saxce's form."""
+    delassus, free, tangents, friction, sliding = problem
     n = free.shape[0]
     forces = np.zeros((n, 3))
     best, residual = forces.copy(), np.inf
@@ -26,12 +31,13 @@ def by_fixed_point(delassus, free, tangents, friction, sliding):
     step = 1.0 / largest
     slip = np.zeros(n)
     shifted = free.copy()
+    convex = ContactProblem(delassus, shifted, tangents, friction, sliding)
     u = np.empty(3)
     for _ in range(_FIXED_POINT_STEPS):
         for c in range(n):
             finite = tangents[c] > 0 and not np.isinf(friction[c])
             shifted[c, 0] = free[c, 0] + (friction[c] * slip[c] if finite else 0.0)
-        _descend(delassus, shifted, tangents, friction, sliding, forces, step)
+        _descend(convex, forces, step)
         if not np.abs(forces).max() < 1e150:
             break
         for c in range(n):
@@ -39,17 +45,16 @@ def by_fixed_point(delassus, free, tangents, friction, sliding):
                 continue
             motion_of(delassus, free, forces, c, u)
             slip[c] += _RELAXATION * (np.sqrt(u[1] ** 2 + u[2] ** 2) - slip[c])
-        residual = better(
-            delassus, free, tangents, friction, sliding, forces, best, residual
-        )
+        residual = better(problem, forces, best, residual)
         if residual <= ACCEPTED:
             break
     return best, residual
 
 
 @njit(cache=True)
-def _descend(delassus, free, tangents, friction, sliding, forces, step):
+def _descend(problem, forces, step):
     """Projected gradients with Nesterov's acceleration, restarted when it climbs."""
+    delassus, free, tangents, friction, sliding = problem
     n = forces.shape[0]
     ahead, pace = forces.copy(), 1.0
     for _ in range(_GRADIENT_STEPS):

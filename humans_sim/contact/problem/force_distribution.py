@@ -16,17 +16,13 @@ so the margin is relative to it. Sliding contacts have one unknown, their normal
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.modes import (
-    SLIDE,
-    STICK,
-    backward,
-    cholesky,
-    forward_rows,
-)
+from humans_sim.contact.problem.modes import SLIDE, STICK
+from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
 
 _RANK = 1e-4
 """Forces whose effect is below this, relative to the largest, are free to share."""
@@ -107,14 +103,14 @@ def best_split(
         return ContactForceSplit(forces, now)
     null = np.ascontiguousarray(basis[:, rank:])
     mu = np.ascontiguousarray(friction[closed])
-    y, _ = _climb(
+    problem = _SplitProblem(
         x / load,
         null,
         np.array(heads, dtype=np.int64),
         np.array(counts, dtype=np.int64),
         np.where(np.isfinite(mu), mu, 0.0),
-        now / load,
     )
+    y, _ = _climb(problem, now / load)
     moved = x + load * (null @ y)
     shared = forces.copy()
     for head, c in zip(heads, closed, strict=True):
@@ -132,25 +128,54 @@ def best_split(
     )
 
 
+class _SplitProblem(NamedTuple):
+    """Forces x + null y of k contacts, y free.
+
+    Attributes:
+        x: forces (n,), relative to the load.
+        null: basis of the forces without effect (n, m).
+        heads: entry of x at which each contact begins (k,).
+        counts: tangents of each contact inside a cone (k,).
+        friction: (k,).
+    """
+
+    x: np.ndarray
+    null: np.ndarray
+    heads: np.ndarray
+    counts: np.ndarray
+    friction: np.ndarray
+
+
+class _Barrier(NamedTuple):
+    """The barrier function's derivatives at one y and s, and memory for two vectors.
+
+    Attributes:
+        gradient: (m + 1,).
+        hessian: (m + 1, m + 1).
+        scratch: (2, m + 1).
+    """
+
+    gradient: np.ndarray
+    hessian: np.ndarray
+    scratch: np.ndarray
+
+
 @njit(cache=True)
-def _climb(x, null, heads, counts, friction, now):
+def _climb(problem, now):
     """Raise the least margin over x + null y; returns y and the margin."""
-    size = null.shape[1]
+    size = problem.null.shape[1]
     y = np.zeros(size + 1)
     y[size] = now - 0.1 - 0.1 * abs(now)
     best, best_margin = np.zeros(size), now
     tau = 1.0
     gradient = np.empty(size + 1)
     hessian = np.empty((size + 1, size + 1))
-    g = np.empty(size + 1)
-    h = np.empty(size + 1)
+    barrier = _Barrier(gradient, hessian, np.empty((2, size + 1)))
     factor = np.zeros((size + 1, size + 1))
     step = np.empty((size + 1, 1))
     while True:
         for _ in range(30):
-            if not _barrier(
-                x, null, heads, counts, friction, y, tau, gradient, hessian, g, h
-            ):
+            if not _derive(problem, y, tau, barrier):
                 return best, best_margin
             trace = 0.0
             for k in range(size + 1):
@@ -165,13 +190,10 @@ def _climb(x, null, heads, counts, friction, now):
             move = step[:, 0].copy()
             backward(factor, move)
             length = 1.0
-            value = _value(x, null, heads, counts, friction, y, tau)
+            value = _value(problem, y, tau)
             while length > 1e-12:
                 trial = y - length * move
-                if (
-                    _value(x, null, heads, counts, friction, trial, tau)
-                    <= value - 0.1 * length * decrement
-                ):
+                if _value(problem, trial, tau) <= value - 0.1 * length * decrement:
                     break
                 length *= 0.5
             if length <= 1e-12:
@@ -179,11 +201,11 @@ def _climb(x, null, heads, counts, friction, now):
             y = y - length * move
             if decrement < 1e-6:
                 break
-        margin = _least(x, null, heads, counts, friction, y)
+        margin = _least(problem, y)
         if margin > best_margin:
             best[:] = y[:size]
             best_margin = margin
-        gap = heads.shape[0] * 3.0 / tau
+        gap = problem.heads.shape[0] * 3.0 / tau
         if best_margin > _ENOUGH or gap < _ACCURACY or best_margin + gap < 0.0:
             return best, best_margin
         tau *= 20.0
@@ -198,7 +220,8 @@ def _entry(x, null, y, row):
 
 
 @njit(cache=True)
-def _least(x, null, heads, counts, friction, y):
+def _least(problem, y):
+    x, null, heads, counts, friction = problem
     least = np.inf
     for c in range(heads.shape[0]):
         normal = _entry(x, null, y, heads[c])
@@ -212,7 +235,8 @@ def _least(x, null, heads, counts, friction, y):
 
 
 @njit(cache=True)
-def _value(x, null, heads, counts, friction, y, tau):
+def _value(problem, y, tau):
+    x, null, heads, counts, friction = problem
     size = null.shape[1]
     s = y[size]
     total = -tau * s
@@ -235,8 +259,11 @@ def _value(x, null, heads, counts, friction, y, tau):
 
 
 @njit(cache=True)
-def _barrier(x, null, heads, counts, friction, y, tau, gradient, hessian, g, h):
+def _derive(problem, y, tau, barrier):
     """Gradient and Hessian of the barrier function; False outside its domain."""
+    x, null, heads, counts, friction = problem
+    gradient, hessian, scratch = barrier
+    g, h = scratch[0], scratch[1]
     size = null.shape[1]
     s = y[size]
     gradient[:] = 0.0

@@ -16,39 +16,35 @@ _ANGLES = 24
 
 
 @njit(cache=True)
-def first_sweeps(delassus, free, tangents, friction, sliding):
+def first_sweeps(problem):
     """A few hundred sweeps: enough for nearly all problems."""
-    return _by_sweeps(
-        delassus, free, tangents, friction, sliding, _FIRST_SWEEPS, _LAST_SWEEPS
-    )
+    return _by_sweeps(problem, _FIRST_SWEEPS, _LAST_SWEEPS)
 
 
 @njit(cache=True)
-def last_sweeps(delassus, free, tangents, friction, sliding):
+def last_sweeps(problem):
     """Very many sweeps, where nothing else helped."""
-    return _by_sweeps(
-        delassus, free, tangents, friction, sliding, _MANY_SWEEPS, _MANY_SWEEPS
-    )
+    return _by_sweeps(problem, _MANY_SWEEPS, _MANY_SWEEPS)
 
 
 @njit(cache=True)
-def _by_sweeps(delassus, free, tangents, friction, sliding, sweeps, most):
+def _by_sweeps(problem, sweeps, most):
+    _, free, _, _, _ = problem
     forces = np.zeros(free.shape)
     best, residual = forces.copy(), np.inf
     while residual > ACCEPTED and sweeps <= most:
-        _sweep(delassus, free, tangents, friction, sliding, forces, sweeps)
+        _sweep(problem, forces, sweeps)
         if not np.abs(forces).max() < 1e150:
             break
-        residual = better(
-            delassus, free, tangents, friction, sliding, forces, best, residual
-        )
+        residual = better(problem, forces, best, residual)
         sweeps *= 2
     return best, residual
 
 
 @njit(cache=True)
-def _sweep(delassus, free, tangents, friction, sliding, forces, sweeps):
+def _sweep(problem, forces, sweeps):
     """Gauss-Seidel: each contact in turn, the others held."""
+    delassus, free, tangents, friction, sliding = problem
     n = forces.shape[0]
     u = np.empty(3)
     b = np.empty(3)

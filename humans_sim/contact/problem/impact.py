@@ -25,6 +25,7 @@ from humans_sim.contact.problem.contact_problem import (
 )
 from humans_sim.contact.problem.modes import (
     STICK,
+    ModeArrays,
     constrained_acceleration,
     idle_forces,
 )
@@ -102,12 +103,14 @@ def solve_impact(
             np.zeros(nv),
             rows,
             reached,
-            stick,
-            tangents,
-            friction,
-            np.zeros((k, 2)),
-            np.zeros((k, 3)),
-            idle_forces(mass, rows, stick, tangents),
+            ModeArrays(
+                mode=stick,
+                tangents=tangents,
+                friction=friction,
+                direction=np.zeros((k, 2)),
+                reference=np.zeros((k, 3)),
+                idle=idle_forces(mass, rows, stick, tangents),
+            ),
         )
         after_velocity = pushed + jump
         return result(after_velocity, impulses, 1.0)

@@ -15,10 +15,12 @@ by Newton steps that stay inside the cones (cf. Acary, Armand, Nguyen and Shpako
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.modes import lu_factor, lu_solve
+from humans_sim.core.dense_kernels import lu_factor, lu_solve
 
 _STEPS = 60
 _CENTRING = 0.1
@@ -26,6 +28,24 @@ _RECENTRING, _FULL = 0.8, 0.8
 _INSIDE = 0.95
 _NEAR = 1e-8
 _SHORT, _STALLED = 0.1, 3
+
+
+class _PathPoint(NamedTuple):
+    """A point near the path, how far off it is, and where to go next.
+
+    Attributes:
+        x: motions (k, 3), inside the cone.
+        y: forces (k, 3), inside the cone.
+        errors: how far x is from what y causes (k, 3).
+        blur: by which the kink of the slip at rest is rounded off.
+        target: product of x and y to aim for.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    errors: np.ndarray
+    blur: float
+    target: float
 
 
 @njit(cache=True)
@@ -59,9 +79,8 @@ def interior_point(delassus, free, tangents, friction, size, softness):
             break
         # A step that was cut short has come near to the cones: back to the middle.
         target = gap * (_CENTRING if share > _FULL else _RECENTRING)
-        _path_jacobian(
-            matrix, tangents, friction, x, y, blur, errors, target, jacobian, step
-        )
+        point = _PathPoint(x, y, errors, blur, target)
+        _path_jacobian(matrix, tangents, friction, point, jacobian, step)
         if not lu_factor(jacobian, order):
             break
         lu_solve(jacobian, order, step)
@@ -138,10 +157,9 @@ def _path_errors(matrix, shift, x, y, blur, errors):
 
 
 @njit(cache=True)
-def _path_jacobian(
-    matrix, tangents, friction, x, y, blur, errors, target, jacobian, right
-):
+def _path_jacobian(matrix, tangents, friction, point, jacobian, right):
     """Newton's equations of the path for y alone."""
+    x, y, errors, blur, target = point
     n = x.shape[0]
     for c in range(n):
         r = 3 * c

@@ -6,10 +6,33 @@ See :mod:`~humans_sim.contact.problem.contact_problem`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
+
+
+class ContactProblem(NamedTuple):
+    """Contacts whose forces are sought, in any one scale of motion and force.
+
+    Kernels take it as it is or as a plain tuple.
+
+    Attributes:
+        delassus: W (3k, 3k).
+        free: b, motion without contact forces (k, 3) [m/s^2, or m/s].
+        tangents: number of tangents of each contact (k,).
+        friction: (k,); infinite for the sticking law.
+        sliding: unit directions in which contacts slide already (k, 2); zero where they
+            do not.
+    """
+
+    delassus: np.ndarray
+    free: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+    sliding: np.ndarray
 
 
 @njit(cache=True)
@@ -30,11 +53,12 @@ def is_sliding(sliding, c):
 
 
 @njit(cache=True)
-def residual_of(delassus, free, tangents, friction, sliding, forces):
+def residual_of(problem, forces):
     """Largest violation of the law, relative to the free motion.
 
     Motion and force are compared in the units of motion, by the diagonal of W.
     """
+    delassus, free, tangents, friction, sliding = problem
     n = forces.shape[0]
     if not np.isfinite(forces).all():
         return np.inf

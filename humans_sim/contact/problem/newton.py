@@ -23,8 +23,8 @@ import numpy as np
 from numba import njit
 
 from humans_sim.contact.problem.interior_point import interior_point
-from humans_sim.contact.problem.law_kernels import residual_of
-from humans_sim.contact.problem.modes import lu_factor, lu_solve
+from humans_sim.contact.problem.law_kernels import ContactProblem, residual_of
+from humans_sim.core.dense_kernels import lu_factor, lu_solve
 
 _REGULAR = 1e-10
 _NEWTON = 12
@@ -82,9 +82,11 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
     if size == 0.0:
         return np.zeros((n, 3)), 0.0
     goal = _CONVERGED * size
-    _newton(regular, motion, tangents, friction, forces, goal, _NEWTON)
+    exact = ContactProblem(matrix, motion, tangents, friction, none)
+    near = ContactProblem(regular, motion, tangents, friction, none)
+    _newton(near, forces, goal, _NEWTON)
     _confine(forces, tangents, friction)
-    residual = residual_of(matrix, motion, tangents, friction, none, forces)
+    residual = residual_of(exact, forces)
     enough = accepted
     for softness in _SOFTNESS:
         if residual <= enough:
@@ -93,12 +95,10 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
         other = interior_point(regular, motion, tangents, friction, size, softness)
         for polish in range(2):
             if polish:
-                _newton(regular, motion, tangents, friction, other, goal, _POLISH)
+                _newton(near, other, goal, _POLISH)
             trial = other.copy()
             _confine(trial, tangents, friction)
-            trial_residual = residual_of(
-                matrix, motion, tangents, friction, none, trial
-            )
+            trial_residual = residual_of(exact, trial)
             if not trial_residual >= residual:
                 residual = trial_residual
                 forces[:] = trial
@@ -129,17 +129,17 @@ def _confine(forces, tangents, friction):
 
 
 @njit(cache=True)
-def _newton(matrix, free, tangents, friction, forces, goal, most):
+def _newton(problem, forces, goal, most):
     """Newton's method with a search along each step; changes the forces."""
     n = forces.shape[0]
     motion, errors, trial = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
     jacobian = np.empty((3 * n, 3 * n))
     order, step = np.empty(3 * n, np.int64), np.empty(3 * n)
-    norm = _errors(matrix, free, tangents, friction, forces, motion, errors)
+    norm = _errors(problem, forces, motion, errors)
     for _ in range(most):
         if not norm > goal:
             return
-        _jacobian(matrix, tangents, friction, forces, motion, jacobian)
+        _jacobian(problem, forces, motion, jacobian)
         for c in range(n):
             for i in range(3):
                 step[3 * c + i] = errors[c, i]
@@ -151,7 +151,7 @@ def _newton(matrix, free, tangents, friction, forces, goal, most):
             for c in range(n):
                 for i in range(3):
                     trial[c, i] = forces[c, i] - share * step[3 * c + i]
-            new = _errors(matrix, free, tangents, friction, trial, motion, errors)
+            new = _errors(problem, trial, motion, errors)
             # The shortest step is taken in any case: the errors have kinks, and
             # beyond one the way down may begin.
             if new <= (1.0 - 1e-4 * share) * norm or share < _SEARCH:
@@ -162,8 +162,9 @@ def _newton(matrix, free, tangents, friction, forces, goal, most):
 
 
 @njit(cache=True)
-def _errors(matrix, free, tangents, friction, forces, motion, errors):
+def _errors(problem, forces, motion, errors):
     """Alart and Curnier's functions, and their length."""
+    matrix, free, tangents, friction, _ = problem
     n = forces.shape[0]
     total = 0.0
     for c in range(n):
@@ -191,8 +192,9 @@ def _errors(matrix, free, tangents, friction, forces, motion, errors):
 
 
 @njit(cache=True)
-def _jacobian(matrix, tangents, friction, forces, motion, jacobian):
+def _jacobian(problem, forces, motion, jacobian):
     """Derivatives of the errors by the forces, on one side of each kink."""
+    matrix, _, tangents, friction, _ = problem
     n = forces.shape[0]
     size = 3 * n
     for c in range(n):

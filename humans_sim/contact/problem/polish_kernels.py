@@ -19,13 +19,10 @@ ACCEPTED = 1e-10
 
 
 @njit(cache=True)
-def better(delassus, free, tangents, friction, sliding, forces, best, residual):
+def better(problem, forces, best, residual):
     """Keep the forces, or what polishing makes of them, where they are better."""
-    for trial in (
-        forces,
-        polished(delassus, free, tangents, friction, sliding, forces),
-    ):
-        trial_residual = residual_of(delassus, free, tangents, friction, sliding, trial)
+    for trial in (forces, polished(problem, forces)):
+        trial_residual = residual_of(problem, trial)
         if trial_residual < residual:
             residual = trial_residual
             best[:] = trial
@@ -33,8 +30,9 @@ def better(delassus, free, tangents, friction, sliding, forces, best, residual):
 
 
 @njit(cache=True)
-def polished(delassus, free, tangents, friction, sliding, forces):
+def polished(problem, forces):
     """Solve the linear equations of the modes that the forces show."""
+    delassus, free, tangents, friction, sliding = problem
     n = forces.shape[0]
     mode = modes_of(forces, tangents, friction, sliding)
     direction = np.zeros((n, 2))

@@ -28,6 +28,7 @@ from humans_sim.control.bip.kernels import (
     place_bodies,
     task_rows,
 )
+from humans_sim.core.dense_kernels import cholesky_solve
 
 _UNKNOWNS = 12
 _CHOICES = 32
@@ -80,6 +81,20 @@ class Legs(NamedTuple):
     upper: np.ndarray
     trunk: np.ndarray
     reach: np.ndarray
+
+
+class Tolerances(NamedTuple):
+    """When an inverse is good enough.
+
+    Attributes:
+        residual: largest one at which the iteration ends [m].
+        accepted: largest one of a solution [m].
+        slack: angle beyond a limit that still counts as inside [rad].
+    """
+
+    residual: float
+    accepted: float
+    slack: float
 
 
 @njit(cache=True)
@@ -194,31 +209,6 @@ def approach(tree, legs, target, ups, ways, q):
 
 
 @njit(cache=True)
-def _solve(matrix, vector, n):
-    """Cholesky solution in place; returns whether the matrix is positive definite."""
-    for i in range(n):
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for k in range(j):
-                total -= matrix[i, k] * matrix[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                matrix[i, i] = np.sqrt(total)
-            else:
-                matrix[i, j] = total / matrix[j, j]
-    for i in range(n):
-        for k in range(i):
-            vector[i] -= matrix[i, k] * vector[k]
-        vector[i] /= matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            vector[i] -= matrix[k, i] * vector[k]
-        vector[i] /= matrix[i, i]
-    return True
-
-
-@njit(cache=True)
 def polish(tree, target, tolerance, last, q):
     """Levenberg-Marquardt on q[:12], in place; returns largest residual and steps.
 
@@ -247,7 +237,7 @@ def polish(tree, target, tolerance, last, q):
                 total -= jacobian[k, i] * value[k]
             step[i] = total
             normal[i, i] += factor * square + 1e-18
-        if not _solve(normal, step, n):
+        if not cholesky_solve(normal, step):
             factor = 10.0 * factor + 1e-6
             continue
         largest = np.max(np.abs(step))
@@ -285,20 +275,18 @@ def excess(legs, q):
 
 
 @njit(cache=True)
-def invert(tree, legs, target, start, given, tolerances, slack, best):
-    """Fill ``best`` with the posture of a target; the other coordinates are set.
+def invert(tree, legs, target, start, given, tolerances):
+    """The posture of a target; its coordinates after the legs are the target's.
 
-    Tries the given start first, then the choices of sign, until a solution is
-    within the limits. A solution beyond them is kept unless one inside is found.
-    ``tolerances`` are the residuals at which the iteration ends and at which a posture
-    is a solution.
+    Tries the start first where one is given, then the choices of sign, until a solution
+    is within the limits. A solution beyond them is kept unless one inside is found.
 
     Returns:
-        Largest residual, angle beyond the limits, steps, rotation and ankle out of
-        reach of every choice.
+        Posture, largest residual, angle beyond the limits, steps, rotation and ankle
+        out of reach of every choice.
     """
-    tolerance, accepted = tolerances
-    q = best.copy()
+    tolerance, accepted, slack = tolerances
+    best, q = target.copy(), target.copy()
     kept, beyond, total = np.inf, np.inf, 0
     if given:
         q[:_UNKNOWNS] = start[:_UNKNOWNS]
@@ -307,7 +295,7 @@ def invert(tree, legs, target, start, given, tolerances, slack, best):
         beyond = excess(legs, q)
         best[:_UNKNOWNS] = q[:_UNKNOWNS]
         if kept < accepted and beyond <= slack:
-            return kept, beyond, total, 0.0, 0.0
+            return best, kept, beyond, total, 0.0, 0.0
     starts = np.empty((_CHOICES, q.size))
     later = np.zeros(_CHOICES, dtype=np.bool_)
     twisted, far = np.inf, np.inf
@@ -356,4 +344,4 @@ def invert(tree, legs, target, start, given, tolerances, slack, best):
         kept, steps = polish(tree, target, tolerance, 1, best)
         total += steps
         beyond = excess(legs, best)
-    return kept, beyond, total, twisted, far
+    return best, kept, beyond, total, twisted, far

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.control.bip.inverse_kernels import Legs, invert
+from humans_sim.control.bip.inverse_kernels import Legs, Tolerances, invert
 from humans_sim.control.bip.kernels import ROWS, SIDES
 from humans_sim.control.bip.task import BipTask
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
@@ -18,6 +18,7 @@ ACCEPTED = 1e-10
 """Largest residual of an answer [m] (ours)."""
 LIMIT_SLACK = 1e-5
 """Angle beyond a limit that still counts as inside [rad] (ours)."""
+_TOLERANCES = Tolerances(TOLERANCE, ACCEPTED, LIMIT_SLACK)
 
 _LEG = (
     ("hip_roll", (1.0, 0.0, 0.0)),
@@ -92,11 +93,9 @@ class InverseTaskFunction:
         """
         target = self._sized(target, "a task position")
         begin = target if start is None else self._sized(start, "a start")
-        q = target.copy()
-        residual, beyond, steps, twisted, far = invert(
-            self.task.tree, self._legs, target, begin, start is not None,
-            (TOLERANCE, ACCEPTED), LIMIT_SLACK, q,
-        )  # fmt: skip
+        q, residual, beyond, steps, twisted, far = invert(
+            self.task.tree, self._legs, target, begin, start is not None, _TOLERANCES
+        )
         converged, inside = residual < ACCEPTED, beyond <= LIMIT_SLACK
         if converged:
             reason = "" if inside else "the posture is beyond the joint limits"

@@ -12,6 +12,7 @@ from humans_sim.contact.problem.modes import (
     OPEN,
     SLIDE,
     STICK,
+    ModeArrays,
     constrained_acceleration,
     idle_forces,
 )
@@ -220,12 +221,14 @@ class ContactEvents:
             np.zeros(self._system.nv),
             terms.jacobian,
             motion,
-            mode,
-            tangents,
-            np.zeros(k),
-            np.zeros((k, 2)),
-            np.zeros((k, 3)),
-            idle_forces(terms.mass, terms.jacobian, mode, tangents),
+            ModeArrays(
+                mode=mode,
+                tangents=tangents,
+                friction=np.zeros(k),
+                direction=np.zeros((k, 2)),
+                reference=np.zeros((k, 3)),
+                idle=idle_forces(terms.mass, terms.jacobian, mode, tangents),
+            ),
         )
         if math.isfinite(residual):
             state.v = state.v + jump

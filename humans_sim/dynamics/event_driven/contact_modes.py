@@ -76,6 +76,21 @@ class ContactModes:
         modes.determine_idle_forces(system, q)
         return modes
 
+    def arrays(self, direction: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Fields of :class:`~humans_sim.contact.problem.modes.ModeArrays`.
+
+        Args:
+            direction: of sliding (k, 2).
+        """
+        return (
+            self.mode,
+            self.tangents,
+            self.friction,
+            direction,
+            self.reference,
+            self.idle,
+        )
+
     @property
     def any_closed(self) -> bool:
         """Whether there is a closed contact at all."""

@@ -16,6 +16,7 @@ from humans_sim.contact.problem.modes import (
     OPEN,
     SLIDE,
     STICK,
+    ModeArrays,
     constrained_acceleration,
 )
 
@@ -30,28 +31,25 @@ own; without a memory its direction would turn infinitely fast there.
 
 
 @njit(cache=True)
-def acceleration_in_modes(
-    mass,
-    force,
-    velocity,
-    gap,
-    rows,
-    drift,
-    mode,
-    tangents,
-    friction,
-    remembered,
-    reference,
-    idle,
-    rate,
-):
+def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
     """Acceleration, forces, residual, contact velocities, directions, least margin.
 
-    ``remembered`` (k, 2) is the direction of sliding when the step began. Past the end
+    The direction of sliding given is that of the beginning of the step. Past the end
     of the sliding, where the velocity has turned around, the old direction goes on: the
-    right-hand side stays smooth there, and the event is found between. ``rate`` is that
-    of the decay of drift [1/s]; zero gives the forces of the bare equations.
+    right-hand side stays smooth there, and the event is found between.
+
+    Args:
+        mass: (nv, nv).
+        force: torques minus bias (nv,).
+        velocity: (nv,).
+        contacts: gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3) of the closed
+            contacts, as at the end of a :class:`~humans_sim.dynamics.system.Terms`.
+        modes: fields of a :class:`~humans_sim.contact.problem.modes.ModeArrays`, as a
+            plain tuple.
+        rate: at which drift decays [1/s]; zero gives the forces of the bare equations.
     """
+    gap, rows, drift = contacts
+    mode, tangents, friction, remembered, reference, idle = modes
     k, nv = mode.shape[0], force.shape[0]
     direction = np.zeros((k, 2))
     motion = np.zeros((k, 3))
@@ -80,12 +78,7 @@ def acceleration_in_modes(
         force,
         rows,
         held,
-        mode,
-        tangents,
-        friction,
-        direction,
-        reference,
-        idle,
+        ModeArrays(mode, tangents, friction, direction, reference, idle),
     )
     least = np.inf
     for c in range(k):

@@ -8,12 +8,58 @@ solids, places of pairs of boxes, joints with their limits.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.geometry.box_pairs import FAR, SLOTS, box_contacts, choose
+from humans_sim.contact.geometry.box_pairs import (
+    FAR,
+    SLOTS,
+    BoxPlaces,
+    box_contacts,
+    choose,
+)
 from humans_sim.contact.geometry.solids import distance
 from humans_sim.dynamics.system import SLOW
+
+
+class SceneGeometry(NamedTuple):
+    """What may touch in a scene, and where it is.
+
+    Attributes:
+        poses: rotation and place of the movers (m, 3, 4).
+        places: features in the frames of their movers (f, 3) [m].
+        radii: of the features; zero for points (f,) [m].
+        feature_mover: mover of each feature (f,).
+        solids: rows of the solids, in the world (s, 16).
+        pairs: feature and solid of each contact of theirs (c, 2).
+        box_pairs: solids of each pair of boxes (b, 2).
+    """
+
+    poses: np.ndarray
+    places: np.ndarray
+    radii: np.ndarray
+    feature_mover: np.ndarray
+    solids: np.ndarray
+    pairs: np.ndarray
+    box_pairs: np.ndarray
+
+
+class SceneMotion(NamedTuple):
+    """What contacts move with.
+
+    Attributes:
+        support: velocities that move each mover (m, nv).
+        movers: first and second mover of each contact; -1 for the floor (c, 2).
+        limit_of: velocity of each joint limit (l,).
+        limit_sign: 1 at a lower limit, -1 at an upper one (l,).
+    """
+
+    support: np.ndarray
+    movers: np.ndarray
+    limit_of: np.ndarray
+    limit_sign: np.ndarray
 
 
 @njit(cache=True)
@@ -38,23 +84,16 @@ def world_solids(local, mover, poses, out):
 
 
 @njit(cache=True)
-def scene_geometry(
-    poses,
-    places,
-    radii,
-    feature_mover,
-    solids,
-    pairs,
-    box_pairs,
-    choices,
-    active,
-    fixed,
-):
+def scene_geometry(geometry, choices, active, fixed):
     """Gap, point and normal (from the second mover to the first) of every contact.
 
-    ``choices`` and ``active`` tell which points of boxes are looked at; they are filled
-    unless ``fixed``.
+    Args:
+        geometry: fields of a :class:`SceneGeometry`, as a plain tuple.
+        choices: how each pair of boxes is looked at (b, 6); filled unless ``fixed``.
+        active: which of its places have a point (b, 33); filled unless ``fixed``.
+        fixed: whether both stay as they are.
     """
+    poses, places, radii, feature_mover, solids, pairs, box_pairs = geometry
     single = pairs.shape[0]
     count = single + SLOTS * box_pairs.shape[0]
     gap, point, normal = np.empty(count), np.zeros((count, 3)), np.zeros((count, 3))
@@ -74,16 +113,8 @@ def scene_geometry(
         part = slice(single + SLOTS * k, single + SLOTS * (k + 1))
         if not fixed:
             choose(solids[a], solids[b], choices[k])
-        box_contacts(
-            solids[a],
-            solids[b],
-            choices[k],
-            active[k],
-            fixed,
-            gap[part],
-            point[part],
-            normal[part],
-        )
+        box_places = BoxPlaces(active[k], gap[part], point[part], normal[part])
+        box_contacts(solids[a], solids[b], choices[k], fixed, box_places)
     return gap, point, normal
 
 
@@ -109,8 +140,17 @@ def scene_rates(point, normal, movers, twists):
 
 
 @njit(cache=True)
-def scene_rows(which, jacobian, support, movers, point, normal, limit_of, limit_sign):
-    """Jacobians of the wanted contacts, in their own frames (k, 3, nv)."""
+def scene_rows(which, jacobian, motion, point, normal):
+    """Jacobians of some contacts, in their own frames (k, 3, nv).
+
+    Args:
+        which: their indices (k,).
+        jacobian: of all joints, in the world (6, nv).
+        motion: fields of a :class:`SceneMotion`, as a plain tuple.
+        point: where the contacts of solids are (c, 3) [m].
+        normal: theirs (c, 3).
+    """
+    support, movers, limit_of, limit_sign = motion
     nv, count = jacobian.shape[1], point.shape[0]
     rows = np.zeros((which.shape[0], 3, nv))
     frame = np.empty((3, 3))

@@ -25,6 +25,8 @@ from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_chart import SceneChart
 from humans_sim.dynamics.scenes.scene_contacts import SceneContacts
 from humans_sim.dynamics.scenes.scene_kernels import (
+    SceneGeometry,
+    SceneMotion,
     closing,
     gyroscopic,
     scene_geometry,
@@ -125,7 +127,26 @@ class SceneSystem:
         self._solids = known.solids.copy()
         self._poses = np.zeros((len(known.joints), 3, 4))
         self._twists = np.zeros((len(known.joints), 2, 3))
-        self._support = np.array([_columns(self._pin, j) for j in known.joints])
+        self._shapes = tuple(
+            SceneGeometry(
+                poses=self._poses,
+                places=known.places,
+                radii=known.balls,
+                feature_mover=known.feature_mover,
+                solids=self._solids,
+                pairs=known.pairs,
+                box_pairs=known.box_pairs,
+            )
+        )
+        support = np.array([_columns(self._pin, j) for j in known.joints])
+        self._motion = tuple(
+            SceneMotion(
+                support=support,
+                movers=known.movers,
+                limit_of=known.limit_of,
+                limit_sign=known.limit_sign,
+            )
+        )
         count = len(known.box_pairs)
         self._choices = np.zeros((count, CHOICE), dtype=np.int64)
         self._active = np.zeros((count, SLOTS), dtype=np.bool_)
@@ -220,18 +241,7 @@ class SceneSystem:
     def _geometry(self, anew: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Gaps, points, normals; the points of boxes are chosen anew, or stay."""
         fixed, self._chosen = self._chosen and not anew, True
-        return scene_geometry(
-            self._poses,
-            self._known.places,
-            self._known.balls,
-            self._known.feature_mover,
-            self._solids,
-            self._known.pairs,
-            self._known.box_pairs,
-            self._choices,
-            self._active,
-            fixed,
-        )
+        return scene_geometry(self._shapes, self._choices, self._active, fixed)
 
     def _limit_gaps(self, q: np.ndarray) -> np.ndarray:
         return self._known.limit_sign * (
@@ -308,16 +318,7 @@ class SceneSystem:
         point: np.ndarray,
         normal: np.ndarray,
     ) -> Terms:
-        rows = scene_rows(
-            which,
-            self._data.J,
-            self._support,
-            self._known.movers,
-            point,
-            normal,
-            self._known.limit_of,
-            self._known.limit_sign,
-        )
+        rows = scene_rows(which, self._data.J, self._motion, point, normal)
         return Terms(mass, bias, gap[which], rows, np.zeros((len(which), 3)))
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:

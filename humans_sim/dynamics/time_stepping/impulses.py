@@ -10,39 +10,102 @@ put gaps right afterwards.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.modes import (
-    SLIDE,
-    STICK,
-    backward,
-    cholesky,
-    forward_rows,
-)
+from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.contact.problem.newton import solve_near
+from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
 
+ACCEPTED = 1e-8
+"""Residual of a contact problem that counts as solved, relative."""
 _SPEED = 1e-9
 """Speed of slip below which a contact sticks [m/s]."""
 _REGULAR = 1e-11
 
 
+class StepContacts(NamedTuple):
+    """The contacts of a system at the beginning of a step, and which the step has.
+
+    Attributes:
+        which: indices of the step's contacts (k,).
+        gap: of all contacts (nc,) [m, rad].
+        restitution: of all contacts (nc,).
+        tangents: of all contacts (nc,).
+        friction: of all contacts (nc,).
+        forces: of all contacts in the step before, to start from (nc, 3) [N].
+        mode: of all contacts in the step before (nc,).
+    """
+
+    which: np.ndarray
+    gap: np.ndarray
+    restitution: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+    forces: np.ndarray
+    mode: np.ndarray
+
+
+class StepEquations(NamedTuple):
+    """The equations of a step with k contacts.
+
+    Attributes:
+        factor: L with M = L L^T (nv, nv).
+        spread: :math:`L^{-1} J^T` (nv, 3k).
+        delassus: W (3k, 3k).
+        free: L^T times the velocity without impulses (nv,).
+        motion: of the contacts without impulses (k, 3), as the contact law takes it.
+    """
+
+    factor: np.ndarray
+    spread: np.ndarray
+    delassus: np.ndarray
+    free: np.ndarray
+    motion: np.ndarray
+
+
 @njit(cache=True)
-def take_step(
-    mass,
-    force,
-    v,
-    h,
-    rows,
-    which,
-    gap,
-    restitution,
-    tangents,
-    friction,
-    forces,
-    accepted,
-):
-    """Impulses of one step.
+def step_end(equations, impulses, which, h, tangents, before):
+    """What a step leads to.
+
+    Args:
+        equations: fields of a :class:`StepEquations`, as a plain tuple.
+        impulses: (k, 3).
+        which: indices of the step's contacts (k,).
+        h: length of the step [s].
+        tangents: of all contacts (nc,).
+        before: modes of all contacts in the step before (nc,).
+
+    Returns:
+        the velocity at the end (nv,); modes (nc,) and mean forces (nc, 3) of all
+        contacts; which of them are closed (nc,); whether any mode is new.
+    """
+    factor, spread, delassus, free, motion = equations
+    velocity = free + spread @ impulses.ravel()
+    backward(factor, velocity)
+    after = motion.ravel() + delassus @ impulses.ravel()
+    closed = np.zeros(tangents.shape[0], np.bool_)
+    mode = np.zeros(tangents.shape[0], np.int64)
+    forces = np.zeros((tangents.shape[0], 3))
+    for c in range(which.shape[0]):
+        w = which[c]
+        for i in range(3):
+            forces[w, i] = impulses[c, i] / h
+        closed[w] = impulses[c, 0] > 0.0
+        if closed[w]:
+            slip = np.sqrt(after[3 * c + 1] ** 2 + after[3 * c + 2] ** 2)
+            mode[w] = SLIDE if tangents[w] > 0 and slip > _SPEED else STICK
+    changed = False
+    for c in range(tangents.shape[0]):
+        changed = changed or mode[c] != before[c]
+    return velocity, mode, forces, closed, changed
+
+
+@njit(cache=True)
+def take_step(mass, force, v, h, rows, contacts):
+    """Impulses of one step, and what they lead to.
 
     Args:
         mass: (nv, nv).
@@ -50,19 +113,13 @@ def take_step(
         v: velocity at the beginning.
         h: length of the step [s].
         rows: Jacobians of the step's contacts (k, 3, nv).
-        which: indices of the step's contacts (k,).
-        gap: of all contacts at the beginning (nc,).
-        restitution: of all contacts (nc,).
-        tangents: of all contacts (nc,).
-        friction: of all contacts (nc,).
-        forces: of all contacts in the step before, to start from (nc, 3) [N].
-        accepted: residual of the contact problem that will do.
+        contacts: fields of a :class:`StepContacts`, as a plain tuple.
 
     Returns:
-        L with M = L L^T (nv, nv); :math:`L^{-1} J^T` (nv, 3k); W (3k, 3k); L^T times
-        the velocity without impulses (nv,); the motion of the contacts without impulses
-        (k, 3), as the contact law takes it; the impulses (k, 3), and their residual.
+        fields of :class:`StepEquations`, as a plain tuple; the impulses (k, 3), and
+        their residual; what :func:`step_end` returns.
     """
+    which, gap, restitution, tangents, friction, forces, mode = contacts
     k, nv = rows.shape[0], v.shape[0]
     factor = np.zeros((nv, nv))
     if not cholesky(mass, factor):
@@ -97,50 +154,10 @@ def take_step(
             motion[c, 0] += restitution[w] * min(approach, 0.0)
     residual = 0.0
     if k:
-        start, residual = solve_near(delassus, motion, count, mu, start, accepted)
-    return factor, spread, delassus, free, motion, start, residual
-
-
-@njit(cache=True)
-def step_end(
-    factor, spread, delassus, free, motion, impulses, which, h, tangents, before
-):
-    """What a step leads to.
-
-    Args:
-        factor: as :func:`take_step` returns it.
-        spread: the same.
-        delassus: the same.
-        free: the same.
-        motion: the same.
-        impulses: (k, 3).
-        which: indices of the step's contacts (k,).
-        h: length of the step [s].
-        tangents: of all contacts (nc,).
-        before: modes of all contacts in the step before (nc,).
-
-    Returns:
-        the velocity at the end (nv,); modes (nc,) and mean forces (nc, 3) of all
-        contacts; which of them are closed (nc,); whether any mode is new.
-    """
-    velocity = free + spread @ impulses.ravel()
-    backward(factor, velocity)
-    after = motion.ravel() + delassus @ impulses.ravel()
-    closed = np.zeros(tangents.shape[0], np.bool_)
-    mode = np.zeros(tangents.shape[0], np.int64)
-    forces = np.zeros((tangents.shape[0], 3))
-    for c in range(which.shape[0]):
-        w = which[c]
-        for i in range(3):
-            forces[w, i] = impulses[c, i] / h
-        closed[w] = impulses[c, 0] > 0.0
-        if closed[w]:
-            slip = np.sqrt(after[3 * c + 1] ** 2 + after[3 * c + 2] ** 2)
-            mode[w] = SLIDE if tangents[w] > 0 and slip > _SPEED else STICK
-    changed = False
-    for c in range(tangents.shape[0]):
-        changed = changed or mode[c] != before[c]
-    return velocity, mode, forces, closed, changed
+        start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
+    equations = (factor, spread, delassus, free, motion)
+    end = step_end(equations, start, which, h, tangents, mode)
+    return equations, start, residual, end
 
 
 @njit(cache=True)
@@ -148,9 +165,9 @@ def closing_shift(factor, spread, delassus, which, active, gap):
     """Change of position, least in the mass metric, that closes the active gaps.
 
     Args:
-        factor: as in :class:`Equations`.
-        spread: as in :class:`Equations`.
-        delassus: as in :class:`Equations`.
+        factor: as in :class:`StepEquations`.
+        spread: as in :class:`StepEquations`.
+        delassus: as in :class:`StepEquations`.
         which: indices of the contacts of the step (k,).
         active: of all contacts (nc,).
         gap: of all contacts (nc,).

@@ -22,6 +22,8 @@ from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.impulses import (
+    ACCEPTED,
+    StepEquations,
     closing_shift,
     step_end,
     take_step,
@@ -30,8 +32,6 @@ from humans_sim.dynamics.time_stepping.impulses import (
 from humans_sim.results.sample import Sample
 
 _ROUNDING = 1e-9
-_ACCEPTED = 1e-8
-"""Residual of a contact problem that counts as solved, relative."""
 _TOLERATED = 1e-5
 """Residual with which a step goes on; it is counted."""
 _SETTLED = 1e-10
@@ -159,25 +159,22 @@ class TimeStepper(Stepper):
         half = chart.configuration(0.5 * h * chart.rates(self._still, self.v))
         _, applied, rates = self.loads.at(self.t, self.q, self.v, self.z)
         which, terms = system.active_contact_terms(half, self.v, 0.5 * h, self._mode)
-        *equations, impulses, residual = take_step(
-            terms.mass,
-            applied - terms.bias,
-            self.v,
-            h,
-            terms.jacobian,
+        contacts = (  # the fields of StepContacts
             which,
             self._gaps,
             table.restitution,
             table.tangents,
             table.friction,
             self._forces,
-            _ACCEPTED,
+            self._mode,
         )
-        if not residual <= _ACCEPTED:
+        equations, impulses, residual, end = take_step(
+            terms.mass, applied - terms.bias, self.v, h, terms.jacobian, contacts
+        )
+        if not residual <= ACCEPTED:
             impulses = self._rough(equations, which, impulses, residual)
-        v, mode, forces, closed, changed = step_end(
-            *equations, impulses, which, h, table.tangents, self.mode
-        )
+            end = step_end(equations, impulses, which, h, table.tangents, self._mode)
+        v, mode, forces, closed, changed = end
         self._steps += 1
         mean = 0.5 * (self.v + v)
         x = h * chart.rates(0.5 * h * mean, mean)
@@ -196,16 +193,19 @@ class TimeStepper(Stepper):
 
     def _rough(
         self,
-        equations: list[np.ndarray],
+        equations: tuple[np.ndarray, ...],
         which: np.ndarray,
         impulses: np.ndarray,
         residual: float,
     ) -> np.ndarray:
         """Impulses where the residual is large: better ones, or these, counted."""
         if not residual <= _TOLERATED:
-            table, (delassus, motion) = self.system.contacts, equations[2::2]
+            table, problem = self.system.contacts, StepEquations(*equations)
             solution = solve_contact(
-                delassus, motion, table.tangents[which], table.friction[which]
+                problem.delassus,
+                problem.motion,
+                table.tangents[which],
+                table.friction[which],
             )
             impulses, residual = solution.forces, solution.residual
         self.rough_steps += 1
@@ -216,7 +216,7 @@ class TimeStepper(Stepper):
         self,
         chart: Chart,
         x: np.ndarray,
-        equations: list[np.ndarray],
+        equations: tuple[np.ndarray, ...],
         which: np.ndarray,
         closed: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:

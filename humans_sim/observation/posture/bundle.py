@@ -15,9 +15,11 @@ from humans_sim.observation.posture.calibration_prior import (
     CalibrationSettings,
     SizePrior,
 )
-from humans_sim.observation.posture.kernels import (
-    advance,
+from humans_sim.observation.posture.kernels import advance
+from humans_sim.observation.posture.tree import MarkedTree
+from humans_sim.observation.posture.tree_kernels import (
     chain_of,
+    empty_poses,
     place,
     point_jacobian,
     points,
@@ -171,13 +173,22 @@ class Bundle:
         return matrix, vector
 
     def _frame(self, row: int) -> tuple[np.ndarray, ...]:
-        shape, tree = self.shape, self.shape.tree
+        shape = self.shape
         system: tuple[np.ndarray, ...] = _frame_system(
-            self.q[row], self._y[row], self._w[row], shape.bodies, self.places(),
-            shape.local_rate, tree.parent, tree.rotation, shape.origins(self.sizes),
-            shape.origin_rate, tree.axis,
-        )  # fmt: skip
+            self.q[row],
+            self._y[row],
+            self._w[row],
+            self._marked(self.sizes, self.offsets),
+            shape.local_rate,
+            shape.origin_rate,
+        )
         return system
+
+    def _marked(self, sizes: np.ndarray, offsets: np.ndarray) -> MarkedTree:
+        """The tree of these sizes, and its markers."""
+        shape = self.shape
+        tree = shape.tree._replace(origin=shape.origins(sizes))
+        return MarkedTree(tree, shape.bodies, shape.locals(sizes) + offsets)
 
     def _reduced(
         self, systems: list[tuple[np.ndarray, ...]], damping: float
@@ -234,23 +245,12 @@ class Bundle:
     def _markers(
         self, q: np.ndarray, sizes: np.ndarray, offsets: np.ndarray
     ) -> np.ndarray:
-        shape, tree = self.shape, self.shape.tree
-        local, origins = shape.locals(sizes) + offsets, shape.origins(sizes)
-        bodies = len(tree.parent)
-        turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-        line, x = np.zeros((bodies, 3)), np.empty((len(q), *local.shape))
+        marked = self._marked(sizes, offsets)
+        poses = empty_poses(len(marked.tree.parent))
+        x = np.empty((len(q), *marked.local.shape))
         for row in range(len(q)):
-            place(
-                q[row],
-                tree.parent,
-                tree.rotation,
-                origins,
-                tree.axis,
-                turn,
-                centre,
-                line,
-            )
-            points(shape.bodies, local, turn, centre, x[row])
+            place(marked.tree, q[row], poses)
+            points(marked, poses, x[row])
         return x
 
     def _cost(self, q: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> float:
@@ -262,21 +262,29 @@ class Bundle:
 
 
 @njit(cache=True)
-def _frame_system(
-    q, y, weight, body, local, local_rate, parent, rotation, origin, origin_rate, axis
-):
-    """Normal equations of one frame: posture, posture x sizes and places, these."""
+def _frame_system(q, y, weight, marked, local_rate, origin_rate):
+    """Normal equations of one frame: posture, posture x sizes and places, these.
+
+    Args:
+        q: the posture.
+        y: measured markers (m, 3) [m].
+        weight: of them; 0 for those not seen (m,).
+        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        local_rate: change of the markers' places with the sizes (m, 3, k).
+        origin_rate: change of the joint origins with the sizes (n, 3, k).
+    """
+    body, parent = marked.body, marked.tree.parent
     bodies, count, sizes = parent.size, body.size, local_rate.shape[2]
     n, p = 5 + bodies, sizes + 3 * count
-    turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-    line = np.zeros((bodies, 3))
-    place(q, parent, rotation, origin, axis, turn, centre, line)
+    poses = empty_poses(bodies)
+    place(marked.tree, q, poses)
+    turn = poses.turn
     # How the origin of each body moves with the sizes, the posture held.
     drift = np.zeros((bodies, 3, sizes))
     for i in range(1, bodies):
         drift[i] = drift[parent[i]] + turn[parent[i]] @ origin_rate[i]
     x = np.empty((count, 3))
-    points(body, local, turn, centre, x)
+    points(marked, poses, x)
     own, cross, outer = np.zeros((n, n)), np.zeros((n, p)), np.zeros((p, p))
     pull, push = np.zeros(n), np.zeros(p)
     chain = np.empty(n, np.int64)
@@ -286,7 +294,7 @@ def _frame_system(
             continue
         w, b, first = weight[m], body[m], sizes + 3 * m
         size = chain_of(b, parent, chain)
-        point_jacobian(x[m], chain, size, centre, line, jacobian)
+        point_jacobian(x[m], chain, size, poses, jacobian)
         rate = drift[b] + turn[b] @ local_rate[m]
         gap = y[m] - x[m]
         for k in range(size):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -17,6 +19,20 @@ PATIENCE, PATIENCE_GROWTH, PATIENCE_MOST = 20, 0.1, 3.0
 place it is believed with every frame it was away, and how much at most."""
 LEAP = 0.15
 """A change from one frame to the next that is not expected to go on [m, rad]."""
+
+
+class FrameMarkers(NamedTuple):
+    """The k markers of the set in one frame.
+
+    Attributes:
+        y: measured (k, 3) [m].
+        weight: 0 for those not seen (k,).
+        shut: those that are where they cannot be (k,).
+    """
+
+    y: np.ndarray
+    weight: np.ndarray
+    shut: np.ndarray
 
 
 @njit(cache=True)
@@ -93,8 +109,18 @@ def _apart(a, b):
 
 
 @njit(cache=True)
-def explain(x, y, weight, shut, scale, least, columns, count):
-    """Model markers, differences and status of all columns."""
+def explain(x, frame, scale, least, columns, count):
+    """Model markers, differences and status of all columns.
+
+    Args:
+        x: where the model has the markers of the set (k, 3) [m].
+        frame: :class:`FrameMarkers`.
+        scale: of the loss [m].
+        least: robust weight below which a marker is rejected.
+        columns: of the set's markers (k,).
+        count: of all columns.
+    """
+    y, weight, shut = frame
     markers = np.full((count, 3), np.nan)
     differences = np.full((count, 3), np.nan)
     status = np.full(count, UNKNOWN, np.uint8)

@@ -10,11 +10,6 @@ over the markers that are seen (Geman and McClure's loss; s infinite: plain squa
 It is brought down by Levenberg-Marquardt steps of reweighted least squares; joints at
 their limits that would leave them are held there.
 
-Kinematics are those of the pinocchio model, whose placements and axes these kernels
-are given; tests hold positions and Jacobians against pinocchio's. They are here, not
-called there, because a call into pinocchio from Python, with its results fetched joint
-by joint, takes longer than the rest of a frame's solution.
-
 The normal matrix of a tree has no entry between joints of different branches, so it is
 factorised as :math:`L^T L` from the tips to the root, which fills none of them in
 (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5).
@@ -22,111 +17,54 @@ factorised as :math:`L^T L` from the tips to the root, which fills none of them 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-BASE = 6
-"""Velocity coordinates of the base: translation along the world's axes, then rotation
-about them."""
+from humans_sim.observation.posture.tree_kernels import (
+    BASE,
+    chain_of,
+    empty_poses,
+    place,
+    point_jacobian,
+    points,
+)
+
 ENOUGH = 1e-8
 """A gain not worth a step, as a share of the cost."""
 IDLE = 1e-15
 """A gain not worth a step [m^2]."""
 
 
-@njit(cache=True)
-def place(q, parent, rotation, origin, axis, turn, centre, line):
-    """Pose of every body at q: ``turn``, ``centre``, and joint axes ``line``.
+class PostureGoal(NamedTuple):
+    """What a posture shall explain, and where its joints are pulled to.
 
-    Body 0 is the base; body i > 0 turns about ``axis[i]``, in its own frame, which
-    sits at ``rotation[i]``, ``origin[i]`` in its parent.
+    Attributes:
+        y: measured markers (m, 3) [m].
+        weight: of them; 0 for those not seen (m,).
+        scale: s of the loss [m]; infinite for plain squares.
+        prior: how strongly joints are pulled (nv - 6,) [m^2].
+        middle: where to (nv - 6,) [rad].
     """
-    x, y, z, w = q[3], q[4], q[5], q[6]
-    turn[0, 0, 0] = 1 - 2 * (y * y + z * z)
-    turn[0, 0, 1] = 2 * (x * y - z * w)
-    turn[0, 0, 2] = 2 * (x * z + y * w)
-    turn[0, 1, 0] = 2 * (x * y + z * w)
-    turn[0, 1, 1] = 1 - 2 * (x * x + z * z)
-    turn[0, 1, 2] = 2 * (y * z - x * w)
-    turn[0, 2, 0] = 2 * (x * z - y * w)
-    turn[0, 2, 1] = 2 * (y * z + x * w)
-    turn[0, 2, 2] = 1 - 2 * (x * x + y * y)
-    for a in range(3):
-        centre[0, a] = q[a]
-    fixed = np.empty((3, 3))
-    own = np.empty((3, 3))
-    for i in range(1, parent.size):
-        p = parent[i]
-        for a in range(3):
-            centre[i, a] = centre[p, a]
-            for b in range(3):
-                centre[i, a] += turn[p, a, b] * origin[i, b]
-                fixed[a, b] = 0.0
-                for c in range(3):
-                    fixed[a, b] += turn[p, a, c] * rotation[i, c, b]
-        s, co = np.sin(q[6 + i]), np.cos(q[6 + i])
-        t = 1.0 - co
-        u, v, k = axis[i, 0], axis[i, 1], axis[i, 2]
-        own[0, 0] = t * u * u + co
-        own[0, 1] = t * u * v - s * k
-        own[0, 2] = t * u * k + s * v
-        own[1, 0] = t * u * v + s * k
-        own[1, 1] = t * v * v + co
-        own[1, 2] = t * v * k - s * u
-        own[2, 0] = t * u * k - s * v
-        own[2, 1] = t * v * k + s * u
-        own[2, 2] = t * k * k + co
-        for a in range(3):
-            line[i, a] = fixed[a, 0] * u + fixed[a, 1] * v + fixed[a, 2] * k
-            for b in range(3):
-                turn[i, a, b] = 0.0
-                for c in range(3):
-                    turn[i, a, b] += fixed[a, c] * own[c, b]
+
+    y: np.ndarray
+    weight: np.ndarray
+    scale: float
+    prior: np.ndarray
+    middle: np.ndarray
 
 
-@njit(cache=True)
-def points(body, local, turn, centre, out):
-    """World positions of points fixed on bodies."""
-    for m in range(body.size):
-        b = body[m]
-        for a in range(3):
-            out[m, a] = centre[b, a]
-            for c in range(3):
-                out[m, a] += turn[b, a, c] * local[m, c]
+class NormalEquations(NamedTuple):
+    """Equations of a step.
 
+    Attributes:
+        matrix: J^T W J, lower triangle (nv, nv).
+        vector: J^T W (y - x) (nv,).
+    """
 
-@njit(cache=True)
-def chain_of(body, parent, out):
-    """Velocity coordinates that move a body, root first; returns how many."""
-    n, b = 0, body
-    while b > 0:
-        n += 1
-        b = parent[b]
-    b = body
-    for k in range(n):
-        out[BASE + n - 1 - k] = BASE + b - 1
-        b = parent[b]
-    for k in range(BASE):
-        out[k] = k
-    return BASE + n
-
-
-@njit(cache=True)
-def point_jacobian(x, chain, size, centre, line, out):
-    """Jacobian (3, size) of a point at ``x`` along its chain."""
-    for k in range(3):
-        for a in range(3):
-            out[a, k] = 1.0 if a == k else 0.0
-    d0, d1, d2 = x[0] - centre[0, 0], x[1] - centre[0, 1], x[2] - centre[0, 2]
-    out[0, 3], out[1, 3], out[2, 3] = 0.0, -d2, d1
-    out[0, 4], out[1, 4], out[2, 4] = d2, 0.0, -d0
-    out[0, 5], out[1, 5], out[2, 5] = -d1, d0, 0.0
-    for k in range(BASE, size):
-        i = chain[k] - BASE + 1
-        d0, d1, d2 = x[0] - centre[i, 0], x[1] - centre[i, 1], x[2] - centre[i, 2]
-        out[0, k] = line[i, 1] * d2 - line[i, 2] * d1
-        out[1, k] = line[i, 2] * d0 - line[i, 0] * d2
-        out[2, k] = line[i, 0] * d1 - line[i, 1] * d0
+    matrix: np.ndarray
+    vector: np.ndarray
 
 
 @njit(cache=True)
@@ -139,8 +77,9 @@ def robust(square, scale):
 
 
 @njit(cache=True)
-def cost_at(x, y, weight, scale, q, prior, middle):
+def cost_at(x, q, goal):
     """Cost of a posture whose markers are at ``x``."""
+    y, weight, scale, prior, middle = goal
     total = 0.0
     for m in range(weight.size):
         if weight[m] > 0.0:
@@ -154,10 +93,20 @@ def cost_at(x, y, weight, scale, q, prior, middle):
 
 
 @njit(cache=True)
-def normal_equations(
-    x, y, weight, scale, q, prior, middle, body, parent, centre, line, matrix, vector
-):
-    """Gauss-Newton matrix J^T W J and right-hand side J^T W (y - x), prior included."""
+def normal_equations(x, q, goal, marked, poses, equations):
+    """Fill in Gauss-Newton's equations, the prior included.
+
+    Args:
+        x: where the markers are (m, 3) [m].
+        q: the posture.
+        goal: a :class:`PostureGoal`.
+        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        poses: of its bodies at q, :class:`BodyPoses`.
+        equations: :class:`NormalEquations` to fill.
+    """
+    y, weight, scale, prior, middle = goal
+    body, parent = marked.body, marked.tree.parent
+    matrix, vector = equations
     n = vector.size
     for i in range(n):
         vector[i] = 0.0
@@ -178,7 +127,7 @@ def normal_equations(
         if body[m] != last:
             last = body[m]
             size = chain_of(last, parent, chain)
-        point_jacobian(x[m], chain, size, centre, line, jacobian)
+        point_jacobian(x[m], chain, size, poses, jacobian)
         for k in range(size):
             i = chain[k]
             j0, j1, j2 = w * jacobian[0, k], w * jacobian[1, k], w * jacobian[2, k]
@@ -234,12 +183,22 @@ def substitute(factor, above, x):
 
 
 @njit(cache=True)
-def bounded_step(matrix, vector, damping, q, lower, upper, above, work, step):
+def bounded_step(equations, damping, q, tree, work, step):
     """Damped step that stays within the joint limits; False if it cannot be found.
 
     Joints that the step would take over a limit end at it; the others are solved for
     again.
+
+    Args:
+        equations: :class:`NormalEquations` at q.
+        damping: added to the diagonal [m^2].
+        q: the posture.
+        tree: that of the posture.
+        work: (nv, nv), overwritten.
+        step: (nv,), filled.
     """
+    matrix, vector = equations
+    lower, upper, above = tree.lower, tree.upper, tree.above
     n = vector.size
     held = np.zeros(n, np.bool_)
     for i in range(lower.size):
@@ -318,44 +277,45 @@ def advance(q, step, lower, upper, out):
 
 
 @njit(cache=True)
-def solve_posture(
-    q, y, weight, scale, prior, middle,
-    body, local, parent, rotation, origin, axis, above, lower, upper,
-    damping, tolerance, most,
-):  # fmt: skip
-    """Bring the cost down from q; ``damping`` shortens the first steps [m^2].
+def solve_posture(q, goal, marked, damping, tolerance, most):
+    """Bring the cost down from q.
+
+    Args:
+        q: posture to begin with.
+        goal: a :class:`PostureGoal`.
+        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+        damping: shortens the first steps [m^2].
+        tolerance: largest part of a step at which the search ends [m, rad].
+        most: iterations.
 
     Returns:
         posture, markers of it (m, 3), cost, iterations, whether it converged.
     """
-    n, bodies = above.size, parent.size
-    turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-    line = np.zeros((bodies, 3))
-    x, x_new = np.empty(y.shape), np.empty(y.shape)
-    matrix, work = np.zeros((n, n)), np.zeros((n, n))
+    tree = marked.tree
+    lower, upper, n = tree.lower, tree.upper, tree.above.size
+    poses = empty_poses(tree.parent.size)
+    x, x_new = np.empty(goal.y.shape), np.empty(goal.y.shape)
     vector, step = np.zeros(n), np.zeros(n)
+    equations, work = NormalEquations(np.zeros((n, n)), vector), np.zeros((n, n))
     q, q_new = q.copy(), q.copy()
-    place(q, parent, rotation, origin, axis, turn, centre, line)
-    points(body, local, turn, centre, x)
-    cost = cost_at(x, y, weight, scale, q, prior, middle)
+    place(tree, q, poses)
+    points(marked, poses, x)
+    cost = cost_at(x, q, goal)
     iterations, converged, fresh, growth = 0, False, True, 4.0
     while iterations < most:
         iterations += 1
         if fresh:
-            normal_equations(
-                x, y, weight, scale, q, prior, middle, body, parent, centre, line,
-                matrix, vector,
-            )  # fmt: skip
-        good = bounded_step(matrix, vector, damping, q, lower, upper, above, work, step)
+            normal_equations(x, q, goal, marked, poses, equations)
+        good = bounded_step(equations, damping, q, tree, work, step)
         size, expected, gained = 0.0, 0.0, 0.0
         if good:
             for i in range(n):
                 size = max(size, abs(step[i]))
                 expected += step[i] * (vector[i] + damping * step[i])
             advance(q, step, lower, upper, q_new)
-            place(q_new, parent, rotation, origin, axis, turn, centre, line)
-            points(body, local, turn, centre, x_new)
-            gained = cost - cost_at(x_new, y, weight, scale, q_new, prior, middle)
+            place(tree, q_new, poses)
+            points(marked, poses, x_new)
+            gained = cost - cost_at(x_new, q_new, goal)
             # Damped steps along a valley that markers leave open gain nothing; nor do
             # steps whose gain is lost in what skin and model leave over.
             if (

@@ -8,18 +8,61 @@ by turns of both frames about the world's axes are the inverse Jacobians of SO(3
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from humans_sim.observation.posture.kernels import (
+    NormalEquations,
+    PostureGoal,
     cost_at,
     normal_equations,
-    place,
-    points,
 )
+from humans_sim.observation.posture.tree_kernels import empty_poses, place, points
 
 TURN = 3
 """First of the three coordinates that turn the base."""
+
+
+class MotionGoal(NamedTuple):
+    """What a motion of n frames shall explain, and how smooth it shall be.
+
+    Attributes:
+        y: measured markers (n, m, 3) [m].
+        weight: of them; 0 for those not seen (n, m).
+        scale: of the loss [m].
+        prior: how strongly joints are pulled (nv - 6,) [m^2].
+        middle: where to (nv - 6,) [rad].
+        times: of the frames (n,) [s].
+        stiffness: weights of squared accelerations (nv,).
+    """
+
+    y: np.ndarray
+    weight: np.ndarray
+    scale: float
+    prior: np.ndarray
+    middle: np.ndarray
+    times: np.ndarray
+    stiffness: np.ndarray
+
+
+class BandedEquations(NamedTuple):
+    """Normal equations of a motion of n frames.
+
+    Attributes:
+        band: row c holds the matrix below its diagonal at column c (n nv, 3 nv).
+        vector: right-hand side (n nv,).
+    """
+
+    band: np.ndarray
+    vector: np.ndarray
+
+
+@njit(cache=True)
+def _frame(goal, k):
+    """The goal of one frame."""
+    return PostureGoal(goal.y[k], goal.weight[k], goal.scale, goal.prior, goal.middle)
 
 
 @njit(cache=True)
@@ -75,19 +118,21 @@ def accelerations(q, times, out):
 
 
 @njit(cache=True)
-def motion_cost(
-    q, y, weight, scale, prior, middle, times, stiffness,
-    body, local, parent, rotation, origin, axis,
-):  # fmt: skip
-    """Cost of a motion: markers, pull to rest, accelerations."""
-    bodies = parent.size
-    turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-    line, x = np.zeros((bodies, 3)), np.empty((body.size, 3))
+def motion_cost(q, goal, marked):
+    """Cost of a motion: markers, pull to rest, accelerations.
+
+    Args:
+        q: postures (n, nq).
+        goal: a :class:`MotionGoal`.
+        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
+    """
+    times, stiffness = goal.times, goal.stiffness
+    poses, x = empty_poses(marked.tree.parent.size), np.empty((marked.body.size, 3))
     total = 0.0
     for k in range(q.shape[0]):
-        place(q[k], parent, rotation, origin, axis, turn, centre, line)
-        points(body, local, turn, centre, x)
-        total += cost_at(x, y[k], weight[k], scale, q[k], prior, middle)
+        place(marked.tree, q[k], poses)
+        points(marked, poses, x)
+        total += cost_at(x, q[k], _frame(goal, k))
     if q.shape[0] > 2:
         rates = np.empty((q.shape[0] - 2, q.shape[1] - 1))
         accelerations(q, times, rates)
@@ -99,45 +144,45 @@ def motion_cost(
 
 
 @njit(cache=True)
-def motion_equations(
-    q, y, weight, scale, prior, middle, times, stiffness,
-    body, local, parent, rotation, origin, axis, lower, upper,
-):  # fmt: skip
-    """Normal equations of a motion: band (n nv, 3 nv), right-hand side.
-
-    Row c of the band holds the matrix below its diagonal at column c.
+def motion_equations(q, goal, marked):
+    """Fields of the :class:`BandedEquations` of a motion.
 
     Joints on a limit that are pushed outwards are held.
+
+    Args:
+        q: postures (n, nq).
+        goal: a :class:`MotionGoal`.
+        marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
     """
     n, nv = q.shape[0], q.shape[1] - 1
     band, vector = np.zeros((n * nv, 3 * nv)), np.zeros(n * nv)
-    bodies = parent.size
-    turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-    line, x = np.zeros((bodies, 3)), np.empty((body.size, 3))
+    tree = marked.tree
+    poses, x = empty_poses(tree.parent.size), np.empty((marked.body.size, 3))
     matrix, own = np.empty((nv, nv)), np.empty(nv)
+    frame_equations = NormalEquations(matrix, own)
     for k in range(n):
-        place(q[k], parent, rotation, origin, axis, turn, centre, line)
-        points(body, local, turn, centre, x)
-        normal_equations(
-            x, y[k], weight[k], scale, q[k], prior, middle, body, parent, centre, line,
-            matrix, own,
-        )  # fmt: skip
+        place(tree, q[k], poses)
+        points(marked, poses, x)
+        normal_equations(x, q[k], _frame(goal, k), marked, poses, frame_equations)
         for i in range(nv):
             vector[k * nv + i] += own[i]
             for j in range(i + 1):
                 band[k * nv + j, i - j] += matrix[i, j]
     if n > 2:
         rates = np.empty((n - 2, nv))
-        accelerations(q, times, rates)
+        accelerations(q, goal.times, rates)
+        equations = BandedEquations(band, vector)
         for k in range(1, n - 1):
-            _add_acceleration(q, times, k, rates[k - 1], stiffness, nv, band, vector)
-    _hold(q, lower, upper, nv, band, vector)
+            _add_acceleration(q, goal, k, rates[k - 1], equations)
+    _hold(q, tree.lower, tree.upper, nv, band, vector)
     return band, vector
 
 
 @njit(cache=True)
-def _add_acceleration(q, times, k, rate, stiffness, nv, band, vector):
+def _add_acceleration(q, goal, k, rate, equations):
     """The three blocks of one acceleration."""
+    times, stiffness, nv = goal.times, goal.stiffness, q.shape[1] - 1
+    band, vector = equations
     before, after = times[k] - times[k - 1], times[k + 1] - times[k]
     whole = 0.5 * (before + after)
     share = np.array([1.0 / before, -1.0 / before - 1.0 / after, 1.0 / after]) / whole

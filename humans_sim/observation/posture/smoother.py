@@ -22,6 +22,7 @@ from humans_sim.observation.posture.kernels import advance
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.observation.posture.settings import SmootherSettings
 from humans_sim.observation.posture.smooth_kernels import (
+    MotionGoal,
     motion_cost,
     motion_equations,
     solve_band,
@@ -109,14 +110,13 @@ def _smooth(
     tree = solver.tree
     stiffness = np.array(settings.stiffness(len(tree.lower)))
     prior = np.full(len(tree.lower), solver.settings.rest_weight)
-    scene = (
-        y, weight, solver.settings.outlier, prior, solver.rest, times, stiffness,
-        *solver.bodies, tree.parent, tree.rotation, tree.origin, tree.axis,
-    )  # fmt: skip
+    goal = MotionGoal(
+        y, weight, solver.settings.outlier, prior, solver.rest, times, stiffness
+    )
     idle = _IDLE * settings.marker_noise**2
-    cost, damping = motion_cost(q, *scene), 0.0
+    cost, damping = motion_cost(q, goal, solver.marked), 0.0
     for iteration in range(1, settings.iterations + 1):
-        band, vector = motion_equations(q, *scene, tree.lower, tree.upper)
+        band, vector = motion_equations(q, goal, solver.marked)
         while True:
             step, solved = solve_band(band, damping + _FIRM, vector)
             if solved:
@@ -124,7 +124,7 @@ def _smooth(
                 after = np.empty_like(q)
                 for row, move in enumerate(moves):
                     advance(q[row], move, tree.lower, tree.upper, after[row])
-                gained = cost - motion_cost(after, *scene)
+                gained = cost - motion_cost(after, goal, solver.marked)
                 size = float(np.abs(step).max())
                 if gained >= 0.0 or size < solver.settings.tolerance:
                     break

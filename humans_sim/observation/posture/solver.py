@@ -13,6 +13,7 @@ from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.frame_kernels import (
+    FrameMarkers,
     change_between,
     explain,
     gate,
@@ -27,9 +28,11 @@ from humans_sim.observation.posture.track_kernel import (
     LEAPT,
     REJECTED_SHARE,
     SUSPICIOUS,
+    TrackRules,
+    TrackState,
     track_frames,
 )
-from humans_sim.observation.posture.tree import Tree, marker_bodies
+from humans_sim.observation.posture.tree import MarkedTree, Tree, marker_bodies
 from humans_sim.observation.posture.wide_search import FEWEST, Found, WideSearch
 
 _QUICK = 10
@@ -114,7 +117,8 @@ class PostureSolver:
         if rest.shape != lower.shape:
             raise ConfigurationError(f"rest has {lower.size} joint angles")
         self.rest = np.clip(rest, lower, upper)
-        self._wide = WideSearch(self.tree, body, local, self.rest, self.settings)
+        self.marked = MarkedTree(self.tree, body, local)
+        self._wide = WideSearch(self.marked, self.rest, self.settings)
         self.reset()
 
     def reset(self) -> None:
@@ -137,7 +141,7 @@ class PostureSolver:
     def unseen(self, seen: np.ndarray) -> tuple[str, ...]:
         """Joints that none of these of the set's markers can see."""
         body, local = self.bodies
-        chosen = unseen_joints(self.tree, body[seen], local[seen])
+        chosen = unseen_joints(MarkedTree(self.tree, body[seen], local[seen]))
         return tuple(self.model.joint_names[i] for i in np.flatnonzero(chosen))
 
     def solve(self, positions: np.ndarray, start: np.ndarray | None = None) -> Posture:
@@ -175,12 +179,8 @@ class PostureSolver:
         postures: list[Posture] = []
         while len(postures) < len(frames):
             todo = frames[len(postures) :]
-            *found, why = track_frames(
-                todo, self._columns, self._weight, self._last, self._change, self._age,
-                self._memory, *self._tracking, self.rest, self.settings.outlier,
-                self.settings.fade, self.settings.tolerance, self.settings.iterations,
-                *self.bodies, *self.tree.arrays,
-            )  # fmt: skip
+            state = TrackState(self._last, self._change, self._age, self._memory)
+            *found, why = track_frames(todo, state, self._rules, self.marked)
             postures += [Posture(*parts) for parts in zip(*found, strict=True)]
             if why != DONE:
                 postures.append(self._attend(todo[len(found[0])], why))
@@ -210,7 +210,7 @@ class PostureSolver:
     @property
     def bodies(self) -> tuple[np.ndarray, np.ndarray]:
         """Body of each marker of the set (k,), and its place there (k, 3) [m]."""
-        return self._wide.body, self._wide.local
+        return self.marked.body, self.marked.local
 
     def explained(self, q: np.ndarray, positions: np.ndarray) -> Posture:
         """How a given posture explains the markers of a frame."""
@@ -244,6 +244,21 @@ class PostureSolver:
         return posture
 
     @cached_property
+    def _rules(self) -> TrackRules:
+        settings, (tracked, pull) = self.settings, self._tracking
+        return TrackRules(
+            columns=self._columns,
+            weight=self._weight,
+            tracked=tracked,
+            pull=pull,
+            rest=self.rest,
+            scale=settings.outlier,
+            fade=settings.fade,
+            tolerance=settings.tolerance,
+            most=settings.iterations,
+        )
+
+    @cached_property
     def _tracking(self) -> tuple[np.ndarray, np.ndarray]:
         """Joints that are held where they were, not at rest; how strongly all are."""
         unseen = set(self.unobservable)
@@ -270,7 +285,11 @@ class PostureSolver:
         if shut is None:
             shut = np.zeros(len(weight), dtype=bool)
         markers, differences, status = explain(
-            x, y, weight, shut, self.settings.outlier, REJECTED_SHARE, self._columns,
+            x,
+            FrameMarkers(y, weight, shut),
+            self.settings.outlier,
+            REJECTED_SHARE,
+            self._columns,
             len(self.names),
-        )  # fmt: skip
+        )
         return Posture(q, markers, differences, status, converged, iterations)

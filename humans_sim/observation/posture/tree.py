@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -15,8 +15,7 @@ from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import SetMarker
 
 
-@dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(NamedTuple):
     """Bodies that turn about each other; body 0 is the base.
 
     Attributes:
@@ -79,13 +78,19 @@ class Tree:
             np.array(model.upper_limits),
         )
 
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """In the order of :func:`kernels.solve_posture`."""
-        return (
-            self.parent, self.rotation, self.origin, self.axis, self.above, self.lower,
-            self.upper,
-        )  # fmt: skip
+
+class MarkedTree(NamedTuple):
+    """A tree whose bodies carry markers.
+
+    Attributes:
+        tree: the bodies.
+        body: that carries each marker (m,).
+        local: places of the markers in their bodies' frames (m, 3) [m].
+    """
+
+    tree: Tree
+    body: np.ndarray
+    local: np.ndarray
 
 
 def marker_bodies(

@@ -6,15 +6,16 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from humans_sim.observation.posture.kernels import (
-    chain_of,
-    place,
-    points,
-    solve_posture,
-)
+from humans_sim.observation.posture.kernels import PostureGoal, solve_posture
 from humans_sim.observation.posture.settings import SolverSettings
 from humans_sim.observation.posture.sight import normal_matrix
-from humans_sim.observation.posture.tree import Tree
+from humans_sim.observation.posture.tree import MarkedTree
+from humans_sim.observation.posture.tree_kernels import (
+    chain_of,
+    empty_poses,
+    place,
+    points,
+)
 
 Found = tuple[np.ndarray, np.ndarray, float, int, bool]
 """Posture (nq,), its markers (k, 3), cost, iterations, whether it converged."""
@@ -47,22 +48,16 @@ class WideSearch:
     """Searches of one person's markers.
 
     Attributes:
-        tree: of the model.
-        body: that carries each marker (k,).
-        local: places of the markers there (k, 3) [m].
+        marked: tree of the model with the markers.
+        tree: the same without them.
         rest: joint angles at rest [rad].
     """
 
     def __init__(
-        self,
-        tree: Tree,
-        body: np.ndarray,
-        local: np.ndarray,
-        rest: np.ndarray,
-        settings: SolverSettings,
+        self, marked: MarkedTree, rest: np.ndarray, settings: SolverSettings
     ) -> None:
         """Prepare."""
-        self.tree, self.body, self.local, self.rest = tree, body, local, rest
+        self.marked, self.tree, self.rest = marked, marked.tree, rest
         self._settings = settings
 
     def search(
@@ -78,10 +73,13 @@ class WideSearch:
     ) -> Found:
         """Bring the cost down from a posture (:func:`kernels.solve_posture`)."""
         found: Found = solve_posture(
-            q, y, weight, scale, prior, middle, self.body, self.local,
-            *self.tree.arrays, damping, self._settings.tolerance,
+            q,
+            PostureGoal(y, weight, scale, prior, middle),
+            self.marked,
+            damping,
+            self._settings.tolerance,
             self._settings.iterations if most is None else most,
-        )  # fmt: skip
+        )
         return found
 
     def from_nowhere(self, y: np.ndarray, weight: np.ndarray, seen: int) -> Found:
@@ -123,7 +121,7 @@ class WideSearch:
             )
             chance = share**2 / (share**2).sum()
             worst = rng.choice(len(chance), p=chance)
-            size = chain_of(self.body[worst], self.tree.parent, chain)
+            size = chain_of(self.marked.body[worst], self.tree.parent, chain)
             limb = chain[6:size] - 6
             q = best[0].copy()
             thrown = rng.uniform(lower[limb], upper[limb])
@@ -201,7 +199,7 @@ class WideSearch:
 
         A limb may fit nearly as well bent another way round: these lie over there.
         """
-        matrix = normal_matrix(self.tree, q, self.body, self.local, weight)
+        matrix = normal_matrix(self.marked, q, weight)
         _, directions = np.linalg.eigh(matrix[6:, 6:])
         starts = []
         for direction in directions[:, :_DIRECTIONS].T:
@@ -223,7 +221,7 @@ class WideSearch:
         """The posture q laid over the markers, then turned about the vertical."""
         x = self.markers(q)
         # The trunk moves least; limbs serve where it has too few markers.
-        depth = np.array([_depth(self.tree.parent, b) for b in self.body])
+        depth = np.array([_depth(self.tree.parent, b) for b in self.marked.body])
         seen = weight > 0.0
         chosen = seen & (depth <= _TRUNK)
         if chosen.sum() < FEWEST:
@@ -246,14 +244,10 @@ class WideSearch:
 
     def markers(self, q: np.ndarray) -> np.ndarray:
         """Where the model has the set's markers (m, 3) [m]."""
-        tree, bodies = self.tree, len(self.tree.parent)
-        turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-        x = np.empty((len(self.body), 3))
-        place(
-            q, tree.parent, tree.rotation, tree.origin, tree.axis, turn, centre,
-            np.zeros((bodies, 3)),
-        )  # fmt: skip
-        points(self.body, self.local, turn, centre, x)
+        poses = empty_poses(len(self.tree.parent))
+        x = np.empty((len(self.marked.body), 3))
+        place(self.tree, q, poses)
+        points(self.marked, poses, x)
         return x
 
 

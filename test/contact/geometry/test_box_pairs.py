@@ -12,6 +12,7 @@ from humans_sim.contact.geometry.box_pairs import (
     CHOICE,
     FAR,
     SLOTS,
+    BoxPlaces,
     box_contacts,
     choose,
 )
@@ -20,12 +21,17 @@ from humans_sim.contact.geometry.solids import Box
 
 def contacts(one: Box, other: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gaps, points and normals."""
-    gap, point, normal = np.empty(SLOTS), np.zeros((SLOTS, 3)), np.zeros((SLOTS, 3))
-    choice, active = np.zeros(CHOICE, np.int64), np.zeros(SLOTS, np.bool_)
+    choice = np.zeros(CHOICE, np.int64)
+    places = BoxPlaces(
+        np.zeros(SLOTS, np.bool_),
+        np.empty(SLOTS),
+        np.zeros((SLOTS, 3)),
+        np.zeros((SLOTS, 3)),
+    )
     choose(one.row(), other.row(), choice)
-    box_contacts(one.row(), other.row(), choice, active, False, gap, point, normal)
-    np.testing.assert_array_equal(active, gap < FAR)
-    return gap, point, normal
+    box_contacts(one.row(), other.row(), choice, False, places)
+    np.testing.assert_array_equal(places.active, places.gap < FAR)
+    return places.gap, places.point, places.normal
 
 
 def oracle(one: Box, other: Box) -> float:

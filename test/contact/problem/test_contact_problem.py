@@ -14,7 +14,7 @@ from humans_sim.contact.problem.contact_problem import (
 )
 from humans_sim.contact.problem.force_distribution import best_split, margins
 from humans_sim.contact.problem.impact import solve_impact
-from humans_sim.contact.problem.law_kernels import residual_of
+from humans_sim.contact.problem.law_kernels import ContactProblem, residual_of
 from humans_sim.core.errors import ParameterError
 
 
@@ -112,10 +112,11 @@ def test_residual_sees_wrong_forces() -> None:
     w, b = np.eye(3), np.array([[-1.0, 0.2, 0.0]])
     two, mu, none = np.array([2]), np.array([0.5]), np.zeros((1, 2))
     right = np.array([[1.0, -0.2, 0.0]])
-    assert residual_of(w, b, two, mu, none, right) < 1e-14
+    problem = ContactProblem(w, b, two, mu, none)
+    assert residual_of(problem, right) < 1e-14
     for wrong in ([[0.9, -0.2, 0.0]], [[1.0, 0.0, 0.0]], [[1.0, 0.6, 0.0]]):
-        assert residual_of(w, b, two, mu, none, np.array(wrong)) > 0.05
-    assert residual_of(w, b, two, mu, none, np.full((1, 3), np.nan)) == np.inf
+        assert residual_of(problem, np.array(wrong)) > 0.05
+    assert residual_of(problem, np.full((1, 3), np.nan)) == np.inf
 
 
 def test_painleve_has_no_solution() -> None:

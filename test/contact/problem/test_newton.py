@@ -12,7 +12,7 @@ import humans_sim as hs
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.contact_problem import solve_contact
 from humans_sim.contact.problem.interior_point import interior_point
-from humans_sim.contact.problem.law_kernels import residual_of
+from humans_sim.contact.problem.law_kernels import ContactProblem, residual_of
 from humans_sim.contact.problem.newton import solve_near
 from humans_sim.dynamics.model_system import ModelSystem
 
@@ -62,15 +62,11 @@ def test_double_support(khr1: hs.Model, mu: float) -> None:
             # The same judgement on the problem as it was given, in its own scale.
             scale = 1 / np.sqrt(np.diag(w)[::3])
             rows = np.repeat(scale, 3)
-            found = residual_of(
-                rows[:, None] * w * rows,
-                scale[:, None] * b,
-                two,
-                friction,
-                none,
-                forces / scale[:, None],
+            scaled = ContactProblem(
+                rows[:, None] * w * rows, scale[:, None] * b, two, friction, none
             )
-            assert found == pytest.approx(residual, rel=1e-2, abs=1e-12)
+            again = residual_of(scaled, forces / scale[:, None])
+            assert again == pytest.approx(residual, rel=1e-2, abs=1e-12)
     residuals = np.array(residuals)
     assert residuals.max() < TOLERATED
     assert np.mean(residuals < ACCEPTED) > 0.95

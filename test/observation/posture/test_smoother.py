@@ -14,7 +14,11 @@ from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.posture.kernels import advance
 from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.settings import SmootherSettings
-from humans_sim.observation.posture.smooth_kernels import motion_cost, motion_equations
+from humans_sim.observation.posture.smooth_kernels import (
+    MotionGoal,
+    motion_cost,
+    motion_equations,
+)
 from humans_sim.observation.posture.solver import PostureSolver
 
 
@@ -46,19 +50,17 @@ def test_gradient_is_that_of_the_cost(
     weight = rng.uniform(0.5, 1.5, (n, 28))
     times = np.cumsum(rng.uniform(0.5, 1.5, n))
     stiffness = np.repeat([0.3, 0.2, 0.1], [3, 3, 36])
-    tree = solver.tree
     wide = np.full(36, 100.0)
-    scene = (
-        y, weight, 0.5, np.full(36, 0.01), solver.rest, times, stiffness,
-        *solver.bodies, tree.parent, tree.rotation, tree.origin, tree.axis,
-    )  # fmt: skip
-    _, vector = motion_equations(q, *scene, -wide, wide)
+    tree = solver.tree._replace(lower=-wide, upper=wide)
+    marked = solver.marked._replace(tree=tree)
+    goal = MotionGoal(y, weight, 0.5, np.full(36, 0.01), solver.rest, times, stiffness)
+    _, vector = motion_equations(q, goal, marked)
 
     def cost_after(step: np.ndarray) -> float:
         moved = np.empty_like(q)
         for row, part in enumerate(step.reshape(n, -1)):
             advance(q[row], part, -wide, wide, moved[row])
-        return float(motion_cost(moved, *scene))
+        return float(motion_cost(moved, goal, marked))
 
     for _ in range(20):
         direction = rng.normal(size=n * human.nv)

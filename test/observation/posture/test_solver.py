@@ -13,19 +13,19 @@ from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.observation.markers.gaps import fill_gaps
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.kernels import (
-    chain_of,
-    factorise,
-    place,
-    point_jacobian,
-    substitute,
-)
+from humans_sim.observation.posture.kernels import factorise, substitute
 from humans_sim.observation.posture.reconstruct import solve_postures
 from humans_sim.observation.posture.result import MarkerStatus
 from humans_sim.observation.posture.settings import SolverSettings
 from humans_sim.observation.posture.sight import normal_matrix
 from humans_sim.observation.posture.solver import PostureSolver
 from humans_sim.observation.posture.tree import Tree
+from humans_sim.observation.posture.tree_kernels import (
+    chain_of,
+    empty_poses,
+    place,
+    point_jacobian,
+)
 
 NOISE = 0.005
 HEAD = ("head_pitch", "head_yaw", "head_roll")
@@ -60,7 +60,7 @@ def trial_of(model: hs.Model, q: np.ndarray, rate: float = 100.0) -> MarkerTrial
 
 def spreads(solver: PostureSolver, q: np.ndarray) -> np.ndarray:
     """Cramer-Rao bound of the joints for markers of unit noise [rad/m]."""
-    matrix = normal_matrix(solver.tree, q, *solver.bodies)
+    matrix = normal_matrix(solver.marked, q)
     return np.sqrt(np.diag(np.linalg.inv(matrix + 1e-12 * np.eye(len(matrix)))))[6:]
 
 
@@ -76,16 +76,14 @@ def test_positions_and_jacobians_are_pinocchios(
     model = hs.load_model(name)
     tags = load_marker_set("canonical", model)
     solver = PostureSolver(model, tags)
-    tree, bodies = solver.tree, len(solver.tree.parent)
-    turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-    line = np.zeros((bodies, 3))
+    tree, poses = solver.tree, empty_poses(len(solver.tree.parent))
     for _ in range(5):
         q = model.random_configuration(rng)
         expected = model.tags(q)[:-1]
         posture = solver.explained(q, expected)
         np.testing.assert_allclose(posture.markers, expected, atol=1e-13)
         # Ours has the base on world axes, pinocchio on the base's own.
-        place(q, tree.parent, tree.rotation, tree.origin, tree.axis, turn, centre, line)
+        place(tree, q, poses)
         world = np.eye(model.nv)
         world[:3, :3] = world[3:6, 3:6] = pin.Quaternion(*np.roll(q[3:7], 1)).matrix()
         jacobians = model.tags_jacobian(q)
@@ -93,7 +91,7 @@ def test_positions_and_jacobians_are_pinocchios(
             chain = np.empty(model.nv, np.int64)
             size = chain_of(body, tree.parent, chain)
             part, whole = np.empty((3, model.nv)), np.zeros((3, model.nv))
-            point_jacobian(expected[row], chain, size, centre, line, part)
+            point_jacobian(expected[row], chain, size, poses, part)
             whole[:, chain[:size]] = part[:, :size]
             np.testing.assert_allclose(whole @ world, jacobians[row], atol=1e-12)
 
@@ -104,7 +102,7 @@ def test_factorisation_of_a_tree_equals_a_dense_one(
     """No fill-in is no loss."""
     solver = PostureSolver(human, tags)
     tree: Tree = solver.tree
-    matrix = normal_matrix(tree, human.random_configuration(rng), *solver.bodies)
+    matrix = normal_matrix(solver.marked, human.random_configuration(rng))
     matrix += 1e-3 * np.eye(len(matrix))
     right = rng.normal(size=len(matrix))
     factor, found = np.tril(matrix), right.copy()
