@@ -18,7 +18,7 @@ from humans_sim.dynamics import problems
 from humans_sim.kondo.motion.motion_file import write_motion
 from humans_sim.kondo.motion.motion_library import load_motion
 from humans_sim.observation.markers import MarkerTrial, write_trc
-from humans_sim.observation.markers.c3d_file import write_c3d
+from humans_sim.observation.markers.c3d_writer import write_c3d
 from humans_sim.observation.posture.humans_csv import write_humans_csv
 from humans_sim.observation.posture.subject import Subject
 
