@@ -174,5 +174,7 @@ def numbered_names(
         names.append(name)
     if again:
         shown = ", ".join(f"'{name[:40]}'" for name in dict.fromkeys(again[:5]))
-        note(f"{len(again)} {word}s have the label of another and get a number: {shown}")
+        note(
+            f"{len(again)} {word}s have the label of another and get a number: {shown}"
+        )
     return tuple(names)

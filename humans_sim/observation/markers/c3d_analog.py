@@ -53,7 +53,9 @@ def read_analog(
     units = head.texts("ANALOG:UNITS")[:channels]
     _compare_rate(head, rate * each)
     return AnalogChannels(
-        numbered_names(labels, "channel", lambda text: head.note(text, "ANALOG:LABELS")),
+        numbered_names(
+            labels, "channel", lambda text: head.note(text, "ANALOG:LABELS")
+        ),
         tuple(units + [""] * (channels - len(units))),
         rate * each,
         values,

@@ -68,7 +68,8 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     def at_row(message: str, row: int) -> MarkerFileError:
         return head.error(message, f"frame {layout.first + row}")
 
-    _check_points(head)
+    if not head.parameters:
+        head.notes.append("the file has no parameters: markers are called by number")
     rate = _rate(head) if options.rate is None else options.rate
     layout = find_layout(head, len(data))
     values, scale = _points(head, layout, data)
@@ -141,14 +142,6 @@ def _notes(head: C3dHead) -> tuple[str, ...]:
     return (*notes, f"and {more} notes more") if more else tuple(notes)
 
 
-def _check_points(head: C3dHead) -> None:
-    """Check that the group POINT is there, or no parameters at all."""
-    if not head.parameters:
-        head.notes.append("the file has no parameters: markers are called by number")
-    elif not any(name.startswith("POINT:") for name in head.parameters):
-        raise head.error("this group of parameters is missing", "POINT")
-
-
 def _no_markers(head: C3dHead, layout: C3dLayout) -> MarkerFileError:
     rest = [
         f"{count} {word}"
@@ -207,16 +200,15 @@ def _screen_up(head: C3dHead) -> str:
     return word
 
 
-def _points(
-    head: C3dHead, layout: C3dLayout, data: bytes
-) -> tuple[np.ndarray, float]:
+def _points(head: C3dHead, layout: C3dLayout, data: bytes) -> tuple[np.ndarray, float]:
     """All points (count, points, 4) in the file's units, and the scale of residuals.
 
     The fourth column is the word of residual and cameras.
     """
     scale = head.number("POINT:SCALE")
     if not scale or not math.isfinite(scale):
-        head.note(f"{scale}; the header has {head.scale:g}", "POINT:SCALE")
+        said = "missing" if scale is None else f"{scale:g}"
+        head.note(f"{said}; the header has {head.scale:g}", "POINT:SCALE")
         scale = head.scale
     count, size = layout.count, layout.size
     words = np.frombuffer(data, np.uint8, layout.bytes, layout.begin)

@@ -165,6 +165,8 @@ class C3dHead:
             f"{groups.get(group, '?')}:{name}": content
             for group, name, content in entries
         }
+        if groups and not any(name.startswith("POINT:") for name in named):
+            raise fault or self.error("this group of parameters is missing", "POINT")
         if fault is not None:
             if "POINT:LABELS" not in named:
                 raise fault

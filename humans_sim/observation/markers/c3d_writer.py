@@ -77,9 +77,9 @@ def write_c3d(
     file.add_parameter("POINT", "X_SCREEN", f"+{_SCREEN[axis].upper()}")
     file.add_parameter("POINT", "Y_SCREEN", f"{sign}{axis.upper()}")
     if count >= MOST:
-        file.add_parameter("TRIAL", "ACTUAL_START_FIELD", np.array([1, 0]))
         words = np.array([count & MOST, count >> 16], np.uint16).astype(np.int16)
-        file.add_parameter("TRIAL", "ACTUAL_END_FIELD", words.astype(int))
+        file.add_parameter("TRIAL", "ACTUAL_START_FIELD", [1, 0])
+        file.add_parameter("TRIAL", "ACTUAL_END_FIELD", words.tolist())
     file["data"]["points"] = points
     file["data"]["meta_points"]["residuals"] = residuals
     if channels is not None:
@@ -158,7 +158,9 @@ def _channels(trial: MarkerTrial, unit: float) -> AnalogChannels | None:
 
 
 def _plate_channels(plate: ForcePlate) -> tuple[str, ...]:
-    return tuple(f"{plate.name} {word}" for word in ("Fx", "Fy", "Fz", "Mx", "My", "Mz"))
+    return tuple(
+        f"{plate.name} {word}" for word in ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
+    )
 
 
 def _of_sensors(plate: ForcePlate) -> np.ndarray:

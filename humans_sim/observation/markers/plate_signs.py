@@ -36,7 +36,7 @@ def empty_wrench(wrench: np.ndarray, zero: slice) -> np.ndarray:
     if min(-low, high) > _QUIET:
         return none
     peak = level + (high if high > -low else low)
-    opposite = level * peak < 0
+    opposite = level * peak < 0 and abs(peak) > _LOAD
     return mean if opposite or abs(level) < min(_OFFSET, abs(peak)) else none
 
 

@@ -50,21 +50,24 @@ def find_up(
     """
     body = _axis_of(_body(names, positions))
     floor = _axis_of(_floor(corners))
-    reason = "heads are above feet" if body else "force plates show their upper side"
+    reason = "heads are above feet" if body else "force plates show their upper sides"
     shown = body or floor
     if not said:
         if shown and shown != USUAL:
-            return shown, f"no axis is said to be up; {shown} is, by which {reason}"
+            return shown, f"no axis is said to be up; {reason} along {shown}"
         return shown or USUAL, ""
     if shown == said:
         return said, ""
     if shown and shown[-1] != said[-1]:
-        return said, f"up is {said} as the file says, but {shown} if {reason}; give up"
+        return said, (
+            f"{said} is taken for up, as the file says, though {reason} along {shown}: "
+            f"if that is right, give up='{shown}'"
+        )
     if not shown and said.startswith("-") and _all_on_one_side(positions, said[-1]):
         shown, reason = said[-1], "all markers are above the floor"
     if not shown:
         return said, ""
-    return shown, f"the file says that {said} is up; {shown} is, by which {reason}"
+    return shown, f"the file says that {said} is up, but {reason} along {shown}"
 
 
 def _body(names: Sequence[str], positions: np.ndarray) -> np.ndarray | None:
