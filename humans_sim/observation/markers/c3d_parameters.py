@@ -115,11 +115,12 @@ class C3dHead:
 
     def reals(self, data: bytes) -> np.ndarray:
         """32-bit reals of this file's processor."""
-        if not self._dec:
-            return np.frombuffer(data, f"{self._order}f4").astype(float)
-        # A DEC real has its two words swapped and an exponent larger by two.
-        words = np.frombuffer(data, "<u2").reshape(-1, 2)[:, ::-1]
-        return np.frombuffer(words.tobytes(), "<f4").astype(float) / 4.0
+        with np.errstate(invalid="ignore"):  # of signalling NaN
+            if not self._dec:
+                return np.frombuffer(data, f"{self._order}f4").astype(float)
+            # A DEC real has its two words swapped and an exponent larger by two.
+            words = np.frombuffer(data, "<u2").reshape(-1, 2)[:, ::-1]
+            return np.frombuffer(words.tobytes(), "<f4").astype(float) / 4.0
 
     def _read_parameters(self, start: int) -> dict[str, Parameter]:
         """All parameters by ``GROUP:NAME``, in capitals."""

@@ -127,6 +127,8 @@ def _plate(
         raise ParameterError("another plate has one of its channels")
     centre = corners.mean(axis=0)
     lever = _lever(head, index, kind) * unit
+    if not (np.abs(lever) < FARTHEST).all():
+        raise ParameterError("its ORIGIN is no place")
     values = analog.values[:, columns]
     words = [analog.units[column] for column in columns]
     sensors = centre - axes @ (lever if kind in (2, 4) else lever * (0.0, 0.0, 1.0))

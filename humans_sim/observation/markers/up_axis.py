@@ -89,7 +89,7 @@ def _floor(corners: np.ndarray) -> np.ndarray | None:
     """The direction in which plates show their upper side (3,)."""
     if not len(corners):
         return None
-    normal: np.ndarray = -sum(plate_axes(plate)[:, 2] for plate in corners)
+    normal: np.ndarray = -np.sum([plate_axes(p)[:, 2] for p in corners], axis=0)
     return normal
 
 

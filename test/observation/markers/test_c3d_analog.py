@@ -49,7 +49,7 @@ def channel_bytes(raw: np.ndarray, extra: dict[str, Any], **options: Any) -> byt
 def test_scales(
     scale: float, processor: str, rng: np.random.Generator, read: Read
 ) -> None:
-    """(number - OFFSET) x SCALE x GEN_SCALE of integers and reals, by each processor."""
+    """(number - OFFSET) x SCALE x GEN_SCALE of integers and reals of each kind."""
     raw = rng.integers(-2000, 2000, (5, 4, 3)).astype(float)
     scales, offsets = np.array([0.5, -2.0, 0.01]), np.array([0, 2047, -30])
     extra = {

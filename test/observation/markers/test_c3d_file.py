@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,12 @@ import numpy as np
 import pytest
 from c3d_bytes import c3d_bytes
 
-from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers import (
     MarkerFileError,
     MarkerTrial,
     read_markers,
-    write_c3d,
 )
-from humans_sim.observation.markers.axes import UP_AXES, to_z_up
+from humans_sim.observation.markers.axes import to_z_up
 from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 
 Read = Callable[..., MarkerTrial]
@@ -302,7 +299,7 @@ DAMAGES = {
     "labels of numbers": (with_parameter(LABELS=3.0), "POINT:LABELS", "not numbers"),
     "unknown units": (with_parameter(UNITS="furlong"), "POINT:UNITS", "furlong"),
     "no scale": (
-        damaged(12, 0, 0, 0, 0, extra={"POINT:SCALE": 0.0}), "POINT:SCALE", "scale of 0",
+        damaged(12, 0, 0, 0, 0, extra={"POINT:SCALE": 0.0}), "POINT:SCALE", "of 0",
     ),
     "points or channels": (
         damaged(2, 4, 0, extra={"POINT:USED": 2}), "byte 2", "both fit",

@@ -140,6 +140,7 @@ LEFT_OUT = {
     "one place": ({"CORNERS": np.zeros((1, 4, 3))}, "span no surface"),
     "corners of NaN": ({"CORNERS": np.full((1, 4, 3), np.nan)}, "CORNERS are missing"),
     "corners far off": ({"CORNERS": np.full((1, 4, 3), 1e9)}, "are no places"),
+    "origin far off": ({"ORIGIN": np.full((1, 3), 1e9)}, "ORIGIN is no place"),
     "no matrix": ({"TYPE": np.array([4])}, "CAL_MATRIX are missing"),
 }
 

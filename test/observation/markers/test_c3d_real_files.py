@@ -72,7 +72,7 @@ def test_beside_ezc3d(name: str, folder: Path) -> None:
 
 
 def test_by_hand(folder: Path) -> None:
-    """Without POINT:RATE and ANALOG:RATE ezc3d misses the channels; the bytes do not."""
+    """Without ANALOG:RATE ezc3d takes channels for points; the bytes say better."""
     trial = read(folder, "no_point_rate")
     data = (folder / "no_point_rate.c3d").read_bytes()
     frames = np.frombuffer(data, "<f4", offset=2048).reshape(200, 38 * 4 + 6)
