@@ -76,6 +76,9 @@ if TYPE_CHECKING:
     from humans_sim.models import Model, load_model
     from humans_sim.observation.base.measurements import ObservationError
     from humans_sim.observation.markers.errors import MarkerFileError
+    from humans_sim.observation.markers.force_file import read_force_file
+    from humans_sim.observation.markers.force_plate import ForcePlate
+    from humans_sim.observation.markers.ground_reaction import GroundReaction
     from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
     from humans_sim.observation.markers.read import read_markers
     from humans_sim.observation.markers.trial import MarkerTrial
@@ -116,8 +119,10 @@ _MODULES = {
     "ExpressionError": "core.expressions",
     "FesMuscles": "actuation",
     "ForbiddenMotionError": "contact.joint.contact_errors",
+    "ForcePlate": "observation.markers.force_plate",
     "GeneralSystem": "dynamics.general_system",
     "Ground": "contact",
+    "GroundReaction": "observation.markers.ground_reaction",
     "HalfSpace": "contact",
     "IdealTorque": "actuation",
     "IntegrationError": "dynamics.integrators",
@@ -167,6 +172,7 @@ _MODULES = {
     "load_reconstruction": "observation.posture.result_file",
     "load_run": "results.run",
     "load_subject": "observation.posture.subject",
+    "read_force_file": "observation.markers.force_file",
     "read_markers": "observation.markers.read",
     "reconstruct": "applications.reconstruction",
     "report": "view.reports.report",
@@ -201,8 +207,10 @@ __all__ = [
     "FileError",
     "FileWriteError",
     "ForbiddenMotionError",
+    "ForcePlate",
     "GeneralSystem",
     "Ground",
+    "GroundReaction",
     "HalfSpace",
     "HumansError",
     "IdealTorque",
@@ -258,6 +266,7 @@ __all__ = [
     "load_reconstruction",
     "load_run",
     "load_subject",
+    "read_force_file",
     "read_markers",
     "reconstruct",
     "report",

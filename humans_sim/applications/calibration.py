@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from humans_sim.models import load_model
@@ -27,6 +27,7 @@ def calibrate_recordings(
     reading: ReadOptions | None = None,
     correspondence: Path | None = None,
     title: str = "",
+    note: Callable[[str], None] | None = None,
 ) -> Calibration:
     """Measure a person from recordings.
 
@@ -42,6 +43,7 @@ def calibrate_recordings(
         reading: what the files leave open.
         correspondence: file of the laboratory's labels, or None.
         title: of the subject.
+        note: is called with what is not as it should be in a file.
 
     Raises:
         HumansError: a file is wrong, or the person cannot be measured from them.
@@ -50,13 +52,15 @@ def calibrate_recordings(
     body = load_model(model, height=height, mass=mass)
     markers = load_marker_set(marker_set, body).markers
     steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
-    trials = [
-        prepare(
-            read_markers(path, up=reading.up, units=reading.units, rate=reading.rate),
-            steps,
-            [marker.name for marker in markers],
-            {marker.name: marker.aliases for marker in markers},
-        ).trial
-        for path in files
-    ]
+    trials = []
+    for path in files:
+        trial = read_markers(
+            path, up=reading.up, units=reading.units, rate=reading.rate
+        )
+        if note is not None:
+            for text in trial.notes:
+                note(f"{path}: {text}")
+        names = [marker.name for marker in markers]
+        aliases = {marker.name: marker.aliases for marker in markers}
+        trials.append(prepare(trial, steps, names, aliases).trial)
     return calibrate(body, trials, marker_set, height=height, mass=mass, title=title)

@@ -10,6 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from humans_sim.core.errors import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -90,6 +92,10 @@ def print_outcomes(console: Console, outcomes: Sequence[Outcome]) -> None:
             f"{outcome.seconds:.1f}",
         )
     console.print(table)
+    for outcome in outcomes:
+        for note in outcome.summary.get("notes", ()):
+            text = printable(f"{outcome.name}: {note}")
+            console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
 
 
 def print_details(console: Console, outcome: Outcome) -> None:

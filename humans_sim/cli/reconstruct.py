@@ -101,6 +101,7 @@ def calibrate(
         None if up is None else up.value, None if units is None else units.value, rate
     )
     say("measuring")
+    notes: list[str] = []
     with display():
         found = calibrate_recordings(
             trials,
@@ -110,7 +111,10 @@ def calibrate(
             reading=reading,
             correspondence=correspondence,
             title=title,
+            note=notes.append,
         )
+    for note in notes:
+        say(note)
     print_calibration(console, found)
     with described_os_errors(output):
         found.subject.save(output)

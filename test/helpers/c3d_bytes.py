@@ -20,7 +20,7 @@ def c3d_bytes(
     processor: str = "intel",
     scale: float = -0.1,
     rate: float = 100.0,
-    analog: int = 0,
+    analog: int | np.ndarray = 0,
     first_frame: int = 0,
     long: str = "",
     claim: int = 0,
@@ -35,11 +35,13 @@ def c3d_bytes(
         processor: whose numbers are used.
         scale: negative for reals, positive for integers.
         rate: of the points.
-        analog: numbers of analogue values in a frame.
+        analog: numbers of analogue values in a frame, or the values as they are stored
+            (n, samples in a frame, channels).
         first_frame: 11 with 0 where ``words`` are given, else 1.
         long: where the count of more than 65535 frames stands: trial or point.
         claim: frames that the file says it has; as many as there are by default.
-        extra: more parameters, or others than these.
+        extra: more parameters, or others than these; arrays have their last extent
+            running fastest, as numpy's. None leaves one out.
     """
     order = ">" if processor == "mips" else "<"
     count, points = positions.shape[:2]
@@ -59,6 +61,16 @@ def c3d_bytes(
             return struct.pack("bB", 4, 0) + real(value)
         if isinstance(value, int):
             return struct.pack("bB", 2, 0) + struct.pack(order + "H", value)
+        if isinstance(value, np.ndarray):
+            whole = value.dtype.kind == "i"
+            numbers = value.ravel().tolist()
+            packed = b"".join(
+                struct.pack(order + "h", n) if whole else real(n) for n in numbers
+            )
+            shape = value.shape[::-1]
+            return (
+                struct.pack("bB", 2 if whole else 4, len(shape)) + bytes(shape) + packed
+            )
         if isinstance(value, tuple):
             packed = b"".join(struct.pack(order + "H", word) for word in value)
             return struct.pack("bBB", 2, 1, len(value)) + packed
@@ -82,6 +94,7 @@ def c3d_bytes(
         parameters["TRIAL:ACTUAL_START_FIELD"] = (first % 65536, first >> 16)
         parameters["TRIAL:ACTUAL_END_FIELD"] = (last % 65536, last >> 16)
     parameters |= extra or {}
+    parameters = {name: v for name, v in parameters.items() if v is not None}
     groups = sorted({name.partition(":")[0] for name in parameters})
     records = []
     for number, group in enumerate(groups, start=1):
@@ -99,9 +112,12 @@ def c3d_bytes(
         blocks * BLOCK, b"\0"
     )
     head = struct.pack("BB", 2, 0x50)
-    for word in (points, analog, first, min(last, 65535), 10):
+    if isinstance(analog, int):
+        analog = np.full((count, 1, analog), 7.0)
+    each, channels = analog.shape[1:]
+    for word in (points, each * channels, first, min(last, 65535), 10):
         head += struct.pack(order + "H", word)
-    head += real(scale) + struct.pack(order + "HH", 2 + blocks, 1) + real(rate)
+    head += real(scale) + struct.pack(order + "HH", 2 + blocks, each) + real(rate)
     return (
         head.ljust(BLOCK, b"\0")
         + section
@@ -112,7 +128,7 @@ def c3d_bytes(
 def _data(
     positions: np.ndarray,
     words: np.ndarray | None,
-    analog: int,
+    analog: np.ndarray,
     scale: float,
     processor: str,
 ) -> bytes:
@@ -120,7 +136,7 @@ def _data(
     values = np.zeros((count, points, 4))
     values[:, :, :3] = positions if scale < 0 else np.rint(positions / scale)
     values[:, :, 3] = 0 if words is None else words
-    values = np.hstack([values.reshape(count, -1), np.full((count, analog), 7.0)])
+    values = np.hstack([values.reshape(count, -1), analog.reshape(count, -1)])
     order = ">" if processor == "mips" else "<"
     if scale > 0:
         data = values.astype(f"{order}i2").tobytes()

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from plate_files import plate_bytes, walking_load
 
 import humans_sim as hs
 from humans_sim.applications.batch.trial import DONE, Outcome
@@ -18,10 +19,28 @@ from humans_sim.dynamics import problems
 from humans_sim.kondo.motion.motion_file import write_motion
 from humans_sim.kondo.motion.motion_library import load_motion
 from humans_sim.observation.markers import MarkerTrial, write_trc
-from humans_sim.observation.markers.c3d_file import write_c3d
+from humans_sim.observation.markers.c3d_writer import write_c3d
 from humans_sim.observation.posture.humans_csv import write_humans_csv
 from humans_sim.observation.posture.subject import Subject
 
+EVENTS = {
+    "EVENT:USED": 2,
+    "EVENT:TIMES": np.array([[0.0, 0.02], [0.0, 0.04]]),
+    "EVENT:LABELS": ["Foot Strike", "Foot Off"],
+    "EVENT:CONTEXTS": ["Left", "Right"],
+    "FORCE_PLATFORM:ZERO": np.array([1, 2]),
+}
+FORCES = """forces
+version=1
+nRows=2
+nColumns=10
+inDegrees=no
+endheader
+time ground_force_vx ground_force_vy ground_force_vz ground_force_px ground_force_py \
+ground_force_pz ground_torque_x ground_torque_y ground_torque_z
+0.0 10 700 3 0.4 0 0.1 0 5 0
+0.01 11 5.5 3 0.41 0 0.1 0 0 0
+"""
 ROBOT = """<robot name="two_link">
   <link name="base_link">
     <visual><geometry>
@@ -131,6 +150,10 @@ def _write_markers(folder: Path) -> None:
     result.save(folder / "reconstruction" / "result.npz")
     write_trc(trial, folder / "trc" / "trial.trc")
     write_c3d(trial, folder / "c3d" / "trial.c3d")
+    for kind in (1, 2, 3, 4):
+        data = plate_bytes(walking_load(12), kind, extra=EVENTS)
+        _write(folder / "c3d" / f"plate{kind}.c3d", data)
+    _write(folder / "forces" / "forces.mot", FORCES.encode())
     rec_pos, tag_pos, _ = write_humans_csv(result, folder / "csv")
     _write(folder / "rec_pos" / "RecPos.csv", rec_pos.read_bytes())
     _write(folder / "optotrak" / "TagPos.csv", tag_pos.read_bytes())
@@ -141,6 +164,7 @@ def _write_markers(folder: Path) -> None:
         **{"frames": 3, "rms": 0.01, "worst_marker": "a", "worst_marker_mean": None},
         **{"occluded": 0.0, "rejected": 0.0, "converged": 3, "mode": "static"},
         **{"unobservable": [], "missing": ["b"], "ignored": []},
+        "notes": ["POINT:RATE: missing"],
         "markers": [
             {"name": "a", "rms": 1.0, "mean": 1.0, "occluded": 0.0, "rejected": 0.0}
         ],

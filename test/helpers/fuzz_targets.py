@@ -181,7 +181,25 @@ def _markers(path: Path) -> None:
     trial = hs.read_markers(path)
     assert (np.diff(trial.times) > 0).all(), "times fall"
     seen = trial.positions[~np.isnan(trial.positions)]
-    _finite(trial.times, seen)
+    _finite(trial.times, seen, [event.time for event in trial.events])
+    assert all(note.isprintable() and len(note) < 400 for note in trial.notes)
+    assert len(trial.notes) < 30
+    if trial.analog is not None:
+        assert not np.isinf(trial.analog.values).any(), "infinite channel"
+        assert trial.analog.values.size <= path.stat().st_size
+    assert sum(plate.force.size for plate in trial.plates) <= path.stat().st_size
+    for plate in trial.plates:
+        _finite(plate.corners, plate.origin)
+        vertical = np.nan_to_num(plate.force[:, 2])
+        assert -vertical.min() <= max(vertical.max(), 20), "a plate pulls"
+        assert not np.isinf(plate.wrench).any(), "infinite wrench"
+        assert len(plate.reaction.point) == len(plate.times)
+
+
+def _forces(path: Path) -> None:
+    for reaction in hs.read_force_file(path):
+        _finite(reaction.times, reaction.force, reaction.torque)
+        _finite(reaction.wrench(np.zeros(3)))
 
 
 def _rec_pos(path: Path) -> None:
@@ -254,6 +272,7 @@ TARGETS: dict[str, Target] = {
     "mesh": Target("mesh", _mesh, 4, "box.obj", ("urdf",)),
     "trc": Target("trc", _markers),
     "c3d": Target("c3d", _markers),
+    "forces": Target("forces", _forces),
     "optotrak": Target("optotrak", _markers),
     "rec_pos": Target("rec_pos", _rec_pos),
     "motion": Target("motion", _motion),

@@ -41,7 +41,7 @@ _RECORD = {
         **dict.fromkeys(("frames", "converged"), int),
         **dict.fromkeys(("rms", "worst_marker_mean"), _NUMBER),
         **dict.fromkeys(("worst_marker", "mode"), str),
-        **dict.fromkeys(("unobservable", "missing", "ignored"), [str]),
+        **dict.fromkeys(("unobservable", "missing", "ignored", "notes"), [str]),
         **_SHARES,
         "markers": [{"name": str, "rms": _NUMBER, "mean": _NUMBER, **_SHARES}],
         "worst_frames": [
@@ -275,6 +275,7 @@ def _summary(result: Reconstruction) -> dict[str, Any]:
         "unobservable": list(result.unobservable),
         "missing": list(result.missing),
         "ignored": list(result.ignored),
+        "notes": list(result.trial.notes),
         "markers": markers,
         "worst_frames": frames,
     }

@@ -143,3 +143,38 @@ def make_trial(
         camera_residuals=residuals,
         source=path,
     )
+
+
+def numbered_names(
+    labels: Sequence[str], word: str, note: Callable[[str], None]
+) -> tuple[str, ...]:
+    """Labels as names; one that stands again gets a number, as ``RANK_2``.
+
+    Args:
+        labels: as the file has them; an empty one is called after its column.
+        word: for what has the labels, e.g. marker.
+        note: is called with a note on labels that stand more than once.
+    """
+    names: list[str] = []
+    again: list[str] = []
+    seen = set(labels)
+    counts: dict[str, int] = {}
+    for column, label in enumerate(labels, start=1):
+        name = label or f"unnamed{column}"
+        if label and label in counts or not label and name in seen:
+            again.append(name)
+            number = counts.get(name, 1) + 1
+            while f"{name}_{number}" in seen:
+                number += 1
+            counts[name] = number
+            name = f"{name}_{number}"
+        else:
+            counts[name] = 1
+        seen.add(name)
+        names.append(name)
+    if again:
+        shown = ", ".join(f"'{name[:40]}'" for name in dict.fromkeys(again[:5]))
+        note(
+            f"{len(again)} {word}s have the label of another and get a number: {shown}"
+        )
+    return tuple(names)

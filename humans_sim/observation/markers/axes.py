@@ -65,6 +65,14 @@ def check_units(units: str) -> str:
     return word
 
 
+def full_units(word: str) -> str:
+    """The word for a unit of length that a file cut to four letters, as ``mete``."""
+    short = word.strip().lower()
+    if short in METRES or len(short) < 4:
+        return word
+    return next((unit for unit in METRES if unit.startswith(short)), word)
+
+
 def to_z_up(vectors: np.ndarray, up: str) -> np.ndarray:
     """Vectors (..., 3) on axes with ``up`` upwards, on axes with z upwards."""
     turned: np.ndarray = vectors @ _Z_UP_FROM[check_up(up)].T

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -74,8 +75,12 @@ def standing_frame(
 
 
 def change_frame(trial: MarkerTrial, transform: pin.SE3) -> MarkerTrial:
-    """The trial in another frame."""
-    return trial.moved(trial.positions @ transform.rotation.T + transform.translation)
+    """The trial in another frame, with its force plates."""
+    return replace(
+        trial,
+        positions=trial.positions @ transform.rotation.T + transform.translation,
+        plates=tuple(plate.moved(transform) for plate in trial.plates),
+    )
 
 
 def read_frame(value: YamlValue) -> pin.SE3:

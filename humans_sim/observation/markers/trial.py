@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optical markers over time: what every reader gives and every step takes."""
+"""Optical markers over time: what every reader gives and every step takes.
+
+Events, analogue channels and force plates of the recording keep their own times, on
+the same clock, when samples are chosen.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.observation.markers.analog import AnalogChannels
+from humans_sim.observation.markers.file_header import FileHeader
+from humans_sim.observation.markers.force_plate import ForcePlate
+from humans_sim.observation.markers.trial_events import TrialEvent
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +34,11 @@ class MarkerTrial:
         filled: samples that were interpolated, not measured (n, m).
         camera_residuals: the cameras' own uncertainty (n, m) [m], or None.
         source: file it came from, or None.
+        events: what happened, in the order of time.
+        analog: channels recorded beside the markers, or None.
+        plates: force plates.
+        header: what the file says about units and axes, or None.
+        notes: what is not as it should be in the file, and how it was read.
     """
 
     names: tuple[str, ...]
@@ -35,6 +48,11 @@ class MarkerTrial:
     filled: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
     camera_residuals: np.ndarray | None = None
     source: Path | None = None
+    events: tuple[TrialEvent, ...] = ()
+    analog: AnalogChannels | None = None
+    plates: tuple[ForcePlate, ...] = ()
+    header: FileHeader | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check sizes and order.

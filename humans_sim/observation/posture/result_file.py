@@ -82,9 +82,10 @@ def _put_together(
     for name, kinds in _KINDS.items():
         if arrays[name].dtype.kind not in kinds:
             raise ValueError(f"{name} holds numbers of another kind")
+    stored: dict[str, Any] = {name: arrays[name] for name in TRIAL_ARRAYS}
     trial = MarkerTrial(
         names=tuple(map(str, header["names"])),
-        **{name: arrays[name] for name in TRIAL_ARRAYS},
+        **stored,
         camera_residuals=cameras,
         source=None if source is None else Path(str(source)),
     )

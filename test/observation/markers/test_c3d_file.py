@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from c3d_bytes import c3d_bytes
 
-from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers import (
     MarkerFileError,
     MarkerTrial,
     read_markers,
-    write_c3d,
 )
-from humans_sim.observation.markers.axes import UP_AXES, to_z_up
+from humans_sim.observation.markers.axes import to_z_up
 from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 
 Read = Callable[..., MarkerTrial]
@@ -35,28 +33,6 @@ def read(tmp_path: Path) -> Read:
         return read_markers(path, **options)  # type: ignore[arg-type]
 
     return read_data
-
-
-@pytest.fixture
-def trial(rng: np.random.Generator) -> MarkerTrial:
-    """Noise with gaps at 200 Hz."""
-    positions = rng.normal(size=(15, 5, 3))
-    positions[3:9, 1] = np.nan
-    frames = np.arange(1, 16)
-    return MarkerTrial(tuple("ABCDE"), (frames - 1) / 200.0, positions, frames)
-
-
-@pytest.mark.parametrize("up", UP_AXES)
-@pytest.mark.parametrize("units", ["mm", "m"])
-def test_round_trip(trial: MarkerTrial, up: str, units: str, tmp_path: Path) -> None:
-    """What was written is read again; the file itself says which axis is up."""
-    back = read_markers(write_c3d(trial, tmp_path / "a.c3d", up=up, units=units))
-    assert back.names == trial.names
-    assert back.times == pytest.approx(trial.times)
-    np.testing.assert_array_equal(back.frames, trial.frames)
-    np.testing.assert_array_equal(back.occluded, trial.occluded)
-    np.testing.assert_allclose(back.positions, trial.positions, rtol=1e-7)
-    assert [p.name for p in tmp_path.iterdir()] == ["a.c3d"]
 
 
 def test_beside_ezc3d(rng: np.random.Generator, tmp_path: Path) -> None:
@@ -156,18 +132,135 @@ def test_long_trials(read: Read) -> None:
         assert trial.positions[-1, 0, 0] == pytest.approx(0.999)
 
 
-def test_what_cannot_be_written(trial: MarkerTrial, tmp_path: Path) -> None:
-    """One sample, or names that would come back as others."""
-    with pytest.raises(ParameterError, match="one sample"):
-        write_c3d(trial.samples(slice(1)), tmp_path / "a.c3d")
-    with pytest.raises(ParameterError, match="'é'"):
-        write_c3d(replace(trial, names=("é", *"BCDE")), tmp_path / "a.c3d")
-    assert not list(tmp_path.iterdir())
+def noted(trial: MarkerTrial, words: str) -> bool:
+    """Whether a note has these words."""
+    return any(words in note for note in trial.notes)
 
 
-def damaged(place: int, *values: int) -> bytes:
+def test_labels_that_stand_twice(read: Read) -> None:
+    """They get numbers that no other label has, and a note names them."""
+    labels = ["A", "A", "A_2", "A", "", "B"]
+    trial = read(c3d_bytes(np.ones((5, 6, 3)), labels=labels))
+    assert trial.names == ("A", "A_3", "A_2", "A_4", "unnamed5", "B")
+    assert noted(trial, "POINT:LABELS: 2 markers") and noted(trial, "'A'")
+
+
+def test_rate_of_the_header(read: Read) -> None:
+    """It counts where POINT:RATE is missing or cannot be."""
+    for rate in (None, 0.0, float("nan")):
+        data = c3d_bytes(np.ones((5, 2, 3)), rate=60.0, extra={"POINT:RATE": rate})
+        trial = read(data)
+        assert trial.rate == pytest.approx(60.0)
+        assert noted(trial, "the header has 60 Hz")
+
+
+def test_parameters_past_their_declared_end(read: Read) -> None:
+    """They are read up to the data, whatever their count of blocks says."""
+    labels = [f"a marker with a long name {k}" for k in range(80)]
+    data = bytearray(c3d_bytes(np.ones((5, 80, 3)), labels=labels))
+    assert data[514] > 3
+    for blocks in (0, 1, 2):
+        data[514] = blocks
+        assert read(bytes(data)).names == tuple(labels)
+
+
+def test_last_pointer_leads_nowhere(read: Read) -> None:
+    """The last parameter is read although it points out of the parameters."""
+    data = bytearray(PLAIN)
+    place = data.index(b"LABELS") + len("LABELS")
+    data[place : place + 2] = b"\xff\x7e"
+    trial = read(bytes(data))
+    assert trial.names == ("M1", "M2") and noted(trial, "out of the parameters")
+
+
+def test_content_that_is_cut(read: Read) -> None:
+    """A parameter has no more than lies before the next one."""
+    data = bytearray(c3d_bytes(np.ones((5, 2, 3)), extra={"ANALOG:UNITS": ["V", "V"]}))
+    place = data.index(b"UNITS", data.index(b"LABELS")) + len("UNITS") + 2
+    assert tuple(data[place : place + 4]) == (0xFF, 2, 1, 2)
+    data[place + 3] = 200
+    trial = read(bytes(data))
+    assert len(trial) == 5 and noted(trial, "UNITS: 200 bytes are announced")
+
+
+def test_no_parameters(read: Read) -> None:
+    """A file with a header alone is read, its markers are numbered."""
+    data = bytearray(PLAIN)
+    data[516:1024] = bytes(508)
+    trial = read(bytes(data))
+    assert trial.names == ("unnamed1", "unnamed2") and len(trial) == 5
+    assert noted(trial, "no parameters") and trial.rate == pytest.approx(100.0)
+
+
+def test_units_cut_to_four_letters(read: Read) -> None:
+    """Some programs write 'mete'."""
+    data = c3d_bytes(np.ones((2, 1, 3)), extra={"POINT:UNITS": "mete"})
+    assert read(data).positions[0, 0, 0] == pytest.approx(1.0)
+
+
+def test_units_that_are_missing(rng: np.random.Generator, read: Read) -> None:
+    """Millimetres, or metres where millimetres would make a person a toy."""
+    positions = rng.uniform(0, 1.8, (4, 5, 3))
+    none = {"POINT:UNITS": None}
+    metres, millimetres = (
+        read(c3d_bytes(scale * positions, extra=none)) for scale in (1, 1000)
+    )
+    np.testing.assert_allclose(metres.positions, positions, atol=1e-6)
+    np.testing.assert_allclose(millimetres.positions, positions, atol=1e-6)
+    assert noted(metres, "in metres") and not millimetres.notes
+
+
+def test_residuals_that_say_nothing(rng: np.random.Generator, read: Read) -> None:
+    """Where no marker would be seen at all, those that have a place are."""
+    positions = rng.uniform(1, 100, (4, 3, 3))
+    positions[1, 2] = 0.0
+    trial = read(c3d_bytes(positions, np.full((4, 3), -1)))
+    assert np.argwhere(trial.occluded).tolist() == [[1, 2]]
+    assert noted(trial, "residuals")
+    words = np.full((4, 3), 1e38)
+    words[0, 0] = -1  # this one was not seen; the others are not -1
+    trial = read(c3d_bytes(positions, words))
+    assert np.argwhere(trial.occluded).tolist() == [[0, 0], [1, 2]]
+
+
+def test_header_is_exposed(read: Read) -> None:
+    """What the file says about units and axes can be read, also where it is wrong."""
+    positions = np.zeros((3, 2, 3))
+    positions[:, 0, 2] = 1700.0
+    extra = {"POINT:X_SCREEN": "-X", "POINT:Y_SCREEN": "-Z"}
+    trial = read(c3d_bytes(positions, labels=["LFHD", "LTOE"], extra=extra))
+    header = trial.header
+    assert header is not None
+    assert (header.units, header.x_screen, header.y_screen) == ("mm", "-X", "-Z")
+    assert header.up == "z" and noted(trial, "heads are above feet")
+    assert trial.positions[0, 0, 2] == pytest.approx(1.7)
+
+
+def test_rotations_are_left_alone(read: Read) -> None:
+    """Segments with rotations are noted; a file of them alone holds no markers."""
+    trial = read(c3d_bytes(np.ones((5, 2, 3)), extra={"ROTATION:USED": 3}))
+    assert noted(trial, "3 segments with rotations")
+    extra = {"ROTATION:USED": 3, "POINT:ANGLES": ["M1", "M2"]}
+    with pytest.raises(MarkerFileError, match="3 segments with rotations"):
+        read(c3d_bytes(np.ones((5, 2, 3)), extra=extra))
+
+
+def test_notes_are_not_without_end(read: Read) -> None:
+    """A file that is wrong everywhere has some notes, of a length to print."""
+    extra = {f"X{k}:Y": ["\x1b[2J", "b" * 200] for k in range(60)}
+    data = bytearray(c3d_bytes(np.ones((5, 2, 3)), extra=extra))
+    place = 0
+    while (place := data.find(b"\xff\x02\xc8\x02", place)) > 0:
+        data[place + 3] = 9
+        place += 4
+    trial = read(bytes(data))
+    assert len(trial.notes) <= 21 and "notes more" in trial.notes[-1]
+    assert all(note.isprintable() for note in trial.notes)
+
+
+def damaged(place: int, *values: int, **options: Any) -> bytes:
     """A sound file with other bytes at a place."""
-    data = bytearray(c3d_bytes(np.ones((5, 2, 3))))
+    data = bytearray(c3d_bytes(np.ones((5, 2, 3)), **options))
     data[place : place + len(values)] = bytes(values)
     return bytes(data)
 
@@ -191,22 +284,27 @@ DAMAGES = {
     "cut data": (PLAIN[:1100], "byte 1024", "76 are there"),
     "data in the header": (damaged(16, 1, 0), "byte 0", "bytes from byte 0"),
     "data far off": (damaged(16, 0xFF, 0xFF), "byte 33553408", "0 are there"),
-    "65535 points": (damaged(2, 0xFF, 0xFF), "POINT:USED", "header says 65535"),
     "analogue of 2 GB": (damaged(4, 0xFF, 0xFF), "byte 1024", "analogue"),
-    "frames backwards": (damaged(6, 9, 0, 3, 0), "byte 6", "from 9 to 3"),
-    "other frames": (damaged(8, 9, 0), "POINT:FRAMES", "numbered from 1 to 9"),
-    "no POINT": (damaged(516, 127), "POINT:RATE", "missing"),
-    "no rate": (with_parameter(RATE=0.0), "POINT:RATE", "0 Hz"),
-    "negative rate": (with_parameter(RATE=-100.0), "POINT:RATE", "-100 Hz"),
+    "frames backwards": (
+        damaged(6, 9, 0, 3, 0, extra={"POINT:FRAMES": None}), "byte 6", "from 9 to 3",
+    ),
+    "no POINT": (c3d_bytes(np.ones((5, 2, 3))).replace(b"POINT", b"PAINT"), "POINT",
+                 "missing"),
+    "a name too long": (damaged(516, 127), "POINT", "missing"),
+    "no rate": (c3d_bytes(np.ones((5, 2, 3)), rate=0.0), "POINT:RATE", "0 Hz"),
+    "negative rate": (
+        c3d_bytes(np.ones((5, 2, 3)), rate=-100.0), "POINT:RATE", "-100 Hz",
+    ),
     "rate of text": (with_parameter(RATE="fast"), "POINT:RATE", "not text"),
     "labels of numbers": (with_parameter(LABELS=3.0), "POINT:LABELS", "not numbers"),
     "unknown units": (with_parameter(UNITS="furlong"), "POINT:UNITS", "furlong"),
-    "no scale": (with_parameter(SCALE=0.0), "POINT:SCALE", "scale of 0"),
-    "scale of NaN": (with_parameter(SCALE=float("nan")), "POINT:SCALE", "nan"),
-    "unknown screen": (with_parameter(Y_SCREEN="up"), "POINT:Y_SCREEN", "no axis"),
-    "a label twice": (
-        c3d_bytes(np.ones((5, 2, 3)), labels=["A", "A"]), "POINT:LABELS", "'A'",
+    "no scale": (
+        damaged(12, 0, 0, 0, 0, extra={"POINT:SCALE": 0.0}), "POINT:SCALE", "of 0",
     ),
+    "points or channels": (
+        damaged(2, 4, 0, extra={"POINT:USED": 2}), "byte 2", "both fit",
+    ),
+    "unknown screen": (with_parameter(Y_SCREEN="up"), "POINT:Y_SCREEN", "no axis"),
     "no markers": (with_parameter(ANGLES="M1", FORCES="M2"), "POINT:USED", "no mark"),
     "infinite": (damaged(1024, *struct.pack("<f", np.inf)), "frame 1", "infinite"),
     "one NaN": (damaged(1024, *struct.pack("<f", np.nan)), "frame 1", "'M1' lacks"),
