@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ import viser
 
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run, RunFileError
-from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, TITLE, silence
+from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, silence, titled
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, Scene, free_port
 
@@ -113,12 +112,10 @@ def bodies_page(run: Run) -> str:
                 view.show(k)
                 last = k
         recording.insert_sleep(PAUSE)
-        text = str(recording.as_html())
+        return titled(recording.as_html(), str(run.info.get("system", "scene")))
     finally:
         with silence():
             view.stop()
-    title = html.escape(f"humans_sim: {run.info.get('system', 'scene')}")
-    return text.replace(TITLE, f"<title>{title}</title>", 1)
 
 
 def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:

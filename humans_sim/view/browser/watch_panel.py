@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import viser
+
+from humans_sim.view.html_templates import render
 
 
 @dataclass(frozen=True)
@@ -120,23 +121,5 @@ def status_html(status: Status, walking: bool = True) -> str:
                 ("distance", f"{status.distance:.2f} m"),
             ],
         ]
-    cells = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    note = ""
-    if status.message:
-        colour = "#c92a2a" if status.failed else "inherit"
-        note = (
-            f"<div style='color:{colour};overflow-wrap:anywhere;padding-top:.3em'>"
-            f"{html.escape(status.message)}</div>"
-        )
-    return (
-        "<div style='padding:.2em .9em .5em;font-size:.85em;line-height:1.45;"
-        f"font-variant-numeric:tabular-nums'><table>{cells}</table>{note}</div>"
-    )
-
-
-def _cell(pair: tuple[str, str]) -> str:
-    name, value = map(html.escape, pair)
-    return (
-        f"<td style='opacity:.65;padding-right:.6em'>{name}</td>"
-        f"<td style='width:7.2em'>{value}</td>"
-    )
+    colour = "#c92a2a" if status.failed else "inherit"
+    return render("status", rows=rows, message=status.message, colour=colour)
