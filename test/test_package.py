@@ -235,7 +235,7 @@ def test_every_launch_file_has_a_launch_test() -> None:
     for path in (ROOT / "launch").glob("*.launch.py"):
         name = path.name.removesuffix(".launch.py")
         test = ROOT / "test" / "launch" / f"test_{name.replace('-', '_')}_launch.py"
-        assert f'launch_graph("{name}"' in re.sub(r"\(\s+", "(", test.read_text())
+        assert f'launch_test("{name}"' in re.sub(r"\(\s+", "(", test.read_text())
 
 
 ORDER = [
