@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from humans_sim.contact.problem.modes import OPEN
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.control.walking.support import convex_hull, inside
+from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.models.soles import contacts_of, tag_places

@@ -20,13 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.modes import (
-    SLIDE,
-    STICK,
-    backward,
-    cholesky,
-    forward_rows,
-)
+from humans_sim.contact.problem.modes import SLIDE, STICK
+from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
 
 _RANK = 1e-4
 """Forces whose effect is below this, relative to the largest, are free to share."""

@@ -20,101 +20,20 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from humans_sim.core.dense_kernels import (
+    backward,
+    cholesky,
+    forward_rows,
+    lu_factor,
+    lu_solve,
+)
+
 OPEN, STICK, SLIDE = 0, 1, 2
 """Modes of a contact; the numbers are those of the ROS message ContactPoint."""
 
 _PROXIMAL = 1e-9
 _ITERATIONS = 25
 _RESIDUAL = 1e-14
-
-
-@njit(cache=True)
-def cholesky(matrix, factor):
-    """Lower Cholesky factor; False where the matrix is not positive definite."""
-    n = matrix.shape[0]
-    for i in range(n):
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                factor[i, i] = np.sqrt(total)
-            else:
-                factor[i, j] = total / factor[j, j]
-    return True
-
-
-@njit(cache=True)
-def forward_rows(factor, rows):
-    """Solve factor x = rows in place; rows (n, m)."""
-    n, m = rows.shape
-    for i in range(n):
-        for k in range(i):
-            c = factor[i, k]
-            if c != 0.0:
-                for j in range(m):
-                    rows[i, j] -= c * rows[k, j]
-        c = 1.0 / factor[i, i]
-        for j in range(m):
-            rows[i, j] *= c
-
-
-@njit(cache=True)
-def backward(factor, vector):
-    """Solve factor.T x = vector in place."""
-    n = vector.shape[0]
-    for i in range(n - 1, -1, -1):
-        total = vector[i]
-        for k in range(i + 1, n):
-            total -= factor[k, i] * vector[k]
-        vector[i] = total / factor[i, i]
-
-
-@njit(cache=True)
-def lu_factor(matrix, order):
-    """LU factors in place, rows swapped; False where it is singular."""
-    n = matrix.shape[0]
-    for k in range(n):
-        best, row = abs(matrix[k, k]), k
-        for i in range(k + 1, n):
-            if abs(matrix[i, k]) > best:
-                best, row = abs(matrix[i, k]), i
-        if not best > 0.0:
-            return False
-        order[k] = row
-        if row != k:
-            for j in range(n):
-                matrix[k, j], matrix[row, j] = matrix[row, j], matrix[k, j]
-        for i in range(k + 1, n):
-            if matrix[i, k] == 0.0:
-                continue
-            matrix[i, k] /= matrix[k, k]
-            c = matrix[i, k]
-            for j in range(k + 1, n):
-                matrix[i, j] -= c * matrix[k, j]
-    return True
-
-
-@njit(cache=True)
-def lu_solve(matrix, order, vector):
-    """Solve with the factors of :func:`lu_factor`, in place."""
-    n = vector.shape[0]
-    for k in range(n):
-        row = order[k]
-        if row != k:
-            vector[k], vector[row] = vector[row], vector[k]
-    for k in range(n):
-        total = vector[k]
-        for i in range(k):
-            total -= matrix[k, i] * vector[i]
-        vector[k] = total
-    for k in range(n - 1, -1, -1):
-        total = vector[k]
-        for i in range(k + 1, n):
-            total -= matrix[k, i] * vector[i]
-        vector[k] = total / matrix[k, k]
 
 
 IDLE = 1e-8

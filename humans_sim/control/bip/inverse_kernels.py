@@ -28,6 +28,7 @@ from humans_sim.control.bip.kernels import (
     place_bodies,
     task_rows,
 )
+from humans_sim.core.dense_kernels import backward, cholesky, forward
 
 _UNKNOWNS = 12
 _CHOICES = 32
@@ -194,31 +195,6 @@ def approach(tree, legs, target, ups, ways, q):
 
 
 @njit(cache=True)
-def _solve(matrix, vector, n):
-    """Cholesky solution in place; returns whether the matrix is positive definite."""
-    for i in range(n):
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for k in range(j):
-                total -= matrix[i, k] * matrix[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                matrix[i, i] = np.sqrt(total)
-            else:
-                matrix[i, j] = total / matrix[j, j]
-    for i in range(n):
-        for k in range(i):
-            vector[i] -= matrix[i, k] * vector[k]
-        vector[i] /= matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            vector[i] -= matrix[k, i] * vector[k]
-        vector[i] /= matrix[i, i]
-    return True
-
-
-@njit(cache=True)
 def polish(tree, target, tolerance, last, q):
     """Levenberg-Marquardt on q[:12], in place; returns largest residual and steps.
 
@@ -247,9 +223,11 @@ def polish(tree, target, tolerance, last, q):
                 total -= jacobian[k, i] * value[k]
             step[i] = total
             normal[i, i] += factor * square + 1e-18
-        if not _solve(normal, step, n):
+        if not cholesky(normal, normal):
             factor = 10.0 * factor + 1e-6
             continue
+        forward(normal, step)
+        backward(normal, step)
         largest = np.max(np.abs(step))
         if largest > _LONGEST:
             step *= _LONGEST / largest

@@ -13,14 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.problem.modes import (
-    SLIDE,
-    STICK,
-    backward,
-    cholesky,
-    forward_rows,
-)
+from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.contact.problem.newton import solve_near
+from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
 
 _SPEED = 1e-9
 """Speed of slip below which a contact sticks [m/s]."""

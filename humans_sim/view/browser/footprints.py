@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.walking.support import convex_hull
+from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.models import Model
 from humans_sim.models.soles import corner_places, load_tags
 from humans_sim.view.browser.touches import Touches

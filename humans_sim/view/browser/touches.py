@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.control.walking.support import convex_hull
+from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.dynamics.soles import PointContacts, Soles
 from humans_sim.models.soles import tag_of
 
