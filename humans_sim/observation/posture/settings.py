@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.positive_numbers import PositiveNumbers
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class SolverSettings:
 
 
 @dataclass(frozen=True)
-class SmootherSettings:
+class SmootherSettings(PositiveNumbers):
     """How smooth a motion is expected to be.
 
     Attributes:
@@ -75,16 +76,6 @@ class SmootherSettings:
     iterations: int = 30
     window: int = 1000
     overlap: int = 100
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            ParameterError: a setting is out of its range.
-        """
-        for name, value in vars(self).items():
-            if not (math.isfinite(value) and value > 0):
-                raise ParameterError(f"{name} must be above zero, not {value}")
 
     def stiffness(self, joints: int) -> list[float]:
         """Weight of squared accelerations, of base and joints, against a marker's 1."""

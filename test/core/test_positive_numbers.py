@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constants that must be positive numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.positive_numbers import PositiveNumbers
+
+
+@dataclass(frozen=True)
+class Spring(PositiveNumbers):
+    """A spring that may have no damper."""
+
+    MAY_BE_ZERO = ("damping",)
+
+    stiffness: float = 1.0
+    damping: float = 0.0
+
+
+def test_what_is_taken() -> None:
+    """Positive numbers, and zero where the class allows it."""
+    assert Spring(2, 0.0) == Spring(2.0)
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["stiffness", "damping"])
+def test_what_is_refused(name: str, value: float) -> None:
+    """Negative numbers and those that are none; the error names the field."""
+    with pytest.raises(ParameterError, match=f"^{name} must be .*, not {value}"):
+        Spring(**{name: value})
+
+
+def test_zero_is_refused() -> None:
+    """Where the class does not allow it."""
+    with pytest.raises(ParameterError, match="stiffness must be above zero, not 0"):
+        Spring(stiffness=0.0)
