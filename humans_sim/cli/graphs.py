@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from humans_sim.cli.options import (
+    checked_option,
     graph_names,
     model_names,
     number,
@@ -48,7 +49,7 @@ def up(
     ] = False,
     seconds: Annotated[
         float | None,
-        typer.Option(help="Stop after so long; default: Ctrl-C.", callback=positive),
+        checked_option("Stop after so long; default: Ctrl-C.", positive),
     ] = None,
     check: Annotated[
         bool,
@@ -60,18 +61,14 @@ def up(
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(
-            help="Walk so many steps, then end (graph walk).", callback=number(least=1)
-        ),
+        checked_option("Walk so many steps, then end (graph walk).", number(least=1)),
     ] = None,
     speed: Annotated[
-        float, typer.Option(help="Forwards, with --steps [m/s].", callback=number())
+        float, checked_option("Forwards, with --steps [m/s].", number())
     ] = 0.05,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            help="With --steps: where run.npz is written.", callback=output_folder
-        ),
+        checked_option("With --steps: where run.npz is written.", output_folder),
     ] = None,
 ) -> None:
     """Run a graph of ROS 2 nodes in this process (without a name: list them)."""

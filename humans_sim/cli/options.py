@@ -85,6 +85,16 @@ def number(
     return check
 
 
+def checked_option(text: str, check: Check) -> Any:
+    """An option whose value is checked before the work.
+
+    Args:
+        text: its help.
+        check: of its value.
+    """
+    return typer.Option(help=text, callback=check)
+
+
 positive = number(above=0.0)
 share = number(least=0.0, most=1.0)
 port_number = number(least=0, most=65535)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from humans_sim.cli.options import model_names, port_number, positive
+from humans_sim.cli.options import checked_option, model_names, port_number, positive
 from humans_sim.cli.output import console, described_os_errors
 from humans_sim.cli.signals import until_interrupted
 from humans_sim.core.errors import ParameterError
@@ -28,13 +28,13 @@ def view(
     ],
     height: Annotated[
         float | None,
-        typer.Option(help="Stature of a human in metres.", callback=positive),
+        checked_option("Stature of a human in metres.", positive),
     ] = None,
     mass: Annotated[
-        float | None, typer.Option(help="Body mass in kilograms.", callback=positive)
+        float | None, checked_option("Body mass in kilograms.", positive)
     ] = None,
     port: Annotated[
-        int, typer.Option(help="First port to try; 0: any.", callback=port_number)
+        int, checked_option("First port to try; 0: any.", port_number)
     ] = 8080,
     host: Annotated[
         str,
@@ -48,7 +48,7 @@ def view(
     ] = False,
     seconds: Annotated[
         float | None,
-        typer.Option(help="Close after so long; default: Ctrl-C.", callback=positive),
+        checked_option("Close after so long; default: Ctrl-C.", positive),
     ] = None,
 ) -> None:
     """Show a model in the browser: a slider for each joint, or a walk."""

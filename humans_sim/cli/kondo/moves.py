@@ -25,7 +25,7 @@ from humans_sim.cli.kondo.session import (
     print_health,
     progress,
 )
-from humans_sim.cli.options import number
+from humans_sim.cli.options import checked_option, number
 from humans_sim.cli.output import console, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
@@ -81,19 +81,11 @@ def free(port: Port = None, robot: Robot = "khr1") -> None:
 def walk(
     steps: Annotated[
         int,
-        typer.Option(
-            help="How many, the closing one included.", callback=number(least=1)
-        ),
+        checked_option("How many, the closing one included.", number(least=1)),
     ] = 10,
-    speed: Annotated[
-        float, typer.Option(help="Forwards [m/s].", callback=number())
-    ] = 0.05,
-    side: Annotated[
-        float, typer.Option(help="To the left [m/s].", callback=number())
-    ] = 0.0,
-    turn: Annotated[
-        float, typer.Option(help="To the left [rad/s].", callback=number())
-    ] = 0.0,
+    speed: Annotated[float, checked_option("Forwards [m/s].", number())] = 0.05,
+    side: Annotated[float, checked_option("To the left [m/s].", number())] = 0.0,
+    turn: Annotated[float, checked_option("To the left [rad/s].", number())] = 0.0,
     port: Port = None,
     robot: Robot = "khr1",
     free: FreeAfter = False,

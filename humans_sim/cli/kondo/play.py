@@ -22,7 +22,7 @@ from humans_sim.cli.kondo.session import (
     print_health,
     progress,
 )
-from humans_sim.cli.options import motion_names, number, positive
+from humans_sim.cli.options import checked_option, motion_names, number, positive
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.output_paths import check_output_file
@@ -46,21 +46,17 @@ def play(
             autocompletion=motion_names,
         ),
     ] = "",
-    repeat: Annotated[int, typer.Option(help="How often.", callback=positive)] = 1,
+    repeat: Annotated[int, checked_option("How often.", positive)] = 1,
     rate: Annotated[
-        float, typer.Option(help="Speed over the recorded one.", callback=positive)
+        float, checked_option("Speed over the recorded one.", positive)
     ] = 1.0,
     stored: Annotated[
         int | None,
-        typer.Option(
-            help="Play this motion of the boards' memory.", callback=_MOTION_NUMBER
-        ),
+        checked_option("Play this motion of the boards' memory.", _MOTION_NUMBER),
     ] = None,
     store: Annotated[
         int | None,
-        typer.Option(
-            help="Write into the boards' memory; do not play.", callback=_MOTION_NUMBER
-        ),
+        checked_option("Write into the boards' memory; do not play.", _MOTION_NUMBER),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="With --store: over another motion.")
