@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action import GoalResponse
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 
@@ -107,10 +107,8 @@ class TrajectoryGoals:
             node,
             FollowJointTrajectory,
             self._action,
-            execute_callback=lambda _: None,
+            self._on_goal,
             goal_callback=self._on_request,
-            handle_accepted_callback=self._on_goal,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
         )
         node.create_subscription(
             TrajectoryMessage, "joint_trajectory", self._on_message, _DEPTH

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from humans_msgs.action import Reconstruct
-from rclpy.action import CancelResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Header
@@ -47,14 +46,7 @@ class FileGoals:
         self._worker: FileWorker | None = None
         self._handle: Any = None
         self._told: Done | None = None
-        self._server = PatientServer(
-            node,
-            Reconstruct,
-            "reconstruct",
-            execute_callback=lambda _: None,
-            handle_accepted_callback=self._on_goal,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
-        )
+        self._server = PatientServer(node, Reconstruct, "reconstruct", self._on_goal)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_LOOK, self._look, clock=steady)
 

@@ -11,7 +11,6 @@ from typing import Any
 import pinocchio as pin
 from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
-from rclpy.action import CancelResponse
 from rclpy.node import Node
 
 from humans_sim.control.walking import WalkPattern, WalkPhase
@@ -88,14 +87,7 @@ class WalkGoals:
         self._settling, self._calm = settling, calm
         self._goal: _Goal | None = None
         self._now, self._place = 0.0, None
-        self._server = PatientServer(
-            node,
-            WalkAction,
-            "walk",
-            execute_callback=lambda _: None,
-            handle_accepted_callback=self._on_goal,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
-        )
+        self._server = PatientServer(node, WalkAction, "walk", self._on_goal)
 
     @property
     def active(self) -> bool:
