@@ -81,11 +81,7 @@ class TrialSettings:
         Raises:
             HumansError: a file of settings is wrong.
         """
-        chosen = PipelineSettings()
-        if self.pipeline is not None:
-            chosen = PipelineSettings.load(self.pipeline)
-        if self.correspondence is not None:
-            chosen = replace(chosen, correspondence=self.correspondence)
+        chosen = PipelineSettings.of_files(self.pipeline, self.correspondence)
         if self.max_gap is not None:
             fill = self.max_gap > 0
             chosen = replace(chosen, fill=fill, max_gap=self.max_gap if fill else None)

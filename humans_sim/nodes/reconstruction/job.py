@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -121,12 +121,7 @@ class FileJob:
         Raises:
             HumansError: a file of settings is wrong.
         """
-        chosen = PipelineSettings()
-        if self.pipeline is not None:
-            chosen = PipelineSettings.load(self.pipeline)
-        if self.correspondence is not None:
-            chosen = replace(chosen, correspondence=self.correspondence)
-        return chosen
+        return PipelineSettings.of_files(self.pipeline, self.correspondence)
 
 
 class FileWorker:

@@ -7,7 +7,7 @@ Identify, fill gaps, change the frame, filter.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pinocchio as pin
@@ -94,6 +94,24 @@ class PipelineSettings:
             ModelFileError: it cannot be read or says something impossible.
         """
         return cls.read(read_yaml(path), Path(path).parent)
+
+    @classmethod
+    def of_files(
+        cls, settings: Path | str | None, correspondence: Path | None
+    ) -> PipelineSettings:
+        """Settings of a file, and a file of correspondences that goes before its own.
+
+        Args:
+            settings: a YAML file; None for the defaults.
+            correspondence: None for that of the settings.
+
+        Raises:
+            HumansError: a file of settings is wrong.
+        """
+        chosen = cls() if settings is None else cls.load(settings)
+        if correspondence is None:
+            return chosen
+        return replace(chosen, correspondence=correspondence)
 
     @classmethod
     def read(cls, value: YamlValue, folder: Path) -> PipelineSettings:

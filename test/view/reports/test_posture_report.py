@@ -20,6 +20,7 @@ import humans_sim as hs
 from humans_sim.analysis.strides import find_strides
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.result_writer import POSTURE_ARRAYS
 from humans_sim.view.plots import posture_plots
 from humans_sim.view.reports import posture_report, stick_figure
 from humans_sim.view.reports.posture_report import write_posture_report
@@ -205,17 +206,7 @@ def test_poor_reconstructions(result: Reconstruction, tmp_path: Path) -> None:
     one = replace(
         result,
         trial=result.trial.samples(slice(0, 1)),
-        **{
-            name: getattr(result, name)[:1]
-            for name in (
-                "q",
-                "differences",
-                "status",
-                "converged",
-                "iterations",
-                "solve_times",
-            )
-        },
+        **{name: getattr(result, name)[:1] for name in POSTURE_ARRAYS},
     )
     rows = dict(posture_report._summary(one)["Recording"])
     assert rows["frames"] == "1" and "rate" not in rows
