@@ -15,14 +15,16 @@ import numpy as np
 from humans_sim.analysis.strides import find_strides
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
+from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.view.html_templates import render
-from humans_sim.view.plots.posture_plots import Dynamics, posture_figures, worst_moments
+from humans_sim.view.plots.posture_plots import posture_figures, worst_moments
 from humans_sim.view.reports.report_parts import (
     Note,
     Table,
     extra_table,
     figure_urls,
+    numbers,
     report_path,
 )
 from humans_sim.view.reports.stick_figure import LEGEND, stick_figure_data
@@ -39,7 +41,7 @@ def write_posture_report(
     path: Path | str,
     title: str = "",
     extra: Mapping[str, Any] | None = None,
-    dynamics: Dynamics | None = None,
+    dynamics: Forces | None = None,
     animation: bool = True,
 ) -> Path:
     """Write the report of a reconstruction.
@@ -164,48 +166,40 @@ def _worst_frame(result: Reconstruction) -> str:
 
 
 def _frames(result: Reconstruction) -> Table:
-    rows = []
+    records = []
     for row in worst_moments(result, _WORST):
         used = np.where(result.used[row], result.residuals[row], -1.0)
         marker = int(np.argmax(used))
-        rows.append(
-            (
-                str(result.trial.frames[row]),
-                f"{result.t[row]:.3f}",
-                _mm(result.frame_rms[row]),
-                result.names[marker],
-                _mm(used[marker]),
-                str(int(result.used[row].sum())),
-            )
+        records.append(
+            {
+                "frame": str(result.trial.frames[row]),
+                "time [s]": f"{result.t[row]:.3f}",
+                "rms [mm]": _mm(result.frame_rms[row]),
+                "worst marker": result.names[marker],
+                "its [mm]": _mm(used[marker]),
+                "used": str(int(result.used[row].sum())),
+            }
         )
-    columns = ("frame", "time [s]", "rms [mm]", "worst marker", "its [mm]", "used")
-    return Table(rows, columns, "numbers")
+    return numbers(records)
 
 
 def _markers(result: Reconstruction) -> Table:
     used = np.where(result.used, result.residuals, -1.0).max(axis=0)
     rms, means = result.marker_rms, result.marker_means
     lost, rejected = result.occluded, result.status == MarkerStatus.REJECTED
-    rows = [
-        (
-            name,
-            _mm(rms[k]),
-            _mm(means[k]),
-            _mm(used[k] if used[k] >= 0 else np.nan),
-            _share(lost[:, k]),
-            _share(rejected[:, k]),
-        )
-        for k, name in enumerate(result.names)
-    ]
-    columns = (
-        "marker",
-        "rms [mm]",
-        "mean [mm]",
-        "largest [mm]",
-        "occluded",
-        "rejected",
+    return numbers(
+        [
+            {
+                "marker": name,
+                "rms [mm]": _mm(rms[k]),
+                "mean [mm]": _mm(means[k]),
+                "largest [mm]": _mm(used[k] if used[k] >= 0 else np.nan),
+                "occluded": _share(lost[:, k]),
+                "rejected": _share(rejected[:, k]),
+            }
+            for k, name in enumerate(result.names)
+        ]
     )
-    return Table(rows, columns, "numbers")
 
 
 def _provenance(result: Reconstruction) -> Table:

@@ -30,6 +30,7 @@ from humans_sim.view.reports.report_parts import (
     extra_table,
     figure_urls,
     image_url,
+    numbers,
     report_path,
 )
 
@@ -172,64 +173,45 @@ def _scene(motion: RunMotion) -> dict[str, str]:
 
 
 def _steps(summary: WalkSummary) -> Table:
-    rows = [
-        (
-            str(number),
-            step.side.name.lower(),
-            f"{step.lift_off:.3f}",
-            f"{step.landing:.3f}",
-            "" if math.isnan(step.duration) else f"{step.duration:.3f}",
-            f"{step.footprint.x:.4f}",
-            f"{step.footprint.y:.4f}",
-            f"{math.degrees(step.footprint.yaw):.2f}",
-            f"{1e3 * step.length:.1f}",
-            f"{1e3 * step.width:.1f}",
-            f"{1e3 * step.clearance:.1f}",
-            f"{1e3 * step.slip:.2f}",
-        )
-        for number, step in enumerate(summary.steps, 1)
-    ]
-    columns = (
-        "step",
-        "foot",
-        "lift-off [s]",
-        "landing [s]",
-        "duration [s]",
-        "x [m]",
-        "y [m]",
-        "heading [°]",
-        "length [mm]",
-        "width [mm]",
-        "clearance [mm]",
-        "slip [mm]",
+    return numbers(
+        [
+            {
+                "step": str(number),
+                "foot": step.side.name.lower(),
+                "lift-off [s]": f"{step.lift_off:.3f}",
+                "landing [s]": f"{step.landing:.3f}",
+                "duration [s]": (
+                    "" if math.isnan(step.duration) else f"{step.duration:.3f}"
+                ),
+                "x [m]": f"{step.footprint.x:.4f}",
+                "y [m]": f"{step.footprint.y:.4f}",
+                "heading [°]": f"{math.degrees(step.footprint.yaw):.2f}",
+                "length [mm]": f"{1e3 * step.length:.1f}",
+                "width [mm]": f"{1e3 * step.width:.1f}",
+                "clearance [mm]": f"{1e3 * step.clearance:.1f}",
+                "slip [mm]": f"{1e3 * step.slip:.2f}",
+            }
+            for number, step in enumerate(summary.steps, 1)
+        ]
     )
-    return Table(rows, columns, "numbers")
 
 
 def _joints(summary: WalkSummary) -> Table:
-    rows = [
-        (
-            joint.name,
-            f"{_degrees(joint.low)} to {_degrees(joint.high)}",
-            f"{math.degrees(joint.lower_limit):.0f} to "
-            f"{math.degrees(joint.upper_limit):.0f}",
-            f"{joint.torque:.3g}",
-            f"{joint.torque_limit:.3g}",
-            f"{joint.speed:.3g}",
-            f"{joint.speed_limit:.3g}",
-        )
-        for joint in summary.joints
-    ]
-    columns = (
-        "joint",
-        "angles [°]",
-        "limits [°]",
-        "torque [N m]",
-        "limit",
-        "speed [rad/s]",
-        "limit",
+    return numbers(
+        [
+            {
+                "joint": joint.name,
+                "angles [°]": f"{_degrees(joint.low)} to {_degrees(joint.high)}",
+                "limits [°]": f"{math.degrees(joint.lower_limit):.0f} to "
+                f"{math.degrees(joint.upper_limit):.0f}",
+                "torque [N m]": f"{joint.torque:.3g}",
+                "torque limit [N m]": f"{joint.torque_limit:.3g}",
+                "speed [rad/s]": f"{joint.speed:.3g}",
+                "speed limit [rad/s]": f"{joint.speed_limit:.3g}",
+            }
+            for joint in summary.joints
+        ]
     )
-    return Table(rows, columns, "numbers")
 
 
 def _degrees(angle: float) -> str:
@@ -240,12 +222,17 @@ def _degrees(angle: float) -> str:
 def _events(run: Run) -> Table:
     counts = Counter(event.kind for event in run.events)
     times = {kind: [e.time for e in run.events if e.kind == kind] for kind in counts}
-    rows = [
-        (kind, str(count), f"{min(times[kind]):.6g}", f"{max(times[kind]):.6g}")
-        for kind, count in counts.most_common()
-    ]
-    columns = ("kind", "number", "first [s]", "last [s]")
-    return Table(rows, columns, "numbers")
+    return numbers(
+        [
+            {
+                "kind": kind,
+                "number": str(count),
+                "first [s]": f"{min(times[kind]):.6g}",
+                "last [s]": f"{max(times[kind]):.6g}",
+            }
+            for kind, count in counts.most_common()
+        ]
+    )
 
 
 def _provenance(run: Run, motion: RunMotion | None) -> Table:

@@ -32,6 +32,12 @@ class Table:
     kind: str = ""
 
 
+def numbers(records: Sequence[Mapping[str, str]]) -> Table:
+    """A table of numbers whose records all have the same columns, by name."""
+    columns = list(records[0]) if records else []
+    return Table([list(record.values()) for record in records], columns, "numbers")
+
+
 class Note(NamedTuple):
     """A sentence of a page.
 
