@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_processes import call_service, start_node
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
@@ -88,15 +88,8 @@ class Laboratory:
 
     def start(self, kind: str, *parameters: str) -> subprocess.Popen[str]:
         """Start a node in a process of its own."""
-        # By the node's name: it goes over the file, which names it too.
-        words = [word for value in parameters for word in ("-p", f"{kind}:{value}")]
-        self.processes[kind] = subprocess.Popen(
-            [sys.executable, "-m", "humans_sim.nodes", kind, "--ros-args"]
-            + ["--params-file", str(PARAMETERS), *words],
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+        self.processes[kind] = start_node(
+            kind, parameters, PARAMETERS, self._environment
         )
         return self.processes[kind]
 
@@ -129,11 +122,7 @@ class Laboratory:
 
     def call(self, kind: Any, service: str, request: Any) -> Any:
         """Call a service."""
-        client = self.node.create_client(kind, service)
-        self.wait(client.service_is_ready, f"the service {service}")
-        future = client.call_async(request)
-        self.wait(future.done, f"the answer of {service}")
-        return future.result()
+        return call_service(self.node, self.wait, kind, service, request)
 
     def forget(self) -> None:
         """Forget all messages but diagnostics."""

@@ -7,7 +7,6 @@ import math
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from node_processes import call_service, start_node
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
@@ -179,15 +179,8 @@ class Robot:
 
     def start(self, kind: str, *parameters: str) -> None:
         """Start a node in a process of its own."""
-        # By the node's name: it goes over the file, which names it too.
-        words = [word for value in parameters for word in ("-p", f"{kind}:{value}")]
-        self.processes[kind] = subprocess.Popen(
-            [sys.executable, "-m", "humans_sim.nodes", kind, "--ros-args"]
-            + ["--params-file", str(PARAMETERS), *words],
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+        self.processes[kind] = start_node(
+            kind, parameters, PARAMETERS, self._environment
         )
 
     def start_walk(self, velocity: Velocity) -> None:
@@ -210,12 +203,7 @@ class Robot:
 
     def call(self, kind: Any, name: str, request: Any) -> Any:
         """Call a service and wait for its answer."""
-        client = self.node.create_client(kind, name)
-        self.wait(client.service_is_ready, f"the service {name}")
-        future = client.call_async(request)
-        self.wait(future.done, f"an answer of {name}")
-        self.node.destroy_client(client)
-        return future.result()
+        return call_service(self.node, self.wait, kind, name, request)
 
     def pause(self, paused: bool) -> None:
         """Stop the time, or let it go on."""

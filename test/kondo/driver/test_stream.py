@@ -30,13 +30,6 @@ PATIENCE = 60.0
 
 
 @pytest.fixture
-def emulator() -> Iterator[Emulator]:
-    """Boards of a KHR-1."""
-    with Emulator() as boards:
-        yield boards
-
-
-@pytest.fixture
 def robot(emulator: Emulator) -> Iterator[KondoRobot]:
     """It, open and limp; a slow machine does not make it hold."""
     with KondoRobot(
