@@ -35,6 +35,7 @@ from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
 from humans_sim.nodes.common.gather import Gather
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
 from humans_sim.observation import BaseEstimate, BaseObserver
 from humans_sim.observation.base.observer import USES
@@ -42,7 +43,6 @@ from humans_sim.observation.base.observer import USES
 _DEPTH = 100
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _STATES = "joint_states"
 
 
@@ -170,9 +170,7 @@ class Observer(ModelNode):
     def _refuse(self, topic: str, error: Exception) -> None:
         self._refused += 1
         self._refusal = f"{topic}: {error}"
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     def _diagnose(self) -> None:
         silent = time.monotonic() > self._heard_at + _BEAT

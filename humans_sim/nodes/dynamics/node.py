@@ -44,6 +44,7 @@ from humans_sim.nodes.common.conversions import (
 from humans_sim.nodes.common.deferred_service import Reply, create_deferred_service
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
 from humans_sim.nodes.common.run_recorder import RunRecorder
 from humans_sim.nodes.dynamics.pushes import WaitingPushes
@@ -57,7 +58,6 @@ _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
-_WARNING_PERIOD = 5.0
 _FAILED = "the run has failed, reset it"
 
 
@@ -285,9 +285,7 @@ class Dynamics(ModelNode):
             )
         except ConfigurationError as error:
             self._diagnostics.refuse(str(error))
-            self.get_logger().warning(
-                f"command refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-            )
+            warn_refused(self, "command", error)
             return
         self._command = self._last = command
         self._newest, self._heard = stamp, True

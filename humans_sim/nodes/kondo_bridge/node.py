@@ -30,6 +30,7 @@ from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.nodes.common.conversions import duration_of, time_of
 from humans_sim.nodes.common.lifecycle_node import LifecycleModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.kondo_bridge.diagnostics import BridgeDiagnostics
 from humans_sim.nodes.kondo_bridge.goals import Driven, Present, TrajectoryGoals
 from humans_sim.nodes.kondo_bridge.messages import command_of, joint_state
@@ -40,7 +41,6 @@ _DEPTH = 10
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
 """So many periods of reading old, a reading is no more told [-]."""
@@ -197,9 +197,7 @@ class KondoBridge(LifecycleModelNode):
 
     def _refuse(self, topic: str, error: HumansError) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     def _driven(self) -> Driven:
         robot = self._ready()

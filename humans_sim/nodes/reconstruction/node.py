@@ -38,6 +38,7 @@ from humans_sim.nodes.common.marker_messages import (
 )
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.reconstruction.action import FileGoals
 from humans_sim.nodes.reconstruction.diagnostics import ReconstructionDiagnostics
 from humans_sim.nodes.reconstruction.job import FileJob
@@ -51,7 +52,6 @@ _WAITING = 10
 """Frames that may wait: where the machine is too slow older ones are missed."""
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _WORLD, _MARKERS = "world", "markers"
 
 
@@ -180,9 +180,7 @@ class Reconstruction(ModelNode):
 
     def _refuse(self, error: Exception) -> None:
         self._told.refuse(str(error))
-        self.get_logger().warning(
-            f"markers refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, "markers", error)
 
     def _job(self, goal: Any) -> FileJob:
         """A file to do, by a goal; what it leaves open is that of the parameters.

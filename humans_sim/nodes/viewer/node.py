@@ -46,6 +46,7 @@ from humans_sim.core.errors import ConfigurationError, HumansError, ParameterErr
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import nanoseconds_of, velocity_of
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.requests import Requests
 from humans_sim.nodes.common.start_posture import walk_settings
 from humans_sim.nodes.common.state_listener import StateListener
@@ -69,7 +70,6 @@ PUSH_TIME = 0.05
 """How long a push lasts [s]."""
 _NOTE_TIME = 6.0
 """How long a note is shown [s]."""
-_WARNING_PERIOD = 5.0
 _STATES_KEPT = 50
 """Configurations that wait for the markers of their time."""
 _MARKER_TIME = 1.0
@@ -291,9 +291,7 @@ class Viewer(StateListener):
             return ()
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     def _settings(self) -> WalkSettings | None:
         try:

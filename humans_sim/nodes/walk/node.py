@@ -50,6 +50,7 @@ from humans_sim.nodes.common.diagnostic_status import gone
 from humans_sim.nodes.common.gather import Gather
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
 from humans_sim.nodes.walk.messages import WalkMarkers, walk_status
@@ -59,7 +60,6 @@ _DEPTH = 100
 """Messages kept while the node is busy."""
 _BEAT, _BEATS = 0.1, 10
 """Wall time between two looks at the sensors [s]; as many of them to diagnostics."""
-_WARNING_PERIOD = 5.0
 _REPEAT = 0.5
 """Wall time within which a state that comes again is not answered again [s]."""
 _CALM = 0.05
@@ -194,9 +194,7 @@ class Walk(ModelNode):
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 
