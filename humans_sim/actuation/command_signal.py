@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from humans_sim.core.positive_numbers import PositiveNumbers
+from humans_sim.core.checked_numbers import PositiveNumbers
 
 RELAXED, DECLINING, STIMULATED = 0, 1, 2
 """States of the calcium, the manual's numbers."""

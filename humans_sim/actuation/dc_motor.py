@@ -23,8 +23,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.positive_numbers import PositiveNumbers
 
 TORQUE_CONSTANT = 0.05
 """[N m/A], which is [V s/rad] (assumed)."""

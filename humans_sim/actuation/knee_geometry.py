@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.positive_numbers import PositiveNumbers
 
 WRAPPED, STRAIGHT = 0, 1
 PATHS = {"quadriceps": WRAPPED, "hamstrings": STRAIGHT}

@@ -38,8 +38,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.positive_numbers import PositiveNumbers
 from humans_sim.dynamics.stepper import StepError
 
 GUARD = 1.5e-8

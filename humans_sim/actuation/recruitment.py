@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.positive_numbers import PositiveNumbers
 
 _STEEPNESS = 5.0
 _ROUNDING = 1e-12

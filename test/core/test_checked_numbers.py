@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants that must be positive numbers."""
+"""Constants that must be positive or in a range."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from humans_sim.core.checked_numbers import NumbersInRange, PositiveNumbers
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.positive_numbers import PositiveNumbers
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,24 @@ class Spring(PositiveNumbers):
 
     stiffness: float = 1.0
     damping: float = 0.0
+
+
+@dataclass(frozen=True)
+class Share(NumbersInRange):
+    """A share of something."""
+
+    RANGES = {"value": (0.0, 1.0)}
+
+    value: float
+    seed: int = -3
+
+
+def test_ranges() -> None:
+    """Both ends belong to a range; fields without one may be anything."""
+    assert (Share(0.0).value, Share(1).value) == (0.0, 1)
+    for value in (-1e-9, 1.1, math.nan):
+        with pytest.raises(ParameterError, match=f"value must be 0 to 1, not {value}"):
+            Share(value)
 
 
 def test_what_is_taken() -> None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants and settings that are positive numbers, checked when they are given."""
+"""Parents of dataclasses whose numbers are checked when they are given."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from humans_sim.core.errors import ParameterError
@@ -30,3 +30,26 @@ class PositiveNumbers:
             if not (math.isfinite(value) and (value > 0 or (zero and value == 0))):
                 least = "0 or more" if zero else "above zero"
                 raise ParameterError(f"{name} must be {least}, not {value}")
+
+
+class NumbersInRange:
+    """Parent of dataclasses with fields that have a least and a largest value.
+
+    Attributes:
+        RANGES: least and largest value of those fields, by name.
+    """
+
+    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse other numbers.
+
+        Raises:
+            ParameterError: a field is out of its range.
+        """
+        for name, (least, most) in self.RANGES.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ParameterError(
+                    f"{name} must be {least:g} to {most:g}, not {value}"
+                )
