@@ -12,12 +12,12 @@ import typer
 from rich.table import Table
 
 from humans_sim.cli.options import (
+    Seconds,
     checked_option,
     graph_names,
     model_names,
     number,
     output_folder,
-    positive,
 )
 from humans_sim.cli.output import console, print_titles, result, say
 from humans_sim.cli.signals import at_end, own_handling
@@ -47,10 +47,7 @@ def up(
     headless: Annotated[
         bool, typer.Option("--headless", help="Without the browser page.")
     ] = False,
-    seconds: Annotated[
-        float | None,
-        checked_option("Stop after so long; default: Ctrl-C.", positive),
-    ] = None,
+    seconds: Seconds = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Count messages; fail where a topic is silent."),
@@ -76,8 +73,7 @@ def up(
     from humans_sim.applications.graphs import read_graph
 
     if not graph:
-        titles = {name: read_graph(name).title for name in all_names()}
-        print_titles("graphs", "graphs", "what it runs", titles)
+        print_titles("graphs", "what it runs", all_names(), read_graph)
         return
     chosen = read_graph(graph)
     arguments: list[str] = []

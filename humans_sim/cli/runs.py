@@ -51,8 +51,7 @@ def run(
         typer.Option(help="Another biped model.", autocompletion=model_names),
     ] = None,
     end: Annotated[
-        float | None,
-        checked_option("Time at the end in seconds.", positive),
+        float | None, checked_option("Time at the end in seconds.", positive)
     ] = None,
     method: Annotated[
         Method | None, typer.Option(help="How contacts are treated in time.")
@@ -90,8 +89,7 @@ def run(
     from humans_sim.applications.scenarios import scenario_names as all_names
 
     if not scenario:
-        titles = {name: read_scenario(name).title for name in all_names()}
-        print_titles("scenarios", "scenarios", "what happens", titles)
+        print_titles("scenarios", "what happens", all_names(), read_scenario)
         return
     changes: dict[str, Any] = {"model": model, "end": end, "friction": friction}
     if method is not None:

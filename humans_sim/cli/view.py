@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from humans_sim.cli.options import checked_option, model_names, port_number, positive
+from humans_sim.cli.options import (
+    Seconds,
+    checked_option,
+    model_names,
+    port_number,
+    positive,
+)
 from humans_sim.cli.output import console, described_os_errors
 from humans_sim.cli.signals import until_interrupted
 from humans_sim.core.errors import ParameterError
@@ -27,8 +33,7 @@ def view(
         ),
     ],
     height: Annotated[
-        float | None,
-        checked_option("Stature of a human in metres.", positive),
+        float | None, checked_option("Stature of a human in metres.", positive)
     ] = None,
     mass: Annotated[
         float | None, checked_option("Body mass in kilograms.", positive)
@@ -46,10 +51,7 @@ def view(
     walk: Annotated[
         bool, typer.Option("--walk", help="Let it walk, simulated, without ROS.")
     ] = False,
-    seconds: Annotated[
-        float | None,
-        checked_option("Close after so long; default: Ctrl-C.", positive),
-    ] = None,
+    seconds: Seconds = None,
 ) -> None:
     """Show a model in the browser: a slider for each joint, or a walk."""
     if walk and move:

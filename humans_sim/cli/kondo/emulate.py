@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from humans_sim.cli.kondo.session import Robot, ended_by_signals, uninterrupted
-from humans_sim.cli.options import checked_option, output_file, positive, share
+from humans_sim.cli.options import Seconds, checked_option, output_file, share
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
@@ -55,10 +55,7 @@ def emulate(
         Path | None,
         checked_option("With --simulate: write the run, .npz.", output_file(".npz")),
     ] = None,
-    seconds: Annotated[
-        float | None,
-        checked_option("End after so long; default: Ctrl-C.", positive),
-    ] = None,
+    seconds: Seconds = None,
     robot: Robot = "khr1",
 ) -> None:
     """Be a robot's boards on a port of their own, until Ctrl-C."""

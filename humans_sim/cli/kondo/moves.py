@@ -80,8 +80,7 @@ def free(port: Port = None, robot: Robot = "khr1") -> None:
 
 def walk(
     steps: Annotated[
-        int,
-        checked_option("How many, the closing one included.", number(least=1)),
+        int, checked_option("How many, the closing one included.", number(least=1))
     ] = 10,
     speed: Annotated[float, checked_option("Forwards [m/s].", number())] = 0.05,
     side: Annotated[float, checked_option("To the left [m/s].", number())] = 0.0,

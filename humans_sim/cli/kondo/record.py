@@ -70,8 +70,7 @@ def record(
         ),
     ] = None,
     poses: Annotated[
-        int,
-        checked_option("End after so many.", number(least=1, most=POSES)),
+        int, checked_option("End after so many.", number(least=1, most=POSES))
     ] = POSES,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Over a file that is there.")
