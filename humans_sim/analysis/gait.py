@@ -138,13 +138,7 @@ class WalkSummary:
 
     @classmethod
     def of_run(cls, run: Run) -> WalkSummary:
-        """Sum up a run of a biped.
-
-        Raises:
-            ParameterError: the run is not one of a biped.
-            RunFileError: it does not fit its model, or has no sample to look at.
-            UnknownModelError: its model is no longer there.
-        """
+        """Sum up a run of a biped; errors as of :meth:`RunMotion.of_run`."""
         return cls.of_motion(RunMotion.of_run(run))
 
     @classmethod

@@ -73,14 +73,7 @@ class WalkPage:
         port: int = DEFAULT_PORT,
         ground: Ground | None = None,
     ) -> None:
-        """Serve the page, without controls at first.
-
-        Args:
-            model: what to show.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-            ground: the scene around it; a floor unless given.
-        """
+        """Serve the page, without controls at first; arguments as of Scene."""
         self._model = model
         self.scene = Scene(model, host, port, ground)
         self._layer = WalkLayer(self.scene, model)
@@ -171,15 +164,15 @@ class WalkPage:
     def _status(self, seen: Seen) -> Status:
         progress = self._progress
         return Status(
-            seen.time,
-            progress.real_time_factor,
-            seen.paused,
-            seen.phase,
-            seen.steps,
-            progress.speed,
-            progress.distance,
-            seen.message,
-            seen.failed,
+            time=seen.time,
+            real_time_factor=progress.real_time_factor,
+            paused=seen.paused,
+            phase=seen.phase,
+            steps=seen.steps,
+            speed=progress.speed,
+            distance=progress.distance,
+            message=seen.message,
+            failed=seen.failed,
         )
 
     def _show_push(self, q: np.ndarray, wall: float) -> None:

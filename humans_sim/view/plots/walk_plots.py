@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -196,40 +197,34 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
 
 def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Angles of the joints that carry each sole."""
-    run = motion.run
+    panels = [partial(_draw_leg, motion, sole) for sole in motion.soles]
+    return _over_time(motion, summary, panels)
 
-    def panel_of(sole: SoleMotion) -> Callable[[Any], None]:
-        def draw(panel: Any) -> None:
-            panel.set_title(f"{sole.side.name.lower()} leg")
-            panel.set_ylabel("angle [°]")
-            for place, joint in enumerate(_leg(motion, sole.name)):
-                panel.plot(
-                    run.t,
-                    np.degrees(run.q[:, 7 + joint]),
-                    color=f"C{place % 10}",
-                    ls=_STYLES[place // 10 % 2],
-                    label=motion.model.joint_names[joint],
-                )
 
-        return draw
+def _draw_leg(motion: RunMotion, sole: SoleMotion, panel: Any) -> None:
+    panel.set_title(f"{sole.side.name.lower()} leg")
+    panel.set_ylabel("angle [°]")
+    for place, joint in enumerate(_leg(motion, sole.name)):
+        panel.plot(
+            motion.run.t,
+            np.degrees(motion.run.q[:, 7 + joint]),
+            color=f"C{place % 10}",
+            ls=_STYLES[place // 10 % 2],
+            label=motion.model.joint_names[joint],
+        )
 
-    return _over_time(motion, summary, [panel_of(sole) for sole in motion.soles])
+
+def _draw_normal_forces(motion: RunMotion, sole: SoleMotion, panel: Any) -> None:
+    panel.set_title(f"normal forces on the points of {sole.name}")
+    panel.set_ylabel("force [N]")
+    for k, name in enumerate(_point_names(motion, sole)):
+        panel.plot(motion.run.t, sole.forces[:, k, 0], lw=1.0, label=name)
+    _cut(panel, motion, [sole.forces[:, :, 0]])
 
 
 def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Normal force on each point of the soles, and how much of the friction is used."""
     run = motion.run
-
-    def panel_of(sole: SoleMotion) -> Callable[[Any], None]:
-        def draw(panel: Any) -> None:
-            panel.set_title(f"normal forces on the points of {sole.name}")
-            panel.set_ylabel("force [N]")
-            names = _point_names(motion, sole)
-            for k, name in enumerate(names):
-                panel.plot(run.t, sole.forces[:, k, 0], lw=1.0, label=name)
-            _cut(panel, motion, [sole.forces[:, :, 0]])
-
-        return draw
 
     def friction(panel: Any) -> None:
         panel.set_title("tangential over normal force of each sole")
@@ -250,7 +245,7 @@ def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
                 label=f"friction {known.max():g}",
             )
 
-    panels = [panel_of(sole) for sole in motion.soles]
+    panels = [partial(_draw_normal_forces, motion, sole) for sole in motion.soles]
     return _over_time(motion, summary, [*panels, friction])
 
 
