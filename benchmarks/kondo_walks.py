@@ -22,7 +22,7 @@ import numpy as np
 import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.kondo import KondoMotion, read_motion
-from humans_sim.kondo.driver.course import Course, MotionCourse
+from humans_sim.kondo.driver.joint_path import JointPath, MotionPath
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.stream import StreamError, stream
@@ -63,15 +63,15 @@ def emulate(line: Connection, friction: float, faults: float, start: dict) -> No
         )
 
 
-def lead(port: str, course: Course) -> dict[str, Any]:
-    """Stream a course through the driver; what the driver says."""
+def lead(port: str, path: JointPath) -> dict[str, Any]:
+    """Stream a path through the driver; what the driver says."""
     settings = load_robot()
     with KondoRobot(settings, port) as robot:
         robot.energise()
         time.sleep(REST / 2)
         begun = time.monotonic()
         try:
-            stream(robot, course, "course")
+            stream(robot, path, "path")
         except StreamError as error:
             print(f"given up {time.monotonic() - begun:.1f} s after it began: {error}")
         time.sleep(REST)
@@ -160,9 +160,9 @@ def main() -> None:
         return
     motion = read_motion(options.motion)
     first = settings.channels.angles(motion.poses[0].channels)
-    course = MotionCourse(model, settings, motion, first, repetitions=options.plays)
+    path = MotionPath(model, settings, motion, first, repetitions=options.plays)
     name = f"{motion.name} streamed {options.plays} times"
-    trial(name, options, first, lambda port: lead(port, course))
+    trial(name, options, first, lambda port: lead(port, path))
     if options.memory:
         name = f"{motion.name} from the boards' memory {options.plays} times"
 

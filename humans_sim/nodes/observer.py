@@ -32,10 +32,10 @@ from humans_sim.nodes.common.conversions import (
     vector_of,
 )
 from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
-from humans_sim.nodes.common.gather import Gather
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
 from humans_sim.observation import BaseEstimate, BaseObserver
 from humans_sim.observation.base.observer import USES
@@ -65,7 +65,7 @@ class Observer(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._speeds: np.ndarray | None = None
         self._topics = {f"{sole}/wrench": sole for sole in self._observer.soles}
-        self._gather = Gather(_STATES, list(self._topics))
+        self._synchronizer = StampSynchronizer(_STATES, list(self._topics))
         self._begun, self._t = 0, -math.inf
         self._estimate: BaseEstimate | None = None
         self._refused, self._told, self._refusal = 0, 0, ""
@@ -129,11 +129,11 @@ class Observer(ModelNode):
         return take
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
-        found = self._gather.put(topic, stamp, value)
+        found = self._synchronizer.put(topic, stamp, value)
         if found is None:
             return
-        if self._begun != self._gather.beginnings:
-            self._begun, self._t = self._gather.beginnings, -math.inf
+        if self._begun != self._synchronizer.beginnings:
+            self._begun, self._t = self._synchronizer.beginnings, -math.inf
             self._observer.reset()
         t = stamp / 1e9
         if t <= self._t:
@@ -177,8 +177,8 @@ class Observer(ModelNode):
         base, state, warning = self._estimate, "waiting for joint_states", ""
         if base is not None and not silent:
             state = f"stands on {base.reference}"
-        elif not silent and self._gather.newest is not None:
-            missing = ", ".join(self._gather.missing(self._gather.newest))
+        elif not silent and self._synchronizer.newest is not None:
+            missing = ", ".join(self._synchronizer.missing(self._synchronizer.newest))
             warning = f"nothing comes on {missing}"
         elif base is not None:
             warning = gone(self, _STATES)

@@ -67,7 +67,7 @@ def play(
     on_stop: OnStop = Then.FREE,
 ) -> None:
     """Play a motion over the line, within the robot's limits, or store one."""
-    from humans_sim.kondo.driver.course import MOST_REPETITIONS, RATES
+    from humans_sim.kondo.driver.joint_path import MOST_REPETITIONS, RATES
 
     if repeat > MOST_REPETITIONS:
         raise ParameterError(f"--repeat is at most {MOST_REPETITIONS}, not {repeat}")
@@ -151,20 +151,20 @@ def _store(
 
 
 def _play(robot: KondoRobot, motion: KondoMotion, rate: float, repeat: int) -> None:
-    from humans_sim.kondo.driver.course import MotionCourse, way_to
+    from humans_sim.kondo.driver.joint_path import MotionPath, path_to
     from humans_sim.kondo.driver.stream import energise, stream
 
     settings = robot.settings
     model = load_model(settings.model)
     first = settings.channels.angles(motion.poses[0].channels)
-    way = way_to(settings, energise(robot), first)
+    way = path_to(settings, energise(robot), first)
     with progress("to the first pose") as watch:
         stream(robot, way, motion.name, watch)
     present = robot.set_points()
-    course = MotionCourse(model, settings, motion, present, rate, repeat)
-    result(motion=motion.name, poses=len(motion.poses), duration=course.duration)
+    path = MotionPath(model, settings, motion, present, rate, repeat)
+    result(motion=motion.name, poses=len(motion.poses), duration=path.duration)
     times = "" if repeat == 1 else f", {repeat} times"
-    say(f"{motion.name}: {len(motion.poses)} poses{times}, {course.duration:.1f} s "
+    say(f"{motion.name}: {len(motion.poses)} poses{times}, {path.duration:.1f} s "
         "(Ctrl-C stops)")  # fmt: skip
     with progress(motion.name) as watch:
-        stream(robot, course, motion.name, watch)
+        stream(robot, path, motion.name, watch)

@@ -14,7 +14,13 @@ from humans_sim.control.task.task_functions import (
     JointTask,
     Task,
 )
-from humans_sim.control.task.whole_body import Aim, Answer, Bounds, Target, WholeBody
+from humans_sim.control.task.whole_body import (
+    Bounds,
+    Target,
+    WeightedTask,
+    WholeBody,
+    WholeBodySolution,
+)
 from humans_sim.control.trajectories.motion import Motion
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
@@ -25,7 +31,7 @@ def body_aims(
     target: Callable[[Task], Target],
     frames: Sequence[str] = ("base_link",),
     stiffness: float = 100.0,
-) -> list[Aim]:
+) -> list[WeightedTask]:
     """Aims of a whole body: its centre of mass, then some frames, then its posture.
 
     Args:
@@ -37,7 +43,9 @@ def body_aims(
     tasks: list[tuple[Task, float]] = [(CentreOfMass(model), 100.0)]
     tasks += [(FrameOrientation(model, frame), 10.0) for frame in frames]
     tasks += [(JointTask(model), 1.0)]
-    return [Aim(task, target(task), weight, stiffness) for task, weight in tasks]
+    return [
+        WeightedTask(task, target(task), weight, stiffness) for task, weight in tasks
+    ]
 
 
 class Follow:
@@ -82,7 +90,7 @@ class Follow:
         q: np.ndarray,
         v: np.ndarray,
         given: Mapping[str, Bounds] | None = None,
-    ) -> Answer:
+    ) -> WholeBodySolution:
         """Torques with the acceleration and the forces they go with.
 
         Args:

@@ -42,7 +42,7 @@ class WalkStreamError(HumansError, ValueError):
 
 @dataclass(frozen=True)
 class WalkStream:
-    """Set points of a walk; also a course that a robot can be led along.
+    """Set points of a walk; also a path that a robot can be led along.
 
     Iterating gives pairs of a time [s] and joint angles by name [rad], in whole degrees
     of the channels, as the boards take them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from humans_sim.kondo.driver.course import joint_limits
+from humans_sim.kondo.driver.joint_path import joint_limits
 from humans_sim.kondo.driver.joint_trajectory import TrajectoryRules
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.driver.trajectory_tolerances import Tolerances
