@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a biped, from what its soles bear along a run.
+"""Steps of a biped, from the loads on its soles along a run.
 
 Feet rattle: a sole that lands may leave the ground again for some hundredths of a
 second, by less than a millimetre, and a swinging one may scrape. A swing is a stretch
@@ -23,7 +23,7 @@ from humans_sim.results.events import CONTACT_CLOSED
 SHORTEST_SWING = 0.1
 """A sole that is free for less than this rattles [s]."""
 SHORTEST_STANCE = 0.06
-"""A sole that bears for less than this scrapes [s]."""
+"""A sole that carries load for less than this scrapes [s]."""
 LEAST_LIFT = 0.003
 """A swing lifts the whole sole by this at least, in heights of the base."""
 SETTLED = 0.06
@@ -32,7 +32,7 @@ SETTLED = 0.06
 
 @dataclass(frozen=True)
 class Stance:
-    """A stretch of samples in which a sole bears.
+    """A stretch of samples in which a sole carries load.
 
     Attributes:
         first: first sample.
@@ -77,7 +77,7 @@ class Step:
 def stances(
     t: np.ndarray, load: np.ndarray, height: np.ndarray, weight: float, lift: float
 ) -> list[Stance]:
-    """Stretches in which a sole bears, rattling and scraping left out.
+    """Stretches in which a sole carries load, rattling and scraping left out.
 
     Args:
         t: times (n,) [s].
@@ -86,19 +86,19 @@ def stances(
         weight: of the body [N].
         lift: height that a swing reaches at least [m].
     """
-    bears = np.zeros(len(t), dtype=bool)
+    loaded = np.zeros(len(t), dtype=bool)
     state = False
     for k, force in enumerate(load):
         state = force > (FREE if state else LOADED) * weight
-        bears[k] = state
-    for first, last in stretches(~bears):
+        loaded[k] = state
+    for first, last in stretches(~loaded):
         if first == 0 or last == len(t) - 1:
             continue  # it may have begun before, or end after the run
         short = t[last + 1] - t[first - 1] < SHORTEST_SWING
         if short or height[first : last + 1].max() < lift:
-            bears[first : last + 1] = True
+            loaded[first : last + 1] = True
     found = []
-    for first, last in stretches(bears):
+    for first, last in stretches(loaded):
         until = t[min(last + 1, len(t) - 1)]
         inner = first > 0 and last < len(t) - 1
         if not inner or until - t[first] >= SHORTEST_STANCE:
@@ -198,7 +198,7 @@ def _from_other(new: Footprint, other: Footprint, side: Side) -> tuple[float, fl
 
 
 def _touch_time(motion: RunMotion, sole: SoleMotion, k: int) -> float:
-    """When a sole that bears at a sample, but not at the one before, touched [s].
+    """When a sole touched that is loaded at a sample, but not at the one before [s].
 
     An event says it exactly where the run has one; else it is the time of the sample.
     """

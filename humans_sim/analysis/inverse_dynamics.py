@@ -25,7 +25,7 @@ from humans_sim.observation.markers.filters import zero_phase
 from humans_sim.observation.posture.result import Reconstruction
 
 CUTOFF = 6.0
-"""Low pass of the postures: markers tell accelerations no better [Hz]."""
+"""Low pass of the postures: markers give accelerations no better [Hz]."""
 _EDGES = 8
 """Edges of a friction cone."""
 _LEVER = 0.2
@@ -70,7 +70,7 @@ class InverseDynamics:
 
     @property
     def pressure_centre(self) -> np.ndarray:
-        """Centre of pressure on the floor (n, 2) [m]; NaN where nothing bears."""
+        """Centre of pressure on the floor (n, 2) [m]; NaN without a load."""
         force = self.ground
         lift = np.where(force[:, 2] > 1.0, force[:, 2], np.nan)
         x = (-force[:, 4] + self.floor * force[:, 0]) / lift

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where base, soles and centre of mass are along a stored run, and what the soles bear.
+"""Base, soles and centre of mass along a stored run, and the loads on the soles.
 
 Everything comes from the run alone: its samples, and its own record of its model.
 """
@@ -23,7 +23,7 @@ from humans_sim.results.record import recorded_model
 from humans_sim.results.run import Run, RunFileError
 
 FREE, LOADED = 0.02, 0.05
-"""Shares of the weight: below the first a sole is free, above the second it bears."""
+"""Shares of the weight: below the first a sole is free, above the second loaded."""
 _SAMPLED = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
 
 
@@ -70,9 +70,9 @@ class RunMotion:
         velocity: of the base along its heading and to the left (n, 2) [m/s].
         com: centre of mass (n, 3) [m].
         soles: those of the model that can touch the scene, the left one first.
-        zmp: centre of the pressure of all soles (n, 2) [m]; NaN where none bears.
-        zmp_margin: distance of it to the edge of the soles that bear, negative outside
-            (n,) [m]; NaN where none bears. In the horizontal plane, as the zmp itself.
+        zmp: centre of the pressure of all soles (n, 2) [m]; NaN without load.
+        zmp_margin: distance of it to the edge of the loaded soles, negative outside
+            (n,) [m]; NaN without load. In the horizontal plane, as the zmp itself.
     """
 
     run: Run
@@ -238,9 +238,9 @@ def _zmp(soles: tuple[SoleMotion, ...], weight: float) -> np.ndarray:
         [np.einsum("nk,nki->ni", s.forces[:, :, 0], s.points[:, :, :2]) for s in soles],
         axis=0,
     )
-    bears = total > LOADED * weight
+    loaded = total > LOADED * weight
     zmp = np.full((len(total), 2), np.nan)
-    zmp[bears] = moment[bears] / total[bears, None]
+    zmp[loaded] = moment[loaded] / total[loaded, None]
     return zmp
 
 

@@ -3,7 +3,7 @@
 
 Takes ``joint_states`` (where the walk begins, and whether the robot follows) and
 ``cmd_vel`` (geometry_msgs/Twist). Gives ``joint_commands``, ``walk_status`` and
-``/diagnostics``. Action: ``walk``. As soon as the robot tells its joints, it is led
+``/diagnostics``. Action: ``walk``. As soon as the robot reports its joints, it is led
 into the posture of the walk, slowly, and kept there by a steady stream of commands.
 """
 
@@ -130,7 +130,7 @@ class KondoWalk(ModelNode):
         if self._failure:
             raise ParameterError(f"the walk has ended: {self._failure}")
         if not self._begun:
-            raise ParameterError("the robot does not tell its joints")
+            raise ParameterError("the robot does not report its joints")
         if not self._walk.ready:
             raise ParameterError("it goes to the posture of the walk yet")
 

@@ -68,7 +68,7 @@ class Observer(ModelNode):
         self._synchronizer = StampSynchronizer(_STATES, list(self._topics))
         self._begun, self._t = 0, -math.inf
         self._estimate: BaseEstimate | None = None
-        self._refused, self._told, self._refusal = 0, 0, ""
+        self._refused, self._reported, self._refusal = 0, 0, ""
         self._heard_at = -math.inf
         self._status = StatusTopic(self, "base", self.model.name)
         self._odometry = self.create_publisher(Odometry, "odom", _DEPTH)
@@ -182,7 +182,7 @@ class Observer(ModelNode):
             warning = f"nothing comes on {missing}"
         elif base is not None:
             warning = gone(self, _STATES)
-        if self._refused > self._told:
+        if self._refused > self._reported:
             warning = f"messages were refused: {self._refusal}"
         values = {
             "time [s]": f"{max(self._t, 0.0):.9g}",
@@ -193,4 +193,4 @@ class Observer(ModelNode):
             "last_refusal": self._refusal,
         }
         self._status.publish(state, "", warning, values)
-        self._told = self._refused
+        self._reported = self._refused

@@ -3,7 +3,7 @@
 
 Plain data under the keys ``model``, ``solids``, ``radii`` and, for feet on balls,
 ``sphere_tags`` of :attr:`Run.info`. Runs without them (older files) are taken to be of
-the model that bears the system's name, on a floor.
+the model that has the system's name, on a floor.
 """
 
 from __future__ import annotations

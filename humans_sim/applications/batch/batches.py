@@ -115,7 +115,7 @@ def run_batch(
             it, as it does a single trial.
         cluster: address of a dask scheduler, instead of processes here.
         again: do what is done again.
-        watch: told of frames.
+        watch: called with frames.
 
     Yields:
         An outcome for each trial: those kept first, then as they come.

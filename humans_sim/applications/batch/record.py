@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch has done, kept in its output folder, so that it can go on.
+"""What a batch has done, kept in its output folder, so that it can resume.
 
 The folder ``.humans-sim`` in there holds a record of each trial that is done, written
 whole after everything else of that trial: it is what makes the trial done. The journal

@@ -31,7 +31,7 @@ class TrialSettings:
         units: of the files; None: what they say.
         rate: samples a second; None: what they say [Hz].
         pipeline: file of :class:`PipelineSettings`; what follows goes before it.
-        correspondence: file that tells the markers.
+        correspondence: file of the markers' labels.
         max_gap: longest gap that is filled [s]; 0: none.
         cutoff: of the low-pass filter [Hz]; 0: no filter.
         frame_change: ``standing``, ``none`` or the file of a frame change.
@@ -103,14 +103,14 @@ class TrialSettings:
         return chosen
 
     def identity(self) -> dict[str, Any]:
-        """What tells these settings from others; files by their content."""
-        told = asdict(self)
+        """What distinguishes these settings from others; files by their content."""
+        identity = asdict(self)
         correspondence = self.steps().correspondence
         for key, path in (
             ("pipeline", self.pipeline),
             ("correspondence", correspondence),
         ):
-            told[key] = None if path is None else content_hash(path)
+            identity[key] = None if path is None else content_hash(path)
         if self.frame_change not in (None, STANDING, NONE):
-            told["frame_change"] = content_hash(Path(str(self.frame_change)))
-        return told
+            identity["frame_change"] = content_hash(Path(str(self.frame_change)))
+        return identity

@@ -214,7 +214,7 @@ def _faces(
 ):
     """Overlap of a reference face with the face of the other box that looks at it.
 
-    ``outward``: 1 where the reference is the second box, whose normal is ours.
+    ``outward``: 1 where the reference is the second box, whose normal is this one.
     """
     face, up, k_in, up_in = choice[2], float(choice[3]), choice[4], float(choice[5])
     out, n = np.empty(3), np.empty(3)

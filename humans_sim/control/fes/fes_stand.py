@@ -25,12 +25,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class FesPlan:
-    """How stimulated knees stand up (all ours).
+    """How stimulated knees stand up (all assumed).
 
     Attributes:
         ramp_start: time at which the muscles begin to build up force [s].
         ramp: time in which they reach what the motion needs [s].
-        surplus: share of it that they go beyond while the seat still bears.
+        surplus: share of it that they go beyond while the seat still carries load.
         seat_share: share of the weight below which the seat is left.
         speed: of the knees on their way [rad/s].
         slow_speed: of the knees near the ends of their way [rad/s].
@@ -67,7 +67,7 @@ class FesStand:
 
     Every joint but the knees has a torque of whole-body control, which takes the
     torques of the knees as the muscles have them now. Seated, the body follows a motion
-    in time. Once the muscles bear enough for the seat to be left, the knees lead and
+    in time. Once the muscles carry enough for the seat to be left, the knees lead and
     the body follows the path of its postures by their angle; straight knees press
     against their limits.
 
@@ -78,8 +78,8 @@ class FesStand:
         muscles: the muscles.
         motion: what the body does while it is seated, by time.
         path: what it does then, by the angle of the knees.
-        seated: contacts that bear at first.
-        standing: contacts that bear then.
+        seated: contacts that carry load at first.
+        standing: contacts that carry load then.
         plan: how the knees are driven.
 
     Attributes:
@@ -148,7 +148,7 @@ class FesStand:
     def _sit(
         self, t: float, q: np.ndarray, v: np.ndarray, now: np.ndarray
     ) -> np.ndarray:
-        """Torques while the seat bears; it is left once it bears next to nothing."""
+        """Torques while the seat carries load; it is left once that is next to none."""
         contacts = np.concatenate([self._feet, self._seat])
         answer = self._body.solve(
             t, q, v, self._seated_aims, contacts, self._given(now)

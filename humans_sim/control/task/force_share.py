@@ -49,8 +49,8 @@ def share_forces(
             row of each is its normal.
         wanted: generalised force of the base that the contacts shall give (6,).
         friction: coefficient that may be used.
-        prices: of each contact (k,), 1 for a usual one, more for one that is to bear
-            less; infinity for one that bears nothing.
+        prices: of each contact (k,), 1 for a usual one, more for one that is to carry
+            less; infinity for one that carries nothing.
     """
     count = len(rows)
     if prices.shape != (count,) or not (prices > 0).all():
@@ -59,16 +59,16 @@ def share_forces(
     edges[:, :, 0] = 1.0
     for k, (axis, sign) in enumerate(_EDGES):
         edges[:, k, axis] = sign * friction
-    bears = np.isfinite(prices)
+    loaded = np.isfinite(prices)
     forces = np.zeros((count, 3))
-    if not bears.any():
+    if not loaded.any():
         return Share(forces, float(np.abs(wanted).max()))
     scale = max(float(np.abs(wanted).max()), 1.0)
-    gather = np.einsum("ckr,crn->nck", edges[bears], rows[bears]).reshape(6, -1)
-    price = np.repeat(np.sqrt(_SMALL * prices[bears]), 4)
-    matrix = np.vstack([gather, np.diag(price) / math.sqrt(scale)])
+    wrenches = np.einsum("ckr,crn->nck", edges[loaded], rows[loaded]).reshape(6, -1)
+    price = np.repeat(np.sqrt(_SMALL * prices[loaded]), 4)
+    matrix = np.vstack([wrenches, np.diag(price) / math.sqrt(scale)])
     found, _ = nnls(matrix, np.concatenate([wanted / scale, np.zeros(len(price))]))
     along = found.reshape(-1, 4) * scale
-    forces[bears] = np.einsum("ck,ckr->cr", along, edges[bears])
+    forces[loaded] = np.einsum("ck,ckr->cr", along, edges[loaded])
     reached = np.einsum("crn,cr->n", rows, forces)
     return Share(forces, float(np.abs(wanted - reached).max()))

@@ -58,8 +58,8 @@ class TaskLaw:
         task: the task function.
         kp: K_p, a number or one a row [1/s^2].
         kv: K_v, a number or one a row [1/s]; 2 sqrt(kp) damps critically.
-        smallest: singular value of H below which damping begins (ours).
-        damping: largest damping, reached where H is singular (ours).
+        smallest: singular value of H below which damping begins (assumed).
+        damping: largest damping, reached where H is singular (assumed).
     """
 
     task: TaskFunction

@@ -161,7 +161,7 @@ class WholeBody:
             q: configuration.
             v: velocity.
             aims: what the body shall do.
-            contacts: contacts that bear, as indices (see :meth:`contacts`).
+            contacts: contacts that carry load, as indices (see :meth:`contacts`).
             given: least and largest torques of joints that are driven by something
                 else [N m].
             pace: rate of the path's parameter.

@@ -54,7 +54,7 @@ class Follow:
     Args:
         body: whole-body control of the model in its scene.
         motion: the motion.
-        bearing: contacts that bear, by the time until which they do [s]; the last ones
+        bearing: loaded contacts, by the time until which they do [s]; the last ones
             stay.
         frames: frames whose orientation matters.
         stiffness: Kp of all aims [1/s^2].
@@ -72,7 +72,7 @@ class Follow:
         times = [until for until, _ in bearing]
         if not times or any(after <= before for before, after in pairwise(times)):
             raise ParameterError(
-                f"contacts that bear are wanted, until times that grow, not {times}"
+                f"loaded contacts are wanted, until times that grow, not {times}"
             )
         self._body = body
         self._bearing = [(until, body.contacts(names)) for until, names in bearing]

@@ -63,7 +63,7 @@ class Path:
         return float(q[self._places].mean()), float(v[self._places - 1].mean())
 
     def target(self, task: Task) -> Target:
-        """What a task does along the path; beyond the ends it goes on straight."""
+        """What a task does along the path; beyond the ends it continues straight."""
         values = np.array([task.value(q) for q in self.postures])
         spline = CubicSpline(self.angles, values, bc_type="natural")
         slope, curvature = spline.derivative(1), spline.derivative(2)

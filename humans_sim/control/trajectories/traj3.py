@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of trajectories, ``.traj3`` (manual section 8.2.2).
 
-Text with three blocks, each below its label. The layout of the blocks is ours, the
+Text with three blocks, each below its label. The layout of the blocks is assumed, the
 manual's figure being lost; numbers of the second block may stand on several lines::
 
     Nombre de points

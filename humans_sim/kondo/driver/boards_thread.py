@@ -153,7 +153,7 @@ class BoardsThread(ABC):
 
         Raises:
             LinkError: the line is gone again.
-            BoardError: a board does not tell what it should.
+            BoardError: a board does not report what it should.
         """
 
     @abstractmethod
@@ -162,7 +162,7 @@ class BoardsThread(ABC):
 
     @abstractmethod
     def _failed(self, boards: Boards | None, error: Exception) -> None:
-        """The thread ends by a fault of ours."""
+        """The thread ends by a fault of the driver."""
 
     def _run(self) -> None:
         while not self._end.is_set():
@@ -174,7 +174,7 @@ class BoardsThread(ABC):
             except PortError as error:
                 self._lose(str(error))
                 wait = 0.0
-            except Exception as error:  # a fault of ours must not leave servos driven
+            except Exception as error:  # a fault here must not leave servos driven
                 self._failed(self._boards, error)
                 self._requests.refuse(RobotStateError("the driver failed"))
                 raise

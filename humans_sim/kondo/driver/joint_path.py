@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths that a robot is led along: trajectories, motions, the way home."""
+"""Paths that a robot is led along: trajectories, motions, the path home."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _THERE = 1e-3
 _LATE = 1.0
 """Set points that limits keep from the end are waited for so long [s]."""
 _SHORTEST = 0.2
-"""Least time of the way home [s]."""
+"""Least time of the path home [s]."""
 
 
 class JointPath(Protocol):
@@ -47,7 +47,7 @@ class JointPath(Protocol):
 
 
 class MotionPath:
-    """A motion of the boards, from where the joints are told to be now.
+    """A motion of the boards, from the present set points.
 
     Limits of the robot may keep its set points behind a motion that is too fast.
     """
@@ -67,7 +67,7 @@ class MotionPath:
             model: of the robot.
             settings: of the robot.
             motion: what to play.
-            present: where the joints are told to be [rad].
+            present: set points of the joints [rad].
             rate: speed relative to the recorded one.
             repetitions: how often.
 
@@ -112,18 +112,18 @@ def joint_limits(settings: RobotSettings) -> dict[str, JointLimits]:
 
 
 def path_home(settings: RobotSettings, present: Mapping[str, float]) -> JointTrajectory:
-    """A slow way to the zero position, from where the joints are told to be [rad]."""
+    """A slow path to the zero position, from the present set points [rad]."""
     return path_to(settings, present, dict.fromkeys(settings.joint_names, 0.0))
 
 
 def path_to(
     settings: RobotSettings, present: Mapping[str, float], target: Mapping[str, float]
 ) -> JointTrajectory:
-    """A slow way to a pose; joints that it does not name stay.
+    """A slow path to a pose; joints that it does not name stay.
 
     Args:
         settings: of the robot.
-        present: where the joints are told to be [rad].
+        present: set points of the joints [rad].
         target: where some of them shall be [rad].
 
     Raises:
@@ -165,7 +165,7 @@ class PathFollower:
 
         Args:
             robot: is commanded.
-            clock: tells the time [s].
+            clock: the time [s].
         """
         self._robot, self._clock = robot, clock
         self._path: JointPath | None = None
@@ -179,12 +179,12 @@ class PathFollower:
             RobotStateError: the robot follows no command now.
         """
         self.drop()
-        # Where it is: the slow way there, which every first command takes, is none.
+        # Where it is: the slow approach of every first command has no length.
         self._robot.command(self._robot.set_points())
         self._path, self.name, self.reason = path, name, ""
 
     def drop(self) -> None:
-        """Lead no more; the robot is not told."""
+        """Lead no more; nothing is sent to the robot."""
         self._path, self._begun, self.name = None, None, ""
 
     def finish(self) -> None:
@@ -204,8 +204,8 @@ class PathFollower:
             return Progress.IDLE
         if self._robot.state != RobotState.FOLLOWING:
             health = self._robot.health()
-            told = f": {health.reason}" if health.reason else ""
-            return self._break(f"the robot is {health.state.value}{told}")
+            why = f": {health.reason}" if health.reason else ""
+            return self._break(f"the robot is {health.state.value}{why}")
         try:
             return self._lead(path)
         except HumansError as error:  # it came between

@@ -2,7 +2,7 @@
 """Joint trajectories as ros2_control's joint_trajectory_controller takes them.
 
 Points with positions alone are joined by straight lines, with velocities by cubics,
-with accelerations too by quintics. The way begins where the joints are told to be now,
+with accelerations too by quintics. The path begins at the present set points,
 at rest. Unlike there, speeds and ranges of the robot are checked along the whole way
 before anything moves, and points whose time is over are left out.
 """
@@ -130,7 +130,7 @@ class TrajectoryRules:
         Args:
             names: of the joints.
             points: in the order of their times.
-            present: where the joints are told to be now [rad].
+            present: set points of the joints [rad].
             start: when the trajectory starts, from now [s]; None starts it now.
 
         Raises:

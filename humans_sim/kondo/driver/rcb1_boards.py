@@ -55,20 +55,20 @@ class Rcb1Boards(Boards):
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
         """Say one frame: whole degrees, the slowest sufficient speed."""
         rounded, taken = self.rounded(values[_part(board)]), self.taken[board]
-        told = array_of(rounded)
-        speed = _speed(taken.farthest(told), duration)
+        target = array_of(rounded)
+        speed = _speed(taken.farthest(target), duration)
         channels = tuple(self._unused if v is None else int(v) for v in rounded)
         order = rcb1.SetPositions(self._ids[board], speed, channels)
-        enough = taken.same_since(told)
+        enough = taken.same_since(target)
         # What goes out may be taken, whatever comes of it.
-        taken.sent(self._link.settle(order, enough), told)
+        taken.sent(self._link.settle(order, enough), target)
         try:
-            heard = self._link.tell(order, enough)
+            heard = self._link.send(order, enough)
         finally:
             for k, number in enumerate(self._ids):
                 self.taken[k].acknowledged(self._link.acknowledged(number))
                 self.heard_at[k] = self._link.heard_at(number)
-        return heard and taken.certain(told)
+        return heard and taken.certain(target)
 
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Whole degrees of the channels that have a servo."""
@@ -79,7 +79,7 @@ class Rcb1Boards(Boards):
             for at, value in enumerate(values, k * CHANNELS):
                 if self._used[at] and value > DEGREES:
                     raise BoardError(
-                        f"board {board} tells no angle of channel {at + 1}: is its "
+                        f"board {board} reports no angle of channel {at + 1}: is its "
                         "servo plugged in?"
                     )
                 found.append(float(value) if self._used[at] else None)
@@ -99,11 +99,11 @@ class Rcb1Boards(Boards):
                 return now
             before = now
         raise BoardError(
-            f"board {board} tells other angles at every reading: is the line good?"
+            f"board {board} reports other angles at every reading: is the line good?"
         )
 
     def free(self, within: float) -> None:
-        """Every servo is told the byte that makes it limp."""
+        """Every servo is sent the byte that makes it limp."""
         begun, orders = time.monotonic(), list[rcb1.Command]()
         for k, board in enumerate(self._ids):
             used = self._used[_part(k)]
@@ -146,7 +146,7 @@ def _speed(way: float, duration: float) -> int:
 
 
 def _near(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two readings tell the same pose."""
+    """Whether two readings give the same pose."""
     return all(
         abs(a - b) <= _NEAR and (a > DEGREES) == (b > DEGREES)
         for a, b in zip(one, other, strict=True)

@@ -41,7 +41,7 @@ __all__ = ["KondoRobot", "Reading", "RobotStateError"]
 _LIMP_BEAT = 0.05
 """Beat of the thread while nothing is sent [s]."""
 _FREE, _AGAIN, _LEAST = 1.8, 0.3, 0.2
-"""Servos are told to go limp for so long, in the background afterwards, and however
+"""Servos are freed for so long, in the background afterwards, and however
 late the thread begins [s]."""
 _THREAD = 1.0
 """The thread is waited for so much longer [s]."""
@@ -160,11 +160,11 @@ class KondoRobot(BoardsThread):
             self._wake.notify_all()
 
     def energise(self) -> None:
-        """Read where the servos are and tell them to stay there.
+        """Read where the servos are and hold them there.
 
         Raises:
             LinkError: the boards do not answer.
-            BoardError: what they tell cannot be.
+            BoardError: what they report cannot be.
             RobotStateError: the robot is closed or lost.
         """
         state = self.state
@@ -184,7 +184,7 @@ class KondoRobot(BoardsThread):
         """Stay where the set points are, whatever is commanded, until energised anew.
 
         Limp servos stay limp. A robot whose line is lost is stopped when it is back.
-        It does not wait for the line: :meth:`unacknowledged` tells who heard of it.
+        It does not wait for the line: :meth:`unacknowledged` gives who did not hear.
         """
         with self._lock:
             if self._health.state == RobotState.LOST and self._before in ENERGISED:
@@ -251,7 +251,7 @@ class KondoRobot(BoardsThread):
             raise NotFreedError((), _EVERY, time.monotonic() - begun) from None
 
     def set_points(self) -> dict[str, float]:
-        """Where the servos are told to be; empty while they were told nothing [rad]."""
+        """Set points of the servos; empty while they were not commanded [rad]."""
         with self._lock:
             return self._guard.angles() if self._health.state in ENERGISED else {}
 
@@ -278,7 +278,7 @@ class KondoRobot(BoardsThread):
 
         Raises:
             LinkError: the boards do not answer.
-            BoardError: what they tell cannot be.
+            BoardError: what they report cannot be.
         """
         return self.ask(self._read).angles
 

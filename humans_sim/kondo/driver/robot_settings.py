@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot with Kondo boards, as its YAML file tells: boards, limits, channels."""
+"""A robot with Kondo boards, of its YAML file: boards, limits, channels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RobotSettings:
         limits: of its set points.
         protocol: what its boards speak.
         ids: of the boards, in the order of the channels.
-        unused: what a channel without a servo is told.
+        unused: what a channel without a servo is sent.
         period: between two set points on the line [s].
     """
 
@@ -71,7 +71,7 @@ def load_robot(name: Path | str = "khr1") -> RobotSettings:
     """Settings of a robot of ``config/kondo``, or of one's own YAML file.
 
     Raises:
-        ModelFileError: the file is malformed; it tells the line and the key.
+        ModelFileError: the file is malformed; the message names the line and the key.
         ParameterError: no robot has that name.
     """
     parts = read_robot_file(name)

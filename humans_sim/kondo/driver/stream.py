@@ -64,7 +64,7 @@ def energise(robot: KondoRobot) -> dict[str, float]:
 
     Raises:
         LinkError: the boards do not answer.
-        BoardError: what they tell cannot be.
+        BoardError: what they report cannot be.
         StreamError: the joints did not come back, or the robot was lost.
     """
     robot.energise()
@@ -128,5 +128,5 @@ def stream(
 
 def _why(robot: KondoRobot) -> str:
     health = robot.health()
-    told = f": {health.reason}" if health.reason else ""
-    return f"the robot is {health.state.value}{told}"
+    reason = f": {health.reason}" if health.reason else ""
+    return f"the robot is {health.state.value}{reason}"

@@ -75,7 +75,7 @@ class Tolerances:
     def judge(
         self, trajectory: JointTrajectory, t: float, actual: Mapping[str, float]
     ) -> Verdict | None:
-        """How the goal ends now, or None while it goes on.
+        """How the goal ends now, or None while it runs.
 
         Args:
             trajectory: of the goal.

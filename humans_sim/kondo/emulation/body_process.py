@@ -54,7 +54,7 @@ class BodyPlan:
 
 @dataclass(frozen=True)
 class Advance:
-    """Let the body hear commands at their times, and go on to a time.
+    """Let the body hear commands at their times, and advance to a time.
 
     Attributes:
         t: [s].
@@ -76,7 +76,7 @@ class BodyState:
         way: how far it has come.
         held: whether a hand holds it still.
         fallen: whether it has fallen.
-        failure: why the simulation could not go on; empty where it does.
+        failure: why the simulation could not continue; empty where it does.
     """
 
     t: float

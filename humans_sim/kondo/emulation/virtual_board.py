@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An RCB-1 without its hardware: memory, servos that take their time, answers.
 
-Pure: it is told commands and times, and says replies and angles. What the board's
-documents leave open is ours: a motion plays where the switch MOTION is on and SLEEP is
-off; a channel that was never told an angle is at home; a read tells whole degrees of
-where the servo is led to. With a body (:attr:`VirtualBoard.felt`) a read tells where
+Pure: it takes commands and times, and gives replies and angles. What the board's
+documents leave open is assumed: a motion plays where the switch MOTION is on and
+SLEEP is off; a channel that was never commanded is at home; a read gives whole degrees of
+where the servo is led to. With a body (:attr:`VirtualBoard.felt`) a read gives where
 the joint is instead, and a limp channel sets out from there.
 """
 
@@ -131,7 +131,7 @@ class VirtualBoard:
         return tuple(v + trim for v, trim in zip(now, trims, strict=True))
 
     def lead(self, t: float) -> Lead:
-        """Where the channels are led to at a time, and how it goes on."""
+        """Where the channels are led to at a time, and what follows."""
         angles, way = self.angles(t), self._way(t)
         if t < way.end:
             span = way.end - way.start
@@ -174,9 +174,9 @@ class VirtualBoard:
             return rcb1.Acknowledged(self.board)
         if getattr(command, "board", self.board) != self.board:
             return None
-        return self._asked(command, t) or self._told(command, t)
+        return self._reply(command, t) or self._execute(command, t)
 
-    def _asked(self, command: rcb1.Command, t: float) -> rcb1.Reply | None:
+    def _reply(self, command: rcb1.Command, t: float) -> rcb1.Reply | None:
         """The answer to a question; None if it is none."""
         memory, me = self.memory, self.board
         match command:
@@ -203,7 +203,7 @@ class VirtualBoard:
                 return rcb1.Trims(me, memory.trims)
         return None
 
-    def _told(self, command: rcb1.Command, t: float) -> rcb1.Reply:
+    def _execute(self, command: rcb1.Command, t: float) -> rcb1.Reply:
         """Do an order."""
         memory = self.memory
         match command:

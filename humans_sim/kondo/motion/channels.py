@@ -129,7 +129,7 @@ def load_channels(name: Path | str = "khr1") -> ChannelMap:
     """Channels of a robot of ``config/kondo``, or of one's own YAML file.
 
     Raises:
-        ModelFileError: the file is malformed; it tells the line and the key.
+        ModelFileError: the file is malformed; the message names the line and the key.
         ParameterError: no robot has that name.
     """
     return channels_of(read_robot_file(name)["channels"])
@@ -147,7 +147,7 @@ def read_robot_file(name: Path | str) -> dict[str, YamlValue]:
 
 
 def channels_of(value: YamlValue) -> ChannelMap:
-    """Channels from the part of a file that tells them."""
+    """Channels from the part of a file that lists them."""
     entries = value.mapping()
     found: dict[int, Channel] = {}
     joints: set[str] = set()

@@ -87,7 +87,7 @@ def read_motion(path: Path | str) -> KondoMotion:
     """Read a motion file; its name is the file's.
 
     Raises:
-        MotionFileError: the file is missing or not a motion; it tells the line.
+        MotionFileError: the file is missing or not a motion; with the line.
     """
     path = Path(path)
     text = read_text(path, MotionFileError, _LARGEST_FILE)

@@ -180,8 +180,8 @@ class SerialLink:
     def settle(self, order: rcb1.Command, enough: int | None = None) -> int:
         """Ask, where an earlier acknowledgement could be taken for an order's.
 
-        The answer to a question comes after all that was owed, and tells a line that is
-        slow from one that loses.
+        The answer to a question comes after all that was owed, and distinguishes a slow
+        line from one that loses bytes.
 
         Args:
             order: what is to be said next.
@@ -199,7 +199,7 @@ class SerialLink:
             self._settle(order, first, math.inf)
             return self._owed.next_number
 
-    def tell(self, order: rcb1.Command, enough: int | None = None) -> bool:
+    def send(self, order: rcb1.Command, enough: int | None = None) -> bool:
         """Say an order once; whether it was acknowledged in time.
 
         Late acknowledgements are heard with it (:meth:`acknowledged`). It is said also

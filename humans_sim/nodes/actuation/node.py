@@ -104,7 +104,7 @@ class Actuation(ModelNode):
         self._heard = True
         self._joints, self._speeds = sample.angles, sample.speeds
         if self._open is not None:
-            # Nobody commanded it in time: go on without an answer.
+            # Nobody commanded it in time: continue without an answer.
             self._follow(self._open[1])
         self._open = None
         if not self._sampled.continues(sample):

@@ -194,7 +194,7 @@ class Dynamics(ModelNode):
         self._diagnostics.held += 1
         text = f"no command came in {self._settings.timeout:g} s, the last one is held"
         event = Event(self._run.t, SimulationEvent.TIMEOUT, "", {"text": text})
-        self._topics.tell([event])
+        self._topics.publish_events([event])
 
     def _fail(self, error: Exception) -> None:
         self._failure = f"at {self._run.t:.9g} s: {error}"
@@ -227,7 +227,7 @@ class Dynamics(ModelNode):
         self._topics.publish(self._now, self._state, self._soles, effort)
 
     def _publish_events(self) -> None:
-        self._topics.tell(self._run.events)
+        self._topics.publish_events(self._run.events)
         self._run.events.clear()
 
     def _record(self) -> None:
@@ -327,7 +327,7 @@ class Dynamics(ModelNode):
             response.stamp = time_of(self._now)
             return response
         response.success, response.stamp = True, time_of(self._now)
-        self._topics.tell([Event(0.0, RESET)])
+        self._topics.publish_events([Event(0.0, RESET)])
         self._publish_run()
         self._go()
         return response

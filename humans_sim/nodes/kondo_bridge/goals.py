@@ -60,8 +60,8 @@ class DrivenRobot(NamedTuple):
 
     Attributes:
         follower: leads it.
-        set_points: tells where it is told to be; raises where it follows nothing.
-        actual: tells where it is.
+        set_points: gives its set points; raises where it follows nothing.
+        actual: gives where it is.
     """
 
     follower: PathFollower
@@ -76,7 +76,7 @@ class _Goal:
     handle: Any
     trajectory: JointTrajectory
     tolerances: Tolerances
-    told: float = 0.0
+    reported: float = 0.0
 
 
 class TrajectoryGoals:
@@ -120,7 +120,7 @@ class TrajectoryGoals:
         return self._goal is not None
 
     def abort(self, reason: str) -> None:
-        """Give the trajectory up, if there is one; the robot is not told."""
+        """Give the trajectory up, if there is one; nothing is sent to the robot."""
         goal, self._goal = self._goal, None
         if goal is not None:
             self._end(goal, Verdict(GoalCode.INVALID_GOAL, reason))
@@ -205,8 +205,8 @@ class TrajectoryGoals:
         if t is None or t < 0.0:  # not begun yet, or looked at before
             return None
         now = time.monotonic()
-        if goal.handle is not None and now >= goal.told + _FEEDBACK:
-            goal.told = now
+        if goal.handle is not None and now >= goal.reported + _FEEDBACK:
+            goal.reported = now
             stamp = self._node.get_clock().now().to_msg()
             feedback = feedback_message(stamp, goal.trajectory, t, actual.angles)
             goal.handle.publish_feedback(feedback)

@@ -49,7 +49,7 @@ def _motion(robot: KondoRobot, request: Any, folder: RequestFolder) -> KondoMoti
 
     def ask(boards: Boards) -> KondoMotion | None:
         if not isinstance(boards, Rcb1Boards):
-            raise ParameterError("these boards do not tell their motions")
+            raise ParameterError("the motions of these boards cannot be read")
         return boards.memory.stored(request.number)
 
     found = robot.ask(ask)

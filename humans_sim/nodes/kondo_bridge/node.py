@@ -48,7 +48,7 @@ _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
-"""So many periods of reading old, a reading is no more told [-]."""
+"""So many periods of reading old, a reading is no more published [-]."""
 _MOVABLE = (RobotState.HOLDING, RobotState.FOLLOWING)
 _MEND = ": deactivate and activate the node (limp servos: or call home)"
 

@@ -17,7 +17,7 @@ _ENDS = ("hold", "free")
 
 @dataclass(frozen=True)
 class BridgeSettings:
-    """What the node is told.
+    """Parameters of the node.
 
     Attributes:
         robot: how it is driven.

@@ -45,7 +45,7 @@ class FileGoals:
         self._job, self._frame = job, frame
         self._worker: FileWorker | None = None
         self._handle: Any = None
-        self._told: Done | None = None
+        self._reported: Done | None = None
         self._server = PatientServer(node, Reconstruct, "reconstruct", self._on_goal)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_LOOK, self._look, clock=steady)
@@ -74,7 +74,7 @@ class FileGoals:
         except HumansError as error:
             self._give(handle, Result(success=False, message=str(error)))
             return
-        self._handle, self._told = handle, None
+        self._handle, self._reported = handle, None
         self._worker = FileWorker(job)
 
     def _look(self) -> None:
@@ -86,8 +86,8 @@ class FileGoals:
         if worker.over:
             self._worker = self._handle = None
             self._end(handle, worker)
-        elif worker.done is not None and worker.done is not self._told:
-            self._told = worker.done
+        elif worker.done is not None and worker.done is not self._reported:
+            self._reported = worker.done
             handle.publish_feedback(self._feedback(worker.done))
 
     def _feedback(self, done: Done) -> Any:

@@ -182,7 +182,7 @@ class Viewer(StateListener):
         elif isinstance(self._page.panel, Panel) and nanoseconds_of(
             message.header.stamp
         ) < nanoseconds_of(last.header.stamp):
-            # The simulation was reset: the walk goes on as it was asked to. A real
+            # The simulation was reset: the walk resumes as it was commanded. A real
             # robot never sets off by itself.
             self._send_velocity(self._velocity)
 

@@ -34,7 +34,7 @@ class _Goal:
     steps: int = 0
     moved: bool = False
     stands_since: float = math.inf
-    told: float = -math.inf
+    reported: float = -math.inf
 
 
 def begin_steps(
@@ -124,8 +124,8 @@ class WalkGoals:
                 self.end(Result.CANCELLED, "it was cancelled")
             else:
                 self.end(Result.DONE, "")
-        elif t >= goal.told + _FEEDBACK:
-            goal.told = t
+        elif t >= goal.reported + _FEEDBACK:
+            goal.reported = t
             feedback = WalkAction.Feedback(status=status)
             feedback.displacement = pose_message(self._moved(goal))
             goal.handle.publish_feedback(feedback)

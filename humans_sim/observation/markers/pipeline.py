@@ -46,7 +46,7 @@ class PipelineSettings:
     """Choices for the steps.
 
     Attributes:
-        correspondence: file that tells the markers, or None.
+        correspondence: file of the markers' labels, or None.
         fill: whether gaps are filled.
         max_gap: longest gap to fill [s]; None fills any.
         frame: ``recorded`` (as it is), ``standing`` (from the first samples), or the

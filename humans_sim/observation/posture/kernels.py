@@ -372,7 +372,7 @@ def solve_posture(
             q[:], x[:] = q_new, x_new
             cost -= gained
             fresh, growth = True, 4.0
-            # Nielsen's rule: trust the linear model as far as it told the gain.
+            # Nielsen's rule: trust the linear model as far as it predicted the gain.
             share = 2.0 * gained / max(expected, 1e-300) - 1.0
             damping *= max(0.1, 1.0 - share**3) if share < 1.0 else 0.1
             if damping < 1e-12:

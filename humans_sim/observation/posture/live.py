@@ -29,7 +29,7 @@ LONGEST_GAP = 1.0
 FURTHEST = 100.0
 """Markers beyond this distance from the origin are none of a laboratory's [m]."""
 _MEASURED = 10
-"""Steps in time whose median tells the rate."""
+"""Steps in time whose median gives the rate."""
 _MASKS = 256
 """Sets of seen markers whose unseen joints are kept."""
 
@@ -84,7 +84,7 @@ class LiveFrame:
 class LivePostures:
     """Takes frames of markers, gives postures. Not for use by two threads at once.
 
-    The first frame tells the labels, which are identified as those of files are. Time
+    The first frame gives the labels, which are identified as those of files are. Time
     that goes back, and a silence longer than ``longest_gap``, begin anew: the labels
     may be others then.
 
@@ -108,7 +108,7 @@ class LivePostures:
         Args:
             model: the person.
             marker_set: where the markers are.
-            correspondence: file that tells the labels, or None.
+            correspondence: file of the labels, or None.
             cutoff: of the low-pass filter [Hz]; 0: none. It begins when the rate of
                 the frames is known, after ten of them.
             settings: of the search.

@@ -32,7 +32,7 @@ _BRIDGE = 0.25
 """Gaps that are bridged in the first frame [s]."""
 
 Progress = Callable[[int, int], None]
-"""Told how many frames are done, and of how many."""
+"""Called with how many frames are done, and of how many."""
 Watch = Callable[[MarkerTrial, int, Posture], None]
 """Given the prepared markers, the row of a frame and its posture, frame by frame."""
 

@@ -146,7 +146,7 @@ class PostureSolver:
         Args:
             positions: of the markers, in the order of :attr:`names` (m, 3) [m]; NaN
                 where not seen.
-            start: configuration to search from; None goes on from the last frame.
+            start: configuration to search from; None continues from the last frame.
 
         Raises:
             ConfigurationError: positions or start are not usable.
@@ -170,7 +170,7 @@ class PostureSolver:
             ConfigurationError: there are none before, or positions are not usable.
         """
         if self._last is None:
-            raise ConfigurationError("no posture to go on from: call solve or resume")
+            raise ConfigurationError("no posture to start from: call solve or resume")
         frames = np.asarray(frames, dtype=float)
         postures: list[Posture] = []
         while len(postures) < len(frames):

@@ -197,7 +197,7 @@ class WideSearch:
         return found
 
     def _aside(self, q: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
-        """Postures beside q that markers tell from it least.
+        """Postures beside q that markers distinguish from it least.
 
         A limb may fit nearly as well bent another way round: these lie over there.
         """

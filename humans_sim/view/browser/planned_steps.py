@@ -31,7 +31,7 @@ class PlannedStep:
 
 
 class StepPlan:
-    """Tells where the real feet will make the steps of a plan.
+    """Predicts where the real feet will make the steps of a plan.
 
     The plan is moved along with the foot that stands: see :class:`PlanPlacement`.
     """

@@ -63,7 +63,7 @@ class WalkPage:
 
     Attributes:
         scene: the scene, for additions.
-        panel: the controls; None until there is something to control or to tell.
+        panel: the controls; None until there is something to control or to show.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class WalkPage:
         self._progress = Progress()
         self.panel: Panel | RobotPanel | WatchPanel | None = None
         self._push: tuple[np.ndarray, float] | None = None
-        self._told = 0.0
+        self._status_time = 0.0
         self._shown: tuple[float, bytes] | None = None
         middle = np.array([0.0, 0.0, 0.45 * self.scene.size])
         self.scene.look_at(middle, 1.1, _SIGHT)
@@ -133,7 +133,7 @@ class WalkPage:
         return panel
 
     def add_watch_panel(self) -> None:
-        """Add what tells how things are, and nothing that commands."""
+        """Add what shows how things are, and nothing that commands."""
         gui = self.scene.server.gui
         self.panel = WatchPanel(gui, self._follow, self.scene.see_through)
 
@@ -157,8 +157,8 @@ class WalkPage:
                     self._layer.show(q, seen.touches, seen.planned)
             self.scene.centre(self._follower.update(q, wall))
             self._show_push(q, wall)
-        if self.panel is not None and wall - self._told >= _CALM:
-            self._told = wall
+        if self.panel is not None and wall - self._status_time >= _CALM:
+            self._status_time = wall
             self.panel.show(self._status(seen))
 
     def _status(self, seen: Seen) -> Status:

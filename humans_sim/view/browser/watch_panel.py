@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page tells of a robot, and how it is looked at: nothing here commands."""
+"""What a page shows of a robot, and how it is looked at: nothing here commands."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StatusText:
     """How things are, as a text on a page.
 
     Attributes:
-        walking: whether it tells of a walk.
+        walking: whether it shows a walk.
     """
 
     def __init__(self, gui: viser.GuiApi, walking: bool = True) -> None:
@@ -50,7 +50,7 @@ class StatusText:
 
         Args:
             gui: of the page.
-            walking: whether it tells of a walk.
+            walking: whether it shows a walk.
         """
         self.walking = walking
         self._text, self._shown = gui.add_html(""), ""
@@ -83,7 +83,7 @@ def add_view(
 
 
 class WatchPanel:
-    """A panel that tells how things are and has nothing to command with."""
+    """A panel that shows how things are and has nothing to command with."""
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class WatchPanel:
 
     @property
     def walking(self) -> bool:
-        """Whether it tells of a walk."""
+        """Whether it shows a walk."""
         return self._status.walking
 
     def show_walk(self) -> None:
-        """Tell of a walk from now on."""
+        """Show a walk from now on."""
         self._status.walking = True
 
     def show(self, status: Status) -> None:

@@ -354,7 +354,7 @@ def _grid(
     for place, panel in enumerate(panels.flat):
         if place >= len(groups):
             panel.set_visible(False)
-            # the panel above is the last of its column and tells the axis
+            # the panel above is the last of its column and labels the axis
             panels[rows - 2, place % _COLUMNS].tick_params(labelbottom=True)
             panels[rows - 2, place % _COLUMNS].set_xlabel(xlabel, fontsize=9)
             continue

@@ -155,7 +155,7 @@ def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
         _cut(panel, motion, [sole.load for sole in motion.soles])
 
     def margin(panel: Any) -> None:
-        panel.set_title("zero-moment point, from the edge of the soles that bear")
+        panel.set_title("zero-moment point, from the edge of the loaded soles")
         panel.set_ylabel("distance [mm]")
         panel.plot(t, 1e3 * motion.zmp_margin, color=_ZMP, label="distance")
         panel.axhline(0.0, color="0.5", lw=1.0, ls="--", label="edge")
@@ -231,8 +231,8 @@ def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
         panel.set_ylabel("ratio [1]")
         for sole in motion.soles:
             along = np.linalg.norm(sole.forces[:, :, 1:].sum(axis=1), axis=1)
-            bears = sole.load > 0.05 * motion.weight
-            ratio = np.where(bears, along / np.where(bears, sole.load, 1.0), np.nan)
+            loaded = sole.load > 0.05 * motion.weight
+            ratio = np.where(loaded, along / np.where(loaded, sole.load, 1.0), np.nan)
             panel.plot(run.t, ratio, color=SIDES[sole.side], lw=1.0, label=sole.name)
         known = run.table.friction[np.isfinite(run.table.friction)]
         known = known[known > 0]
