@@ -173,15 +173,15 @@ def slip(sole: SoleMotion, stance: Stance) -> float:
     """How far the contact point that slid farthest went in a stance [m].
 
     A point counts from sample to sample where it touches at both. Of a ball it is the
-    centre, so that its way has rolling in it, too.
+    centre, so that its path has rolling in it, too.
     """
     rows = slice(stance.first, stance.last + 1)
     closed, points = sole.closed[rows], sole.points[rows]
     if len(points) < 2:
         return 0.0
-    ways = np.linalg.norm(np.diff(points, axis=0), axis=2)
+    distances = np.linalg.norm(np.diff(points, axis=0), axis=2)
     both = closed[1:] & closed[:-1]
-    return float(np.where(both, ways, 0.0).sum(axis=0).max())
+    return float(np.where(both, distances, 0.0).sum(axis=0).max())
 
 
 def _overlap(first: int, last: int, stance: Stance) -> bool:

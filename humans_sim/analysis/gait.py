@@ -34,7 +34,7 @@ RECOVERY = 0.5
 """Who is up again after this time did not fall [s]: one bows to rise from a chair."""
 EDGE = 0.01
 """The zero-moment point is on an edge where it is this near, in lengths of a sole."""
-_LEAST_WAY = 0.05
+_LEAST_DISTANCE = 0.05
 """Distance ahead that drift is given for at least, in heights of the base."""
 _WORK_ERROR = 0.05
 """Error of the work of the joints that is let pass, relative."""
@@ -71,7 +71,7 @@ class JointUse:
 class WalkSummary:
     """What a walk was. Numbers that a run cannot give are NaN.
 
-    Way, support and steps end where the biped falls.
+    Path, support and steps end where the biped falls.
 
     Attributes:
         model: name of the model.
@@ -151,10 +151,10 @@ class WalkSummary:
         end = len(t) if fall is None else max(fall, 1)
         stood = _before(whole, end)
         steps = steps_of(motion, end, stood)
-        way = _way(motion.footprint[:end], motion.base_height[0])
+        travel = _travel(motion.footprint[:end], motion.base_height[0])
         single, double = _supports(t, steps, stood)
         work_done, work_taken = _work(run)
-        path = way["path_length"]
+        path = travel["path_length"]
         failures = [e for e in run.events if e.kind == FAILURE]
         return cls(
             model=motion.model.name,
@@ -170,7 +170,7 @@ class WalkSummary:
             steps=steps,
             single_support=single,
             double_support=double,
-            **way,
+            **travel,
             speed=_speed(t, motion.footprint, steps),
             largest_tilt=float(motion.tilt.max()),
             **_balance(motion, end),
@@ -282,18 +282,18 @@ def _fall(motion: RunMotion) -> int | None:
     return None
 
 
-def _way(footprint: np.ndarray, height: float) -> dict[str, float]:
+def _travel(footprint: np.ndarray, height: float) -> dict[str, float]:
     moved = footprint[-1] - footprint[0]
     c, s = math.cos(footprint[0, 2]), math.sin(footprint[0, 2])
     forward = float(c * moved[0] + s * moved[1])
     sideways = float(c * moved[1] - s * moved[0])
-    ways = np.linalg.norm(np.diff(footprint[:, :2], axis=0), axis=1)
-    enough = abs(forward) > _LEAST_WAY * abs(height)
+    distances = np.linalg.norm(np.diff(footprint[:, :2], axis=0), axis=1)
+    enough = abs(forward) > _LEAST_DISTANCE * abs(height)
     return {
         "distance": float(np.hypot(moved[0], moved[1])),
         "forward": forward,
         "sideways": sideways,
-        "path_length": float(ways.sum()),
+        "path_length": float(distances.sum()),
         "heading_change": float(moved[2]),
         "drift": sideways / abs(forward) if enough else math.nan,
     }

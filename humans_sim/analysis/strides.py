@@ -88,8 +88,8 @@ def _ahead(model: Model, q: np.ndarray, heel: tuple[int, np.ndarray]) -> np.ndar
         pin.forwardKinematics(model.pin, data, configuration)
         base = data.oMi[1]
         forward = base.rotation[:2, 0]
-        way = data.oMi[joint].act(local)[:2] - base.translation[:2]
-        ahead[row] = way @ forward / max(float(np.linalg.norm(forward)), 1e-9)
+        offset = data.oMi[joint].act(local)[:2] - base.translation[:2]
+        ahead[row] = offset @ forward / max(float(np.linalg.norm(forward)), 1e-9)
     return ahead
 
 

@@ -177,8 +177,8 @@ class ContactJoint(Joint):
         if self.rolling:
             flat = flat_directions(*self._curvatures(state))
             turns = np.eye(6)[:, 3:5]
-            ways = {0: np.eye(2), 1: flat, 2: np.zeros((2, 0))}[flat.shape[1]]
-            columns.append(turns @ ways)
+            directions = {0: np.eye(2), 1: flat, 2: np.zeros((2, 0))}[flat.shape[1]]
+            columns.append(turns @ directions)
         if self.pivoting:
             columns.append(np.eye(6)[:, 5:])
         return np.hstack([np.zeros((6, 0)), *columns])
@@ -276,11 +276,11 @@ class ContactJoint(Joint):
         if self.update == "torus":
             u1, u2 = contact_speeds(k1, k2, sliding, rolling)
         else:
-            ways = [
+            directions = [
                 frame.rotation[:, :2].T @ found.axes
                 for frame, found in ((first, one), (second, two))
             ]
-            u1, u2 = planewise_speeds((k1, k2), ways, sliding, rolling)
+            u1, u2 = planewise_speeds((k1, k2), directions, sliding, rolling)
         turned, _ = self._spins(JointState(first, second), one, two, u1, u2, 0.0)
         first = self.first.walk(first, u1 * dt, 1)
         second = self.second.walk(second, u2 * dt, -1)

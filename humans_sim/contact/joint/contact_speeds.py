@@ -89,7 +89,7 @@ def contact_speeds(
 
 def planewise_speeds(
     curvatures: tuple[np.ndarray, np.ndarray],
-    ways: Sequence[np.ndarray],
+    directions: Sequence[np.ndarray],
     sliding: np.ndarray,
     rolling: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +101,7 @@ def planewise_speeds(
 
     Args:
         curvatures: of both surfaces, in x and y of the contact frame (2, 2).
-        ways: principal directions of both, as columns in x and y (2, 2).
+        directions: principal directions of both, as columns in x and y (2, 2).
         sliding: (2,) [m/s].
         rolling: (2,) [rad/s].
     """
@@ -114,10 +114,11 @@ def planewise_speeds(
         # A round surface has no principal planes of its own: it takes the other's.
         (a, b), (_, d) = own
         even = math.hypot(a - d, 2 * b) <= _FLAT * math.hypot(a, d)
-        for way in ways[1 - side if even else side].T:
-            c1, c2 = float(way @ k1 @ way), float(way @ k2 @ way)
-            along = planar_speeds(c1, c2, float(way @ sliding), -float(way @ wanted))
-            speed += along[side] * way
+        for direction in directions[1 - side if even else side].T:
+            c1, c2 = (float(direction @ k @ direction) for k in (k1, k2))
+            slid, rolled = float(direction @ sliding), -float(direction @ wanted)
+            along = planar_speeds(c1, c2, slid, rolled)
+            speed += along[side] * direction
         found.append(speed)
     return found[0], found[1]
 

@@ -120,10 +120,10 @@ class PlanarFrame:
         """The frame after an arc along its x axis that turns by an angle."""
         half = turn / 2.0
         chord = length * (math.sin(half) / half if half else 1.0)
-        way = self.angle + half
+        heading = self.angle + half
         return PlanarFrame(
-            self.x + chord * math.cos(way),
-            self.y + chord * math.sin(way),
+            self.x + chord * math.cos(heading),
+            self.y + chord * math.sin(heading),
             self.angle + turn,
         )
 

@@ -144,20 +144,21 @@ class Surface(ABC):
         found = self.at(frame.translation)
         if self.round:
             length = math.hypot(step[0], step[1])
-            way = step / length if length else step
-            return frame * arc(way, length, side * float(found.curvatures[0]))
+            direction = step / length if length else step
+            return frame * arc(direction, length, side * float(found.curvatures[0]))
         flat = frame.rotation[:, :2].T @ found.axes
         along = flat[:, 0] / math.hypot(flat[0, 0], flat[1, 0])
         beside = side * np.array([-along[1], along[0]])
-        for way, curvature in zip((along, beside), found.curvatures, strict=True):
-            frame = frame * arc(way, float(way @ step), side * float(curvature))
+        for direction, curvature in zip((along, beside), found.curvatures, strict=True):
+            length = float(direction @ step)
+            frame = frame * arc(direction, length, side * float(curvature))
         return frame
 
 
-def arc(way: np.ndarray, length: float, curvature: float) -> pin.SE3:
+def arc(direction: np.ndarray, length: float, curvature: float) -> pin.SE3:
     """An arc in the plane of a tangent (2,) and z, curved away from z: in the frame."""
-    turn = curvature * length
-    twist = [way[0] * length, way[1] * length, 0.0, -way[1] * turn, way[0] * turn, 0.0]
+    (x, y), turn = direction, curvature * length
+    twist = [x * length, y * length, 0.0, -y * turn, x * turn, 0.0]
     return pin.exp6(real_array(twist, "arc on a surface"))
 
 

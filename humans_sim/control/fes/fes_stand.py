@@ -32,8 +32,8 @@ class FesPlan:
         ramp: time in which they reach what the motion needs [s].
         surplus: share of it that they go beyond while the seat still carries load.
         seat_share: share of the weight below which the seat is left.
-        speed: of the knees on their way [rad/s].
-        slow_speed: of the knees near the ends of their way [rad/s].
+        speed: of the knees while they stretch [rad/s].
+        slow_speed: of the knees near the ends of their path [rad/s].
         slow_zone: how near that is [rad].
         damping: torque for an error of that speed [N m s/rad].
         gain: torque for an error of the torque [-].
@@ -198,7 +198,7 @@ class FesStand:
         return needed + push
 
     def _speed(self, at: float) -> float:
-        """How fast the knees shall go: slower near the ends of their way [rad/s]."""
+        """How fast the knees shall go: slower near the ends of their path [rad/s]."""
         plan, (start, end) = self._plan, self._path.ends
         near = min(abs(at - start), abs(end - at)) / plan.slow_zone
         speed = plan.slow_speed + min(near, 1.0) * (plan.speed - plan.slow_speed)

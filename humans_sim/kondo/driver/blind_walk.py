@@ -23,7 +23,7 @@ from humans_sim.kondo.driver.walk_stream import STEP
 from humans_sim.models import Model
 
 _PEAK = 1.875
-"""Largest speed of the way into the walk's posture over its mean."""
+"""Largest speed of the path into the walk's posture over its mean."""
 
 
 class BlindWalk:

@@ -118,7 +118,7 @@ class Boards(ABC):
         Args:
             board: which, counted from 0.
             values: of all channels of the robot.
-            duration: of the way [s].
+            duration: of the motion [s].
 
         Returns:
             whether it is certain that it took these values: where it did not answer in

@@ -3,7 +3,7 @@
 
 Points with positions alone are joined by straight lines, with velocities by cubics,
 with accelerations too by quintics. The path begins at the present set points,
-at rest. Unlike there, speeds and ranges of the robot are checked along the whole way
+at rest. Unlike there, speeds and ranges of the robot are checked along the whole path
 before anything moves, and points whose time is over are left out.
 """
 
@@ -125,7 +125,7 @@ class TrajectoryRules:
         present: Mapping[str, float],
         start: float | None = None,
     ) -> JointTrajectory:
-        """The way through the points, from where the joints are.
+        """The path through the points, from where the joints are.
 
         Args:
             names: of the joints.
@@ -246,7 +246,7 @@ class JointTrajectory:
         begin: np.ndarray,
         start: float = 0.0,
     ) -> None:
-        """Lay the way.
+        """Compute the path.
 
         Args:
             names: of the joints.

@@ -139,9 +139,9 @@ def _part(board: int) -> slice:
     return slice(board * CHANNELS, (board + 1) * CHANNELS)
 
 
-def _speed(way: float, duration: float) -> int:
+def _speed(change: float, duration: float) -> int:
     """The slowest speed step that gets there in time; the fastest if none does."""
-    enough = [k for k, s in enumerate(SPEED_STEPS) if way * s <= duration]
+    enough = [k for k, s in enumerate(SPEED_STEPS) if change * s <= duration]
     return max(enough, default=0)
 
 

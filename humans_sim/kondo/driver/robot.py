@@ -128,7 +128,7 @@ class KondoRobot(BoardsThread):
     def command(self, angles: Mapping[str, float]) -> None:
         """Let joints be there; others keep their targets. The latest command wins.
 
-        After the servos were energised, or held, the way there is slow.
+        After the servos were energised, or held, the approach is slow.
 
         Args:
             angles: of joints [rad].
@@ -256,7 +256,7 @@ class KondoRobot(BoardsThread):
             return self._guard.angles() if self._health.state in ENERGISED else {}
 
     def approaching(self) -> bool:
-        """Whether the robot is still on its slow way to what was commanded."""
+        """Whether the robot is still in its slow approach to what was commanded."""
         with self._lock:
             return (
                 self._health.state == RobotState.FOLLOWING and self._guard.approaching

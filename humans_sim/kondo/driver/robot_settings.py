@@ -31,7 +31,7 @@ class Limits:
     Attributes:
         speed: of a channel [deg/s].
         step: from one set point to the next [deg].
-        approach: speed on the way to the first pose [deg/s].
+        approach: speed towards the first pose [deg/s].
     """
 
     speed: float = 340.0

@@ -115,10 +115,10 @@ class TakenRange:
         return low, high
 
     def farthest(self, values: Values) -> float:
-        """The longest way that one of the channels may have to values [deg]."""
+        """The longest distance that one of the channels may have to values [deg]."""
         commanded, (low, high) = array_of(values), self.ends()
-        ways = np.fmax(commanded - low, high - commanded)
-        return float(np.fmax.reduce(ways, initial=0.0))
+        distances = np.fmax(commanded - low, high - commanded)
+        return float(np.fmax.reduce(distances, initial=0.0))
 
     def reach(self, step: float, resolution: float) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest next set points that are no step too long from any [deg].

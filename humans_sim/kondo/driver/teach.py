@@ -44,7 +44,7 @@ class Lesson:
         Args:
             robot: open; its servos should be limp.
             path: of the motion file.
-            speed: step on the way to every pose, 0 (fast) to 7 (slow).
+            speed: step towards every pose, 0 (fast) to 7 (slow).
 
         Raises:
             MotionFileError: there is no such speed step.

@@ -37,7 +37,7 @@ class Tolerances:
     """Of one goal; zero or a joint that is left out: any difference will do.
 
     Attributes:
-        path: of joints on the way [rad].
+        path: of joints along the path [rad].
         goal: of joints at the end [rad].
         goal_time: after the end of the trajectory, to get within ``goal`` [s]; zero
             waits for ever.
@@ -57,7 +57,7 @@ class Tolerances:
         """What a goal asks for, over these: 0 keeps them, -1 takes them away.
 
         Args:
-            path: joints and their tolerances on the way [rad].
+            path: joints and their tolerances along the path [rad].
             goal: joints and their tolerances at the end [rad].
             goal_time: as the attribute [s].
             known: names of all joints.

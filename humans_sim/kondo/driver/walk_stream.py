@@ -32,7 +32,7 @@ _REST = 0.4
 _STILL = 0.02
 """Speed of the joints at which the plan is at rest [rad/s]."""
 _PEAK = 1.875
-"""Largest speed of the way into the walk's posture over its mean."""
+"""Largest speed of the path into the walk's posture over its mean."""
 _SAME = 1e-9
 
 
@@ -51,7 +51,7 @@ class WalkStream:
         times: of the set points (n,), evenly from 0 [s].
         joints: their angles, before they are rounded (n, njoints) [rad].
         joint_names: of the columns.
-        begin: when the walk begins; before it is the way into its posture [s].
+        begin: when the walk begins; before it is the path into its posture [s].
         velocity: that is walked with, within the reach of the legs.
         steps: how many.
         fastest: largest speed of a joint [rad/s].
@@ -164,8 +164,8 @@ def _into(
     first: np.ndarray, stance: np.ndarray, robot: RobotSettings, period: float
 ) -> list[np.ndarray]:
     """From a posture to the walk's, no faster than the approach, and a rest."""
-    way = float(np.abs(stance - first).max())
-    duration = max(_PEAK * way / math.radians(robot.limits.approach), period)
+    change = float(np.abs(stance - first).max())
+    duration = max(_PEAK * change / math.radians(robot.limits.approach), period)
     approach = Approach(first, stance, 0.0, duration)
     count = math.ceil((duration + _REST) / period)
     return [approach.at(k * period) for k in range(count + 1)]

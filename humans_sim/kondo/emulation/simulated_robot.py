@@ -30,7 +30,7 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.emulation.body_process import RUN, Advance, BodyPlan, BodyState
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.kondo.emulation.simulated_body import BodySettings, Way
+from humans_sim.kondo.emulation.simulated_body import BodySettings, Displacement
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.results.run import Run
 
@@ -151,9 +151,9 @@ class SimulatedRobot:
         """Why the simulation could not continue; empty where it does."""
         return self._state.failure
 
-    def distance(self) -> Way:
+    def distance(self) -> Displacement:
         """How far it has come, seen from where it stood at first."""
-        return self._state.way
+        return self._state.displacement
 
     def catch_up(self, timeout: float = 30.0) -> None:
         """Wait until the simulation has come to the present.

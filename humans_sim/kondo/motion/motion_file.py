@@ -40,7 +40,7 @@ class Pose:
     """Where all channels go, and how fast.
 
     Attributes:
-        speed: speed step on the way to this pose, 0 (fast) to 7 (slow).
+        speed: speed step towards this pose, 0 (fast) to 7 (slow).
         channels: 24 angles [deg], or :data:`UNUSED`.
     """
 

@@ -237,8 +237,10 @@ class KondoBridge(LifecycleModelNode):
         robot = self._ready()
         if robot.state is RobotState.LIMP:
             robot.energise()
-        way = self._lead(lambda: path_home(robot.settings, robot.set_points()), "home")
-        return f"on the way for {way:.1f} s"
+        duration = self._lead(
+            lambda: path_home(robot.settings, robot.set_points()), "home"
+        )
+        return f"on the way for {duration:.1f} s"
 
     def _free(self) -> str:
         robot = self._opened()

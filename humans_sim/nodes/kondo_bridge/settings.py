@@ -95,6 +95,8 @@ def _tolerances(given: Parameters, robot: RobotSettings) -> Tolerances:
     path, goal = {}, {}
     for joint in robot.joint_names:
         name = f"constraints.{joint}"
-        path[joint] = given.number(f"{name}.trajectory", 0.0, "on the way [rad]", 0.0)
+        path[joint] = given.number(
+            f"{name}.trajectory", 0.0, "along the path [rad]", 0.0
+        )
         goal[joint] = given.number(f"{name}.goal", 0.0, "at the end [rad]", 0.0)
     return Tolerances(path, goal, time)

@@ -139,11 +139,11 @@ class WalkGoals:
         if goal.place is None and outcome == Result.DONE:
             message = "without odometry the displacement is not known"
         seconds = max(self._now - goal.t_start, 0.0)
-        way = float(math.hypot(*moved.translation[:2]))
+        distance = float(math.hypot(*moved.translation[:2]))
         result = Result(outcome=outcome, message=message, steps=goal.steps)
         result.displacement = pose_message(moved)
         result.duration = duration_of(seconds)
-        result.mean_speed = way / seconds if seconds else 0.0
+        result.mean_speed = distance / seconds if seconds else 0.0
         self._give(goal.handle, result)
 
     def _moved(self, goal: _Goal) -> pin.SE3:

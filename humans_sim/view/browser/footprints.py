@@ -20,7 +20,7 @@ LENGTH = 24
 _LOADED = 0.1
 """Share of the weight that makes a footprint."""
 _FAR, _TURNED = 1 / 60, 0.09
-"""What makes another footprint: way [body heights] or turn [rad]."""
+"""What makes another footprint: distance [body heights] or turn [rad]."""
 _FLAT = 0.1
 """Tilt of a sole that still is flat on the ground [rad]."""
 

@@ -22,7 +22,7 @@ SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
 """Colours of the feet."""
 _COM, _ZMP, _FALL = "black", "tab:green", "tab:red"
 _MOST_ROWS = 5
-"""Rows into which a long way is cut at most."""
+"""Rows into which a long path is cut at most."""
 _TALLEST = 8.0
 """Largest height of one row seen from above [inch]."""
 _NUMBERED = 40
@@ -54,9 +54,9 @@ def walk_figures(motion: RunMotion, summary: WalkSummary) -> dict[str, Figure]:
 
 
 def from_above(motion: RunMotion, summary: WalkSummary) -> Figure:
-    """Footprints, way of the centre of mass and of the zero-moment point.
+    """Footprints, path of the centre of mass and of the zero-moment point.
 
-    A way much longer than wide is cut into rows, each in the same scale.
+    A path much longer than wide is cut into rows, each in the same scale.
     """
     prints = [
         (sole, place, 0)
