@@ -97,13 +97,13 @@ def stances(
         short = t[last + 1] - t[first - 1] < SHORTEST_SWING
         if short or height[first : last + 1].max() < lift:
             loaded[first : last + 1] = True
-    found = []
+    loaded_spans = []
     for first, last in stretches(loaded):
         until = t[min(last + 1, len(t) - 1)]
         inner = first > 0 and last < len(t) - 1
         if not inner or until - t[first] >= SHORTEST_STANCE:
-            found.append(Stance(first, last))
-    return found
+            loaded_spans.append(Stance(first, last))
+    return loaded_spans
 
 
 def steps_of(
@@ -133,7 +133,7 @@ def steps_of(
         if later.first < end
         and any(_overlap(before.last, later.first, s) for s in stood[1 - which])
     )
-    found: list[Step] = []
+    steps: list[Step] = []
     for k, which, before, later in landings:
         sole = motion.soles[which]
         settled = int(np.searchsorted(t, t[k] + SETTLED * (1 - 1e-9)))
@@ -141,14 +141,14 @@ def steps_of(
         landing = _touch_time(motion, sole, k)
         lift_off = float(t[before.last + 1])
         length, width = _from_other(place, places[1 - which], sole.side)
-        found.append(
+        steps.append(
             Step(
                 sole=sole.name,
                 side=sole.side,
                 footprint=place,
                 lift_off=lift_off,
                 landing=landing,
-                duration=landing - (found[-1].landing if found else math.nan),
+                duration=landing - (steps[-1].landing if steps else math.nan),
                 length=length,
                 width=width,
                 clearance=float(sole.height[before.last + 1 : k].max()),
@@ -156,7 +156,7 @@ def steps_of(
             )
         )
         places[which] = place
-    return tuple(found)
+    return tuple(steps)
 
 
 def footprint(sole: SoleMotion, k: int) -> Footprint:

@@ -180,7 +180,7 @@ def _soles(
 ) -> tuple[SoleMotion, ...]:
     """The soles whose corners or balls are contacts of the run."""
     points = _point_contacts(run)
-    found = []
+    soles = []
     for s, sole in enumerate(model.soles):
         loaded = contacts_of(sole, points)
         if not loaded:
@@ -191,7 +191,7 @@ def _soles(
             np.stack([run.forces[:, r].sum(axis=1) for r in rows], 1)
         )
         gaps = np.stack([run.gaps[:, r].min(axis=1) for r in rows], 1)
-        found.append(
+        soles.append(
             SoleMotion(
                 name=sole.name,
                 side=Side.LEFT if pose.translation[1] > 0 else Side.RIGHT,
@@ -206,7 +206,7 @@ def _soles(
                 load=forces[:, :, 0].sum(axis=1),
             )
         )
-    return tuple(sorted(found, key=lambda sole: -sole.side))
+    return tuple(sorted(soles, key=lambda sole: -sole.side))
 
 
 def _point_contacts(run: Run) -> list[str]:

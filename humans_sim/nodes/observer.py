@@ -129,8 +129,8 @@ class Observer(ModelNode):
         return take
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
-        found = self._synchronizer.put(topic, stamp, value)
-        if found is None:
+        complete = self._synchronizer.put(topic, stamp, value)
+        if complete is None:
             return
         if self._begun != self._synchronizer.beginnings:
             self._begun, self._t = self._synchronizer.beginnings, -math.inf
@@ -138,8 +138,8 @@ class Observer(ModelNode):
         t = stamp / 1e9
         if t <= self._t:
             return
-        joints, speeds = found[_STATES]
-        forces = {sole: found[topic] for topic, sole in self._topics.items()}
+        joints, speeds = complete[_STATES]
+        forces = {sole: complete[topic] for topic, sole in self._topics.items()}
         try:
             self._estimate = self._observer.update(
                 t, joints, speeds, sole_forces=forces

@@ -87,15 +87,15 @@ class Ledger:
             data = read_bytes(self.journal)
         except FileError:
             return []
-        found = []
+        entries = []
         for line in data.decode("utf-8", "replace").splitlines():
             if not line.startswith("{"):
                 continue
             try:
-                found.append(parse_json(line))
+                entries.append(parse_json(line))
             except ValueError:
                 continue
-        return found
+        return entries
 
     def sweep(self, names: Iterable[str]) -> None:
         """Drop what a killed process left half written of some trials."""

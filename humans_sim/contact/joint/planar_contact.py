@@ -168,7 +168,7 @@ class PlanarContact:
         self, first: tuple[float, float], second: tuple[float, float]
     ) -> PlanarState:
         """The bodies put together at a point of each, or near it."""
-        found = []
+        places = []
         for contour, point, side in ((self.first, first, 1), (self.second, second, -1)):
             place = np.asarray(point, dtype=float)
             if place.shape != (2,) or not np.isfinite(place).all():
@@ -177,8 +177,8 @@ class PlanarContact:
             n = side * there.normal
             x, y = there.point
             angle = math.atan2(-n[0], n[1])
-            found.append(PlanarFrame(float(x), float(y), angle))
-        state = PlanarState(found[0], found[1])
+            places.append(PlanarFrame(float(x), float(y), angle))
+        state = PlanarState(places[0], places[1])
         planar_speeds(*self.curvatures(state), 0.0, 0.0)
         return state
 

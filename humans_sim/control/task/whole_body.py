@@ -206,14 +206,14 @@ class WholeBody:
         load = mass[:, free] @ still + terms.bias
         bounds = self._bounds(given or {})
         matrix, low, high = self._conditions(moved, load, bounds, size, forces, weight)
-        found = self._minimise(hessian, gradient, matrix, low, high)
+        solution = self._minimise(hessian, gradient, matrix, low, high)
         acceleration = np.zeros(system.nv)
-        acceleration[free] = still + moves @ found[:size]
+        acceleration[free] = still + moves @ solution[:size]
         return WholeBodySolution(
-            (load + moved @ found)[6:],
+            (load + moved @ solution)[6:],
             acceleration,
-            weight * found[size : size + forces].reshape(-1, 3),
-            float(found[-1]) if free_pace else 0.0,
+            weight * solution[size : size + forces].reshape(-1, 3),
+            float(solution[-1]) if free_pace else 0.0,
         )
 
     def _bounds(self, given: Mapping[str, Bounds]) -> list[tuple[int, float, float]]:

@@ -111,9 +111,9 @@ def _blocks(path: Path) -> dict[str, tuple[int, _Lines]]:
             continue
         label = " ".join(words)
         if label[0].isalpha():
-            wanted = LABELS[len(blocks)] if len(blocks) < len(LABELS) else None
-            if label != wanted:
-                hope = "only numbers are" if wanted is None else f"'{wanted}' is"
+            expected = LABELS[len(blocks)] if len(blocks) < len(LABELS) else None
+            if label != expected:
+                hope = "only numbers are" if expected is None else f"'{expected}' is"
                 message = f"'{label[:40]}' stands where {hope} wanted"
                 raise TrajectoryFileError(message, path, i)
             lines = []

@@ -97,18 +97,18 @@ class MotionPath:
 
     def angles(self, t: float) -> dict[str, float]:
         """Where the joints shall be [rad]."""
-        found = self._player.at(t * self._rate)
-        return {name: float(found[k]) for name, k in self._places.items()}
+        angles = self._player.at(t * self._rate)
+        return {name: float(angles[k]) for name, k in self._places.items()}
 
 
 def joint_limits(settings: RobotSettings) -> dict[str, JointLimits]:
     """Ranges and speeds of a robot's joints."""
     speed = float(np.radians(settings.limits.speed))
-    found = {}
+    limits = {}
     for channel in settings.channels.channels.values():
         ends = sorted((channel.angle(channel.lower), channel.angle(channel.upper)))
-        found[channel.joint] = JointLimits(ends[0], ends[1], speed)
-    return found
+        limits[channel.joint] = JointLimits(ends[0], ends[1], speed)
+    return limits
 
 
 def path_home(settings: RobotSettings, present: Mapping[str, float]) -> JointTrajectory:

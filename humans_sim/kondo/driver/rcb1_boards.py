@@ -72,7 +72,7 @@ class Rcb1Boards(Boards):
 
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Whole degrees of the channels that have a servo."""
-        found: list[float | None] = []
+        readings: list[float | None] = []
         end = time.monotonic() + _SURE
         for k, board in enumerate(self._ids):
             values = self._twice(board, end) if sure else self._read(board)
@@ -82,8 +82,8 @@ class Rcb1Boards(Boards):
                         f"board {board} reports no angle of channel {at + 1}: is its "
                         "servo plugged in?"
                     )
-                found.append(float(value) if self._used[at] else None)
-        return tuple(found)
+                readings.append(float(value) if self._used[at] else None)
+        return tuple(readings)
 
     def _read(self, board: int, within: float | None = None) -> tuple[int, ...]:
         reply = self._link.exchange(rcb1.GetPositions(board), within=within)

@@ -104,22 +104,22 @@ def _limits(value: YamlValue | None) -> Limits:
 
 def _boards(value: YamlValue) -> dict[str, Any]:
     fields = value.fields((), ("protocol", "ids", "unused", "period"))
-    found: dict[str, Any] = {}
+    boards: dict[str, Any] = {}
     if "protocol" in fields:
-        found["protocol"] = fields["protocol"].choice(PROTOCOLS)
+        boards["protocol"] = fields["protocol"].choice(PROTOCOLS)
     if "ids" in fields:
         ids = tuple(int(v) for v in fields["ids"].vector(_LINE))
         if len(set(ids)) != _LINE or not all(0 <= v < BOARDS for v in ids):
             raise fields["ids"].error(f"two different ids of 0 to {BOARDS - 1}")
-        found["ids"] = ids
+        boards["ids"] = ids
     if "unused" in fields:
         unused = fields["unused"].number()
         if unused not in SPECIAL:
             raise fields["unused"].error(f"one of {', '.join(map(str, SPECIAL))}")
-        found["unused"] = int(unused)
+        boards["unused"] = int(unused)
     if "period" in fields:
         period = fields["period"].positive()
         if not 0.002 <= period <= 0.1:
             raise fields["period"].error("0.002 to 0.1 s")
-        found["period"] = period
-    return found
+        boards["period"] = period
+    return boards

@@ -79,7 +79,7 @@ class Guard:
         Raises:
             JointCommandError: a name, or a number, cannot be.
         """
-        found = {}
+        values = {}
         if not angles:
             raise JointCommandError("a command names no joint")
         for joint, angle in angles.items():
@@ -105,8 +105,8 @@ class Guard:
                     f"{joint} must be {ends[0]:.3f} to {ends[1]:.3f} rad, not "
                     f"{float(angle):.3f}"
                 )
-            found[joint] = value
-        return found
+            values[joint] = value
+        return values
 
     def aim(self, angles: Mapping[str, float], slowly: bool = False) -> None:
         """Go there; joints that are not named keep their targets.

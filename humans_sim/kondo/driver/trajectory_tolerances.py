@@ -83,9 +83,9 @@ class Tolerances:
             actual: where they were [rad].
         """
         over = t >= trajectory.duration
-        wanted = trajectory.at(t).positions
+        desired = trajectory.at(t).positions
         fault = _fault(
-            trajectory.names, wanted, actual, self.goal if over else self.path
+            trajectory.names, desired, actual, self.goal if over else self.path
         )
         if not over:
             if fault:
@@ -102,12 +102,12 @@ class Tolerances:
 
 def _fault(
     names: Iterable[str],
-    wanted: np.ndarray,
+    desired: np.ndarray,
     actual: Mapping[str, float],
     tolerances: Mapping[str, float],
 ) -> str:
     """Which joint is too far off; empty where none is."""
-    for name, angle in zip(names, wanted.tolist(), strict=True):
+    for name, angle in zip(names, desired.tolist(), strict=True):
         most = tolerances.get(name, 0.0)
         # Written so that NaN is a fault.
         if most > 0.0 and not abs(actual.get(name, math.nan) - angle) <= most:
@@ -122,12 +122,12 @@ def _over(
     known: set[str],
     what: str,
 ) -> dict[str, float]:
-    found = dict(usual)
+    merged = dict(usual)
     for name, value in asked:
         if name not in known:
             raise JointTrajectoryError(f"{what}: the robot has no joint '{name}'")
-        found[name] = _chosen(usual.get(name, 0.0), value, f"{what} of {name}")
-    return found
+        merged[name] = _chosen(usual.get(name, 0.0), value, f"{what} of {name}")
+    return merged
 
 
 def _chosen(usual: float, value: float, what: str) -> float:

@@ -135,11 +135,11 @@ def walk_stream(
     stance = pattern.standing()[7:]
     rows = _into(_first(model, robot, start), stance, robot, period)
     begin = (len(rows) - 1) * period
-    walk, found = _walk(pattern, steps, velocity, period)
+    walk, reached = _walk(pattern, steps, velocity, period)
     joints = np.array([*rows, *walk])[:, columns]
     fastest = _check(joints, robot, period)
     times = period * np.arange(len(joints))
-    return WalkStream(times, joints, names, begin, found, steps, fastest, robot)
+    return WalkStream(times, joints, names, begin, reached, steps, fastest, robot)
 
 
 def _column(model: Model, name: str) -> int:
@@ -177,17 +177,17 @@ def _walk(
     """Joint angles of the steps and of a rest after them; the velocity followed."""
     pattern.walk(steps, *velocity)
     rows: list[np.ndarray] = []
-    found, over = Velocity(0.0, 0.0, 0.0), math.inf
+    reached, over = Velocity(0.0, 0.0, 0.0), math.inf
     while (t := (len(rows) + 1) * period) <= over:
         point = pattern.tick(t)
         rows.append(point.joints.copy())
         if point.phase != WalkPhase.STANDING:
-            found = point.velocity if any(point.velocity) else found
+            reached = point.velocity if any(point.velocity) else reached
         elif over == math.inf and point.steps == steps:
             # The centre of mass comes to rest after the last step.
             if float(np.abs(point.joint_speeds).max()) < _STILL:
                 over = t + _REST
-    return rows, found
+    return rows, reached
 
 
 def _check(joints: np.ndarray, robot: RobotSettings, period: float) -> float:

@@ -178,9 +178,9 @@ class SimulatedRobot:
             SimulatedBodyError: nothing has moved yet, or the process is gone.
         """
         if self._run is None and not self._end.is_set():
-            found = self._ask(RUN)
-            if isinstance(found, Run):
-                return found
+            run = self._ask(RUN)
+            if isinstance(run, Run):
+                return run
         if self._run is None:
             raise SimulatedBodyError(
                 self.failure or "nothing has moved yet: not all channels are driven"

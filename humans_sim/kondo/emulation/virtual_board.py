@@ -190,8 +190,8 @@ class VirtualBoard:
             case rcb1.GetMotionLength(motion=motion):
                 return rcb1.MotionLength(me, memory.lengths.get(motion, 0))
             case rcb1.GetScenario(scenario=scenario, index=index):
-                found = memory.scenarios.get((scenario, index), 0)
-                return rcb1.ScenarioMotion(me, found)
+                entry = memory.scenarios.get((scenario, index), 0)
+                return rcb1.ScenarioMotion(me, entry)
             case rcb1.GetScenarioLength(scenario=scenario):
                 length = memory.scenario_lengths.get(scenario, 0)
                 return rcb1.ScenarioLength(me, length)

@@ -65,7 +65,7 @@ class BridgeDiagnostics:
 
 def _figures(health: Health) -> dict[str, str]:
     share = 100.0 * health.delivered / health.given if health.given else 100.0
-    found = {
+    figures = {
         "set_points": str(health.given),
         "delivered [%]": f"{share:.2f}",
         "limited": str(health.limited),
@@ -75,10 +75,10 @@ def _figures(health: Health) -> dict[str, str]:
     }
     if health.latencies:
         median, most = np.percentile(list(health.latencies), [50, 99]) * 1e3
-        found["latency_median [ms]"] = f"{median:.1f}"
-        found["latency_99 [ms]"] = f"{most:.1f}"
+        figures["latency_median [ms]"] = f"{median:.1f}"
+        figures["latency_99 [ms]"] = f"{most:.1f}"
     if health.line is not None:
-        found["frames"] = str(health.line.sent)
-        found["repeated_frames"] = str(health.line.repeated)
-        found["unanswered"] = str(health.line.failed)
-    return found
+        figures["frames"] = str(health.line.sent)
+        figures["repeated_frames"] = str(health.line.repeated)
+        figures["unanswered"] = str(health.line.failed)
+    return figures

@@ -52,7 +52,7 @@ def _motion(robot: KondoRobot, request: Any, folder: RequestFolder) -> KondoMoti
             raise ParameterError("the motions of these boards cannot be read")
         return boards.memory.stored(request.number)
 
-    found = robot.ask(ask)
-    if found is None:
+    motion = robot.ask(ask)
+    if motion is None:
         raise ParameterError(f"the boards have no motion {request.number}")
-    return found
+    return motion

@@ -134,12 +134,12 @@ class FileGoals:
         self._server.notify_execute(handle, finish)
 
 
-def _result(found: Reconstruction) -> Any:
-    result = Result(success=True, frames=len(found.q), rms=found.rms)
-    worst = found.worst_frames(1)
-    result.worst_frame = int(found.trial.frames[worst[0]]) % 2**32
-    result.marker_names = list(found.names)
-    result.marker_rms = found.marker_rms.tolist()
-    result.marker_occlusion = occlusion(found).tolist()
-    result.unobservable_joints = list(found.unobservable)
+def _result(reconstruction: Reconstruction) -> Any:
+    result = Result(success=True, frames=len(reconstruction.q), rms=reconstruction.rms)
+    worst = reconstruction.worst_frames(1)
+    result.worst_frame = int(reconstruction.trial.frames[worst[0]]) % 2**32
+    result.marker_names = list(reconstruction.names)
+    result.marker_rms = reconstruction.marker_rms.tolist()
+    result.marker_occlusion = occlusion(reconstruction).tolist()
+    result.unobservable_joints = list(reconstruction.unobservable)
     return result

@@ -187,9 +187,9 @@ class Viewer(StateListener):
             self._send_velocity(self._velocity)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        found = simulation_state(message)
-        if found is not None:
-            self._paused, self._failure = found[0] == _PAUSED, found[1]
+        state = simulation_state(message)
+        if state is not None:
+            self._paused, self._failure = state[0] == _PAUSED, state[1]
 
     # -- the page --------------------------------------------------------------------
 
@@ -321,11 +321,11 @@ class Viewer(StateListener):
             walk=later(self._walk_with),
         )
 
-    def _pause(self, wanted: bool) -> None:
+    def _pause(self, paused: bool) -> None:
         def done() -> None:
-            self._paused = wanted
+            self._paused = paused
 
-        self._requests.call(_PAUSE, SetBool.Request(data=wanted), done)
+        self._requests.call(_PAUSE, SetBool.Request(data=paused), done)
 
     def _stop_robot(self) -> None:
         self._walk_with(Velocity())
@@ -344,8 +344,8 @@ class Viewer(StateListener):
         value = ParameterValue(
             type=ParameterType.PARAMETER_DOUBLE, double_value=float(factor)
         )
-        wanted = Parameter(name="real_time_factor", value=value)
-        request = SetParameters.Request(parameters=[wanted])
+        parameter = Parameter(name="real_time_factor", value=value)
+        request = SetParameters.Request(parameters=[parameter])
         self._requests.call(self._speed_service, request)
 
     def _walk_with(self, velocity: Velocity) -> None:

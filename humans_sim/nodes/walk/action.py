@@ -53,11 +53,11 @@ def begin_steps(
     """
     if not standing:
         raise ParameterError("it walks already: stop it by cmd_vel first")
-    wanted = (velocity[0], velocity[1], velocity[5])
+    command = (velocity[0], velocity[1], velocity[5])
     if steps:
-        pattern.walk(steps, *wanted)
-    elif any(wanted):
-        pattern.command(*wanted)
+        pattern.walk(steps, *command)
+    elif any(command):
+        pattern.command(*command)
     else:
         raise ParameterError("neither steps nor a velocity are given")
 

@@ -184,13 +184,13 @@ class Walk(ModelNode):
         self._frame = message.header.frame_id or self._frame
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
-        found = self._synchronizer.put(topic, stamp, value)
-        if found is None:
+        complete = self._synchronizer.put(topic, stamp, value)
+        if complete is None:
             return
         self._blind = ""
-        attitude, spin = found[_IMU]
-        measured = Measured(attitude, spin, found[self._left], found[self._right])
-        self._answer(stamp, found[_STATES], measured)
+        attitude, spin = complete[_IMU]
+        measured = Measured(attitude, spin, complete[self._left], complete[self._right])
+        self._answer(stamp, complete[_STATES], measured)
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")

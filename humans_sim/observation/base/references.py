@@ -78,9 +78,9 @@ def suspension_link(model: Model, tags: Sequence[str] | None) -> str | None:
     for name in tags:
         if name not in links:
             raise ParameterError(f"{model.name} has no tag called '{name}'")
-    found = sorted({links[name] for name in tags})
-    if len(found) > 1:
+    names = sorted({links[name] for name in tags})
+    if len(names) > 1:
         raise ParameterError(
-            f"tags of a suspension are on one link, not on {' and '.join(found)}"
+            f"tags of a suspension are on one link, not on {' and '.join(names)}"
         )
-    return found[0] if found else None
+    return names[0] if names else None

@@ -96,7 +96,7 @@ class C3dHead:
         # A count of 0 blocks is written by some programs; 255 is what it can hold.
         end = min(start + (data[start + 2] or 255) * BLOCK, len(data))
         groups: dict[int, str] = {}
-        found: list[tuple[int, str, Parameter]] = []
+        parameters: list[tuple[int, str, Parameter]] = []
         place = start + 4
         while place + 2 <= end:
             length = abs(int.from_bytes(data[place : place + 1], signed=True))
@@ -116,13 +116,15 @@ class C3dHead:
             if group < 0:
                 groups[-group] = name
             else:
-                found.append((group, name, self._parameter(name, pointer + 2, after)))
+                parameters.append(
+                    (group, name, self._parameter(name, pointer + 2, after))
+                )
             if step == 0:
                 break
             place = after
         return {
             f"{groups.get(group, '?')}:{name}": parameter
-            for group, name, parameter in found
+            for group, name, parameter in parameters
         }
 
     def _parameter(self, name: str, place: int, end: int) -> Parameter:
@@ -151,14 +153,18 @@ class C3dHead:
         Raises:
             MarkerFileError: it holds text.
         """
-        found = self.parameters.get(name)
-        if found is None or not found.data:
+        parameter = self.parameters.get(name)
+        if parameter is None or not parameter.data:
             return None
-        if found.kind < 0:
+        if parameter.kind < 0:
             raise self.error("numbers are wanted, not text", name)
-        if found.kind == 1:
-            return np.frombuffer(found.data, np.uint8).astype(np.int64)
-        return self.reals(found.data) if found.kind == 4 else self.integers(found.data)
+        if parameter.kind == 1:
+            return np.frombuffer(parameter.data, np.uint8).astype(np.int64)
+        return (
+            self.reals(parameter.data)
+            if parameter.kind == 4
+            else self.integers(parameter.data)
+        )
 
     def texts(self, name: str) -> list[str]:
         """Texts of a parameter and of its continuations (``LABELS2``, ...).
@@ -166,18 +172,18 @@ class C3dHead:
         Raises:
             MarkerFileError: it holds numbers.
         """
-        found: list[str] = []
+        texts: list[str] = []
         number = 1
         while True:
             full = name if number == 1 else f"{name}{number}"
             parameter = self.parameters.get(full)
             if parameter is None:
-                return found
+                return texts
             if parameter.kind > 0:
                 raise self.error("text is wanted, not numbers", full)
             length = parameter.shape[0] if parameter.shape else 1
             data = parameter.data
-            found += [
+            texts += [
                 _text(data[k : k + length]) for k in range(0, len(data), length or 1)
             ]
             number += 1

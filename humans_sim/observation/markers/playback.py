@@ -96,11 +96,11 @@ class Playback:
         if self._paused_at is not None:
             self._paused_at = now
 
-    def pause(self, wanted: bool, now: int) -> None:
+    def pause(self, paused: bool, now: int) -> None:
         """Hold the time, or resume it."""
-        if wanted and self._paused_at is None:
+        if paused and self._paused_at is None:
             self._paused_at = now
-        elif not wanted and self._paused_at is not None:
+        elif not paused and self._paused_at is not None:
             if self._origin is not None:
                 self._origin += now - self._paused_at
             self._paused_at = None

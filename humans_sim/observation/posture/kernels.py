@@ -280,18 +280,18 @@ def bounded_step(matrix, vector, damping, q, lower, upper, above, work, step):
         for i in range(lower.size):
             if held[BASE + i]:
                 continue
-            wanted = q[7 + i] + step[BASE + i]
-            if wanted < lower[i]:
+            desired = q[7 + i] + step[BASE + i]
+            if desired < lower[i]:
                 held[BASE + i], over = True, True
                 target[BASE + i] = lower[i] - q[7 + i]
-            elif wanted > upper[i]:
+            elif desired > upper[i]:
                 held[BASE + i], over = True, True
                 target[BASE + i] = upper[i] - q[7 + i]
         if not over:
             return True
     for i in range(lower.size):
-        wanted = min(max(q[7 + i] + step[BASE + i], lower[i]), upper[i])
-        step[BASE + i] = wanted - q[7 + i]
+        desired = min(max(q[7 + i] + step[BASE + i], lower[i]), upper[i])
+        step[BASE + i] = desired - q[7 + i]
     return True
 
 

@@ -71,14 +71,14 @@ class LiveFrame:
     def distances(self) -> np.ndarray:
         """Of the markers used from where the model has them (k,) [m]."""
         used = self.status == MarkerStatus.USED
-        found: np.ndarray = np.linalg.norm(self.differences[used], axis=1)
-        return found
+        lengths: np.ndarray = np.linalg.norm(self.differences[used], axis=1)
+        return lengths
 
     @property
     def rms(self) -> float:
         """Root mean square distance over the markers used [m]; NaN without any."""
-        found = self.distances
-        return float(np.sqrt((found**2).mean())) if len(found) else math.nan
+        distances = self.distances
+        return float(np.sqrt((distances**2).mean())) if len(distances) else math.nan
 
 
 class LivePostures:
@@ -232,11 +232,11 @@ class LivePostures:
             labels = tuple(names[k] for k in given)
             trial = MarkerTrial(labels, np.zeros(1), places, np.zeros(1, int))
             aliases = {m.name: m.aliases for m in self._set.markers}
-            found = identify(trial, self._table, self._set.names, aliases).trial
+            identified = identify(trial, self._table, self._set.names, aliases).trial
             solver = PostureSolver(
-                self.model, self._set, found.names, settings=self._settings
+                self.model, self._set, identified.names, settings=self._settings
             )
-            self._columns = found.positions[0, :, 0].astype(int)
+            self._columns = identified.positions[0, :, 0].astype(int)
             self._solver, self._names = solver, names
             self._unseen.clear()
         self._solver.reset()

@@ -155,11 +155,11 @@ class PostureSolver:
             return self.track(self._shaped(positions)[None])[0]
         y, weight, seen = self._weighed(positions)
         if start is None:
-            found = self._wide.from_nowhere(y, weight, seen)
+            outcome = self._wide.from_nowhere(y, weight, seen)
         else:
             begin = self.model.check_configuration(start)
-            found = self._wide.narrowed(begin, y, weight)
-        posture = self._explain(found, y, weight)
+            outcome = self._wide.narrowed(begin, y, weight)
+        posture = self._explain(outcome, y, weight)
         self._remember(posture, seen)
         return posture
 
@@ -175,15 +175,15 @@ class PostureSolver:
         postures: list[Posture] = []
         while len(postures) < len(frames):
             todo = frames[len(postures) :]
-            *found, why = track_frames(
+            *tracked, why = track_frames(
                 todo, self._columns, self._weight, self._last, self._change, self._age,
                 self._memory, *self._tracking, self.rest, self.settings.outlier,
                 self.settings.fade, self.settings.tolerance, self.settings.iterations,
                 *self.bodies, *self.tree.arrays,
             )  # fmt: skip
-            postures += [Posture(*parts) for parts in zip(*found, strict=True)]
+            postures += [Posture(*parts) for parts in zip(*tracked, strict=True)]
             if why != DONE:
-                postures.append(self._attend(todo[len(found[0])], why))
+                postures.append(self._attend(todo[len(tracked[0])], why))
         return postures
 
     def _shaped(self, positions: np.ndarray) -> np.ndarray:
@@ -197,10 +197,10 @@ class PostureSolver:
         return positions
 
     def _weighed(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        found: tuple[np.ndarray, np.ndarray, int] = weigh(
+        weights: tuple[np.ndarray, np.ndarray, int] = weigh(
             self._shaped(positions), self._columns, self._weight
         )
-        return found
+        return weights
 
     def weighted(self, trial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Markers of the set in many frames (n, k, 3), and their weights (n, k)."""
@@ -231,14 +231,14 @@ class PostureSolver:
         else:
             shut = gate(self._wide.markers(ahead), y, weight, self._age, scale)
         held = np.where(shut, 0.0, weight)
-        found = self._wide.search(ahead, y, held, pull, middle, scale)
+        outcome = self._wide.search(ahead, y, held, pull, middle, scale)
         if why == SUSPICIOUS:
-            found = self._wide.beside(found, y, held, pull, middle, 1, _QUICK)
-            posture = self._explain(found, y, weight, shut)
+            outcome = self._wide.beside(outcome, y, held, pull, middle, 1, _QUICK)
+            posture = self._explain(outcome, y, weight, shut)
         else:
-            posture = self._explain(found, y, weight, shut)
+            posture = self._explain(outcome, y, weight, shut)
             anew = self._wide.from_nowhere(y, weight, seen)
-            if seen >= FEWEST and anew[2] < found[2]:
+            if seen >= FEWEST and anew[2] < outcome[2]:
                 posture = self._explain(anew, y, weight)
         self._remember(posture, seen)
         return posture
@@ -261,12 +261,12 @@ class PostureSolver:
 
     def _explain(
         self,
-        found: Found,
+        posture: Found,
         y: np.ndarray,
         weight: np.ndarray,
         shut: np.ndarray | None = None,
     ) -> Posture:
-        q, x, _, iterations, converged = found
+        q, x, _, iterations, converged = posture
         if shut is None:
             shut = np.zeros(len(weight), dtype=bool)
         markers, differences, status = explain(

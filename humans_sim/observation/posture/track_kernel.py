@@ -77,17 +77,17 @@ def track_frames(
         if np.sum(shut) > LOST_SHARE * seen:
             why, done = LEAPT, f
             break
-        q, found = ahead, x
+        q, solution = ahead, x
         if seen > 0:
             for i in range(rest.size):
                 middle[i] = ahead[7 + i] if tracked[i] else rest[i]
             held = np.where(shut, 0.0, weight)
-            q, found, cost, steps[f], fine[f] = solve_posture(
+            q, solution, cost, steps[f], fine[f] = solve_posture(
                 ahead, y, held, scale, pull, middle, body, local, parent, rotation,
                 origin, axis, above, lower, upper, 0.0, tolerance, most,
             )  # fmt: skip
         markers, differences, status = explain(
-            found, y, weight, shut, scale, REJECTED_SHARE, columns, count
+            solution, y, weight, shut, scale, REJECTED_SHARE, columns, count
         )
         if np.sum(status == REJECTED) > LOST_SHARE * seen:
             why, done = LOST, f

@@ -120,7 +120,7 @@ def bodies_page(run: Run) -> str:
 
 def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
     """Meshes of the bodies, about their centres of mass, in colours."""
-    found = []
+    meshes = []
     try:
         for k, body in enumerate(info["bodies"]):
             colour = np.array(_COLOURS[k % len(_COLOURS)], dtype=float)
@@ -135,12 +135,12 @@ def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
             opaque = np.full((len(faces), 1), 255.0)
             colours = np.hstack([faces, opaque]).astype(np.uint8)
             mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colours)
-            found.append(mesh)
+            meshes.append(mesh)
     except (KeyError, TypeError, ValueError) as error:
         raise RunFileError(f"the run's record of its bodies is damaged: {error}") from (
             error
         )
-    return found
+    return meshes
 
 
 def _floor(server: viser.ViserServer, run: Run) -> None:

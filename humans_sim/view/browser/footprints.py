@@ -42,12 +42,12 @@ class Outline:
 
 def outlines(model: Model) -> list[Outline]:
     """The soles of a model that have an area."""
-    found = []
+    drawn = []
     for sole in model.soles:
         corners = convex_hull(corner_places(model, sole)[:, :2])
         if len(corners) > 2:
-            found.append(Outline(sole.name, frozenset(load_tags(sole)), corners))
-    return found
+            drawn.append(Outline(sole.name, frozenset(load_tags(sole)), corners))
+    return drawn
 
 
 class Trail:

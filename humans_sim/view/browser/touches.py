@@ -100,14 +100,14 @@ class Touches:
             weight: of the body [N].
             near: distance to the ground [m].
         """
-        load, found = self.load, []
+        load, loaded = self.load, []
         for rows in self._groups():
             if load[rows].sum() > _LOADED * weight:
                 rows = rows[self.gap[rows] < near]
-                found.append(
+                loaded.append(
                     self.position[rows] - self.gap[rows, None] * self.normal[rows]
                 )
-        places = np.vstack([np.zeros((0, 3)), *found])
+        places = np.vstack([np.zeros((0, 3)), *loaded])
         if len(places) < 3:
             return np.zeros((0, 3))
         corners = convex_hull(places[:, :2])

@@ -137,8 +137,8 @@ class WalkPage:
         gui = self.scene.server.gui
         self.panel = WatchPanel(gui, self._follow, self.scene.see_through)
 
-    def _follow(self, wanted: bool) -> None:
-        self._follower.on = wanted
+    def _follow(self, follow: bool) -> None:
+        self._follower.on = follow
 
     def show(self, seen: Seen) -> None:
         """Show how things are; 30 times a second is enough."""

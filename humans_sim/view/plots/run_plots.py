@@ -280,12 +280,14 @@ def _muscle_forces(panel: Any, run: Run) -> None:
 
 def _pulses(run: Run) -> dict[str, list[tuple[float, float]]]:
     """Time and recruitment of the pulses on each muscle that gets any."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in _muscles(run)}
+    by_muscle: dict[str, list[tuple[float, float]]] = {
+        name: [] for name in _muscles(run)
+    }
     for event in run.events:
         if event.kind == _STIMULATION:
             recruitment = float(event.detail.get(_RECRUITMENT, 1.0))
-            found.setdefault(event.subject, []).append((event.time, recruitment))
-    return {name: pulses for name, pulses in found.items() if pulses}
+            by_muscle.setdefault(event.subject, []).append((event.time, recruitment))
+    return {name: pulses for name, pulses in by_muscle.items() if pulses}
 
 
 def _stimulation(panel: Any, pulsed: dict[str, list[tuple[float, float]]]) -> None:
