@@ -289,7 +289,7 @@ class KondoRobot(BoardsThread):
 
     def _beat(self, boards: Boards) -> float:
         self._notice_gap()
-        if self._questions.answer(boards, PortError) and self._delivery:
+        if self._requests.answer(boards, PortError) and self._delivery:
             self._delivery.answered()
         self._watch(boards)
         if self.state in ENERGISED and self._delivery is not None:
@@ -316,7 +316,7 @@ class KondoRobot(BoardsThread):
 
         def interrupted() -> bool:
             newer = self._pending not in (None, pending)
-            return newer or self._questions.open or self._health.state not in ENERGISED
+            return newer or self._requests.open or self._health.state not in ENERGISED
 
         new = pending is not None
         if delivery.deliver(values, new, interrupted) and pending is not None:
