@@ -22,10 +22,11 @@ import numpy as np
 import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.kondo import KondoMotion, read_motion
-from humans_sim.kondo.driver.course import Course, Leader, MotionCourse, Progress
+from humans_sim.kondo.driver.joint_path import JointPath, MotionPath
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
+from humans_sim.kondo.driver.stream import StreamError, stream
+from humans_sim.kondo.driver.walk_stream import walk_stream
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.kondo.emulation.simulated_body import BodySettings
 from humans_sim.kondo.emulation.simulated_robot import SimulatedRobot
@@ -62,21 +63,17 @@ def emulate(line: Connection, friction: float, faults: float, start: dict) -> No
         )
 
 
-def lead(port: str, course: Course) -> dict[str, Any]:
-    """Stream a course through the driver; what the driver says."""
+def lead(port: str, path: JointPath) -> dict[str, Any]:
+    """Stream a path through the driver; what the driver says."""
     settings = load_robot()
     with KondoRobot(settings, port) as robot:
         robot.energise()
         time.sleep(REST / 2)
-        leader = Leader(robot)
-        leader.begin(course, "course")
-        begun, ticks = time.monotonic(), 0
-        while (progress := leader.tick()) == Progress.RUNNING:
-            ticks += 1
-            time.sleep(max(begun + ticks * PERIOD - time.monotonic(), 0.0))
-        if progress == Progress.BROKEN:
-            at = time.monotonic() - begun
-            print(f"given up {at:.1f} s after it began: {leader.reason}")
+        begun = time.monotonic()
+        try:
+            stream(robot, path, "path")
+        except StreamError as error:
+            print(f"given up {time.monotonic() - begun:.1f} s after it began: {error}")
         time.sleep(REST)
         health = robot.health()
         assert health.line is not None
@@ -163,9 +160,9 @@ def main() -> None:
         return
     motion = read_motion(options.motion)
     first = settings.channels.angles(motion.poses[0].channels)
-    course = MotionCourse(model, settings, motion, first, repetitions=options.plays)
+    path = MotionPath(model, settings, motion, first, repetitions=options.plays)
     name = f"{motion.name} streamed {options.plays} times"
-    trial(name, options, first, lambda port: lead(port, course))
+    trial(name, options, first, lambda port: lead(port, path))
     if options.memory:
         name = f"{motion.name} from the boards' memory {options.plays} times"
 

@@ -10,25 +10,16 @@ from __future__ import annotations
 
 import platform
 import statistics
-import time
-from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from timing import seconds_per_call
 
 import humans_sim as hs
 from humans_sim.models import NAMES
 
 CALLS = 500
 ROUNDS = 60
-
-
-def seconds(call: Callable[[int], object]) -> float:
-    """Time of one call, averaged over a round."""
-    start = time.perf_counter()
-    for i in range(CALLS):
-        call(i)
-    return (time.perf_counter() - start) / CALLS
 
 
 def compare(model: hs.Model) -> dict[str, float]:
@@ -55,7 +46,7 @@ def compare(model: hs.Model) -> dict[str, float]:
     rounds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(ROUNDS):
         for name, call in contenders.items():
-            rounds[name].append(seconds(call))
+            rounds[name].append(seconds_per_call(call, CALLS))
     return {name: 1e6 * statistics.median(times) for name, times in rounds.items()}
 
 

@@ -20,12 +20,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from urllib.parse import parse_qs, urlsplit
+from pathlib import Path
+from urllib.parse import urlsplit
 
-import msgspec
 import viser
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "helpers"))
+
+from raw_client import CAMERA, cookie_of, packed
 
 import humans_sim as hs
 from humans_sim.control.walking import WalkSettings
@@ -36,37 +40,23 @@ FULL = "503"
 """Answer where too many watch."""
 QUIET = 10.0
 """How long the pace without browsers is taken [s]."""
-CAMERA = msgspec.msgpack.encode(
-    {
-        "type": "ViewerCameraMessage",
-        "wxyz": [1.0, 0.0, 0.0, 0.0],
-        "position": [1.0, 1.0, 1.0],
-        "fov": 1.0,
-        "image_height": 480,
-        "image_width": 640,
-        "near": 0.01,
-        "far": 100.0,
-        "look_at": [0.0, 0.0, 0.0],
-        "up_direction": [0.0, 0.0, 1.0],
-    }
-)
+CAMERA_MESSAGE = packed(**CAMERA)
 
 
 async def watch(url: str, deaf: bool) -> str:
     """Watch a page for a moment, as a browser does; deaf ones read nothing."""
     parts = urlsplit(url)
-    cookie = f"humans_sim_{parts.port}={parse_qs(parts.query)['token'][0]}"
     try:
         async with connect(
             f"ws://{parts.netloc}",
-            additional_headers={"Cookie": cookie},
+            additional_headers={"Cookie": cookie_of(url)},
             subprotocols=[f"viser-v{viser.__version__}"],
             max_size=None,
             compression=None,
             open_timeout=60,
             close_timeout=1,
         ) as line:
-            await line.send(CAMERA)
+            await line.send(CAMERA_MESSAGE)
             end = time.monotonic() + random.uniform(0.2, 4.0)
             while time.monotonic() < end:
                 if deaf:

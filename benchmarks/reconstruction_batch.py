@@ -24,6 +24,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "helpers"))
+
+from processes import group_alive
+
 import humans_sim as hs
 from humans_sim.applications.batch.record import Ledger
 from humans_sim.control.trajectories.sway import Sway
@@ -79,17 +83,9 @@ def killed(source: Path, output: Path, half: int) -> dict[Path, int]:
         while len(done(output)) < half and batch.poll() is None:
             time.sleep(0.02)
         batch.kill()
-    while _alive(batch.pid):
+    while group_alive(batch.pid):
         time.sleep(0.02)
     return {p: p.stat().st_mtime_ns for p in output.rglob("records/**/*.json")}
-
-
-def _alive(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import pinocchio as pin
 from rich.console import Console
 from rich.table import Table
+from timing import seconds_per_call
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
@@ -80,14 +81,6 @@ def posture(model: hs.Model) -> np.ndarray:
     return model.standing(joints)
 
 
-def seconds(call: Callable[[int], object]) -> float:
-    """Time of one call, averaged over a round."""
-    start = time.perf_counter()
-    for i in range(STATES):
-        call(i)
-    return (time.perf_counter() - start) / STATES
-
-
 def right_hand_side(model: hs.Model) -> dict[str, float]:
     """Best time of a call for each contender [us]."""
     spring = Spring(model, *MODELS[model.name])
@@ -127,7 +120,7 @@ def right_hand_side(model: hs.Model) -> dict[str, float]:
     best = dict.fromkeys(contenders, np.inf)
     for _ in range(ROUNDS):
         for name, call in contenders.items():
-            best[name] = min(best[name], 1e6 * seconds(call))
+            best[name] = min(best[name], 1e6 * seconds_per_call(call, STATES))
     return best
 
 

@@ -24,6 +24,7 @@ LIBRARY = ROOT / "humans_sim"
 
 ROSDEP = {
     "coal": "coal",
+    "jinja2": "python3-jinja2",
     "matplotlib": "python3-matplotlib",
     "numba": "python3-numba",
     "numpy": "python3-numpy",
@@ -207,6 +208,8 @@ def test_installed_data_are_found(tmp_path: Path) -> None:
     assert Path(result.stdout.strip()) == share / "config", result.stderr
     for folder in ("config", "launch", "urdf"):
         assert files_below(share / folder) == files_below(ROOT / folder)
+    templates = files_below(site / "humans_sim" / "view" / "templates")
+    assert templates == files_below(LIBRARY / "view" / "templates") != set()
     assert [path.name for path in (tmp_path / "to" / "bin").iterdir()] == ["humans-sim"]
     assert files_below(tmp_path / "to" / "lib" / "humans_sim") == {
         path.name for path in (ROOT / "scripts").iterdir()
@@ -232,7 +235,7 @@ def test_every_launch_file_has_a_launch_test() -> None:
     for path in (ROOT / "launch").glob("*.launch.py"):
         name = path.name.removesuffix(".launch.py")
         test = ROOT / "test" / "launch" / f"test_{name.replace('-', '_')}_launch.py"
-        assert f'launch_graph("{name}"' in re.sub(r"\(\s+", "(", test.read_text())
+        assert f'launch_test("{name}"' in re.sub(r"\(\s+", "(", test.read_text())
 
 
 ORDER = [

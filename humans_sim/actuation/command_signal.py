@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.checked_numbers import PositiveNumbers
 
 RELAXED, DECLINING, STIMULATED = 0, 1, 2
 """States of the calcium, the manual's numbers."""
@@ -25,7 +25,7 @@ _CALCIUM = np.array([RELAXED, DECLINING, DECLINING, STIMULATED])
 
 
 @dataclass(frozen=True)
-class CommandSignal:
+class CommandSignal(PositiveNumbers):
     """Shape of the command signal (manual table 1.1).
 
     Attributes:
@@ -40,12 +40,6 @@ class CommandSignal:
     lower: float = 5.0
     hold: float = 0.020
     fall: float = 0.010
-
-    def __post_init__(self) -> None:
-        """Refuse a signal without a shape."""
-        for name, value in vars(self).items():
-            if not (math.isfinite(value) and value > 0):
-                raise ParameterError(f"{name} must be above zero, not {value}")
 
 
 class CommandClocks:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
 
 TORQUE_CONSTANT = 0.05
@@ -36,7 +37,7 @@ MAX_VOLTAGE = 48.0
 
 
 @dataclass(frozen=True)
-class DCMotor:
+class DCMotor(PositiveNumbers):
     """Constants of a motor, and what follows from them in closed form.
 
     Attributes:
@@ -48,20 +49,14 @@ class DCMotor:
         max_voltage: supply, the limit of the voltage on both sides [V].
     """
 
+    MAY_BE_ZERO = ("viscous", "coulomb")
+
     resistance: float
     torque_constant: float = TORQUE_CONSTANT
     viscous: float = VISCOUS
     coulomb: float = 0.0
     coulomb_speed: float = 1.0
     max_voltage: float = MAX_VOLTAGE
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        for name, value in vars(self).items():
-            free = name in ("viscous", "coulomb")
-            if not (math.isfinite(value) and (value > 0 or (free and value == 0))):
-                least = "0 or more" if free else "above zero"
-                raise ParameterError(f"{name} of a motor must be {least}, not {value}")
 
     @classmethod
     def of_rotor(cls, inertia: float) -> DCMotor:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
 
 WRAPPED, STRAIGHT = 0, 1
@@ -25,7 +26,7 @@ PATHS = {"quadriceps": WRAPPED, "hamstrings": STRAIGHT}
 
 
 @dataclass(frozen=True)
-class KneeGeometry:
+class KneeGeometry(PositiveNumbers):
     """Lengths at the knee; the manual does not print them, the numbers are assumed.
 
     Attributes:
@@ -36,6 +37,8 @@ class KneeGeometry:
         viscosity: F_v, friction of the joint [N m s/rad].
     """
 
+    MAY_BE_ZERO = ("viscosity",)
+
     radius: float = 0.04
     origin: float = 0.442
     quadriceps_insertion: float = 0.05
@@ -44,10 +47,7 @@ class KneeGeometry:
 
     def __post_init__(self) -> None:
         """Refuse a knee that its muscles cannot pass."""
-        for name, value in vars(self).items():
-            zero = name == "viscosity" and value == 0.0
-            if not (math.isfinite(value) and (value > 0 or zero)):
-                raise ParameterError(f"{name} must be above zero, not {value}")
+        super().__post_init__()
         for name in ("origin", "quadriceps_insertion"):
             if getattr(self, name) <= self.radius:
                 raise ParameterError(f"{name} must lie outside the knee's radius")

@@ -39,6 +39,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.stepper import StepError
 
@@ -52,7 +53,7 @@ class MuscleError(StepError):
 
 
 @dataclass(frozen=True)
-class MuscleParameters:
+class MuscleParameters(PositiveNumbers):
     """A muscle; defaults are the manual's quadriceps (table 1.3).
 
     Attributes:
@@ -66,6 +67,8 @@ class MuscleParameters:
         length: L_0, of the whole muscle at rest [m].
     """
 
+    MAY_BE_ZERO = ("parallel_force",)
+
     stiffness: float = 1e4
     force: float = 500.0
     series_stiffness: float = 1e4
@@ -73,13 +76,6 @@ class MuscleParameters:
     parallel_exponent: float = 1.0
     contractile_length: float = 0.082
     length: float = 0.492
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        for name, value in vars(self).items():
-            zero = name == "parallel_force" and value == 0.0
-            if not (math.isfinite(value) and (value > 0 or zero)):
-                raise ParameterError(f"{name} must be above zero, not {value}")
 
     def scaled(self, scale: float) -> MuscleParameters:
         """A muscle of so many times the cross-section."""

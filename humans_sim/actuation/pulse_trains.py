@@ -130,12 +130,7 @@ class PulseTrainMuscles(FesMuscles):
         return min(super().next_time(t), self._trains.next_time())
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Send the pulses on their way that are due; the rest as for single ones."""
         given = self._trains.take(t)

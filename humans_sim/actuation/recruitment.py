@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
 
 _STEEPNESS = 5.0
@@ -20,7 +21,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Stimulator:
+class Stimulator(PositiveNumbers):
     """The largest pulse a stimulator gives (manual table 1.2; its numbers are assumed).
 
     Attributes:
@@ -30,12 +31,6 @@ class Stimulator:
 
     max_width: float = 500e-6
     max_current: float = 0.1
-
-    def __post_init__(self) -> None:
-        """Refuse a stimulator that gives nothing."""
-        for name, value in vars(self).items():
-            if not (math.isfinite(value) and value > 0):
-                raise ParameterError(f"{name} must be above zero, not {value}")
 
     @property
     def max_charge(self) -> float:

@@ -22,7 +22,7 @@ import numpy as np
 from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.core.roots import first_root
-from humans_sim.dynamics.integrators import Dop853
+from humans_sim.dynamics.integrators import Dop853, InitialValueProblem
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.results.events import Event
 
@@ -212,7 +212,8 @@ class SampledActuation:
             return actuation.detect(t, *way.at(t), z)
 
         atol = np.full(actuation.nz, _ATOL)
-        solver = Dop853(rates, self._t, self._z, _RTOL, atol, None)
+        problem = InitialValueProblem(rates, self._t, self._z, _RTOL, atol)
+        solver = Dop853(problem)
         before = np.sign(signals(self._t, self._z))
         while self._t < stop:
             start = self._t

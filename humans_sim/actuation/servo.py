@@ -219,12 +219,7 @@ class Servo(DelayedActuation):
         return np.where(self._engaged == 0, room, into + _LEAVES)
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """Commands, set points that have arrived, and the ends of the play."""
         z, happened = super().handle(t, q, v, z, fired)

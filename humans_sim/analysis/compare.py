@@ -89,16 +89,17 @@ def observe_run(
         for k, t in enumerate(run.t)
     )
     turns = [
-        np.linalg.norm(pin.log3(_turn(q[3:7]).T @ _turn(found.quaternion)))
-        for q, found in zip(run.q, estimates, strict=True)
+        np.linalg.norm(pin.log3(_turn(q[3:7]).T @ _turn(estimate.quaternion)))
+        for q, estimate in zip(run.q, estimates, strict=True)
     ]
-    places = np.array([found.position for found in estimates])
+    places = np.array([estimate.position for estimate in estimates])
     return ObservedRun(
         t=run.t,
         estimates=estimates,
         position_error=np.linalg.norm(places - run.q[:, :3], axis=1),
         angle_error=np.array(turns),
-        velocity_error=np.array([found.velocity for found in estimates]) - run.v[:, :6],
+        velocity_error=np.array([estimate.velocity for estimate in estimates])
+        - run.v[:, :6],
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a biped, from what its soles bear along a run.
+"""Steps of a biped, from the loads on its soles along a run.
 
 Feet rattle: a sole that lands may leave the ground again for some hundredths of a
 second, by less than a millimetre, and a swinging one may scrape. A swing is a stretch
@@ -23,7 +23,7 @@ from humans_sim.results.events import CONTACT_CLOSED
 SHORTEST_SWING = 0.1
 """A sole that is free for less than this rattles [s]."""
 SHORTEST_STANCE = 0.06
-"""A sole that bears for less than this scrapes [s]."""
+"""A sole that carries load for less than this scrapes [s]."""
 LEAST_LIFT = 0.003
 """A swing lifts the whole sole by this at least, in heights of the base."""
 SETTLED = 0.06
@@ -32,7 +32,7 @@ SETTLED = 0.06
 
 @dataclass(frozen=True)
 class Stance:
-    """A stretch of samples in which a sole bears.
+    """A stretch of samples in which a sole carries load.
 
     Attributes:
         first: first sample.
@@ -77,7 +77,7 @@ class Step:
 def stances(
     t: np.ndarray, load: np.ndarray, height: np.ndarray, weight: float, lift: float
 ) -> list[Stance]:
-    """Stretches in which a sole bears, rattling and scraping left out.
+    """Stretches in which a sole carries load, rattling and scraping left out.
 
     Args:
         t: times (n,) [s].
@@ -86,24 +86,24 @@ def stances(
         weight: of the body [N].
         lift: height that a swing reaches at least [m].
     """
-    bears = np.zeros(len(t), dtype=bool)
+    loaded = np.zeros(len(t), dtype=bool)
     state = False
     for k, force in enumerate(load):
         state = force > (FREE if state else LOADED) * weight
-        bears[k] = state
-    for first, last in stretches(~bears):
+        loaded[k] = state
+    for first, last in stretches(~loaded):
         if first == 0 or last == len(t) - 1:
             continue  # it may have begun before, or end after the run
         short = t[last + 1] - t[first - 1] < SHORTEST_SWING
         if short or height[first : last + 1].max() < lift:
-            bears[first : last + 1] = True
-    found = []
-    for first, last in stretches(bears):
+            loaded[first : last + 1] = True
+    loaded_spans = []
+    for first, last in stretches(loaded):
         until = t[min(last + 1, len(t) - 1)]
         inner = first > 0 and last < len(t) - 1
         if not inner or until - t[first] >= SHORTEST_STANCE:
-            found.append(Stance(first, last))
-    return found
+            loaded_spans.append(Stance(first, last))
+    return loaded_spans
 
 
 def steps_of(
@@ -133,7 +133,7 @@ def steps_of(
         if later.first < end
         and any(_overlap(before.last, later.first, s) for s in stood[1 - which])
     )
-    found: list[Step] = []
+    steps: list[Step] = []
     for k, which, before, later in landings:
         sole = motion.soles[which]
         settled = int(np.searchsorted(t, t[k] + SETTLED * (1 - 1e-9)))
@@ -141,14 +141,14 @@ def steps_of(
         landing = _touch_time(motion, sole, k)
         lift_off = float(t[before.last + 1])
         length, width = _from_other(place, places[1 - which], sole.side)
-        found.append(
+        steps.append(
             Step(
                 sole=sole.name,
                 side=sole.side,
                 footprint=place,
                 lift_off=lift_off,
                 landing=landing,
-                duration=landing - (found[-1].landing if found else math.nan),
+                duration=landing - (steps[-1].landing if steps else math.nan),
                 length=length,
                 width=width,
                 clearance=float(sole.height[before.last + 1 : k].max()),
@@ -156,7 +156,7 @@ def steps_of(
             )
         )
         places[which] = place
-    return tuple(found)
+    return tuple(steps)
 
 
 def footprint(sole: SoleMotion, k: int) -> Footprint:
@@ -173,15 +173,15 @@ def slip(sole: SoleMotion, stance: Stance) -> float:
     """How far the contact point that slid farthest went in a stance [m].
 
     A point counts from sample to sample where it touches at both. Of a ball it is the
-    centre, so that its way has rolling in it, too.
+    centre, so that its path has rolling in it, too.
     """
     rows = slice(stance.first, stance.last + 1)
     closed, points = sole.closed[rows], sole.points[rows]
     if len(points) < 2:
         return 0.0
-    ways = np.linalg.norm(np.diff(points, axis=0), axis=2)
+    distances = np.linalg.norm(np.diff(points, axis=0), axis=2)
     both = closed[1:] & closed[:-1]
-    return float(np.where(both, ways, 0.0).sum(axis=0).max())
+    return float(np.where(both, distances, 0.0).sum(axis=0).max())
 
 
 def _overlap(first: int, last: int, stance: Stance) -> bool:
@@ -198,7 +198,7 @@ def _from_other(new: Footprint, other: Footprint, side: Side) -> tuple[float, fl
 
 
 def _touch_time(motion: RunMotion, sole: SoleMotion, k: int) -> float:
-    """When a sole that bears at a sample, but not at the one before, touched [s].
+    """When a sole touched that is loaded at a sample, but not at the one before [s].
 
     An event says it exactly where the run has one; else it is the time of the sample.
     """

@@ -34,8 +34,8 @@ RECOVERY = 0.5
 """Who is up again after this time did not fall [s]: one bows to rise from a chair."""
 EDGE = 0.01
 """The zero-moment point is on an edge where it is this near, in lengths of a sole."""
-_LEAST_WAY = 0.05
-"""Way ahead that drift is told for at least, in heights of the base."""
+_LEAST_DISTANCE = 0.05
+"""Distance ahead that drift is given for at least, in heights of the base."""
 _WORK_ERROR = 0.05
 """Error of the work of the joints that is let pass, relative."""
 
@@ -71,7 +71,7 @@ class JointUse:
 class WalkSummary:
     """What a walk was. Numbers that a run cannot give are NaN.
 
-    Way, support and steps end where the biped falls.
+    Path, support and steps end where the biped falls.
 
     Attributes:
         model: name of the model.
@@ -82,7 +82,7 @@ class WalkSummary:
         failure: why the simulation ended early; empty where it did not.
         standing: where the left and the right sole stood first.
         steps: in the order of their landings.
-        single_support: share of the time on one foot, from the first lift-off to the
+        single_support: share of the time on one sole, from the first lift-off to the
             last landing.
         double_support: the same, on both feet.
         distance: from start to end as the crow flies, of ``base_footprint`` [m].
@@ -94,14 +94,14 @@ class WalkSummary:
         drift: sideways for each metre forward [m/m].
         largest_tilt: of the base from the vertical [rad].
         zmp_margin: least distance of the zero-moment point to the edge of the soles
-            that bear [m].
+            that carry load [m].
         zmp_median: its median [m].
         zmp_on_edge: share of the samples in which it is on the edge: a foot tips.
         largest_load: normal force on one sole [N].
         largest_slip: of a contact point in one stance [m].
         least_gap: of all contact points [m].
         work_done: by the joints, where they drive [J]; NaN, as the next two, where the
-            samples are too coarse to tell.
+            samples are too coarse.
         work_taken: by the joints, where they brake, positive [J].
         cost_of_transport: work done for weight and path length.
         joints: what was asked of them.
@@ -138,13 +138,7 @@ class WalkSummary:
 
     @classmethod
     def of_run(cls, run: Run) -> WalkSummary:
-        """Sum up a run of a biped.
-
-        Raises:
-            ParameterError: the run is not one of a biped.
-            RunFileError: it does not fit its model, or has no sample to look at.
-            UnknownModelError: its model is no longer there.
-        """
+        """Sum up a run of a biped; errors as of :meth:`RunMotion.of_run`."""
         return cls.of_motion(RunMotion.of_run(run))
 
     @classmethod
@@ -157,10 +151,10 @@ class WalkSummary:
         end = len(t) if fall is None else max(fall, 1)
         stood = _before(whole, end)
         steps = steps_of(motion, end, stood)
-        way = _way(motion.footprint[:end], motion.base_height[0])
+        travel = _travel(motion.footprint[:end], motion.base_height[0])
         single, double = _supports(t, steps, stood)
         work_done, work_taken = _work(run)
-        path = way["path_length"]
+        path = travel["path_length"]
         failures = [e for e in run.events if e.kind == FAILURE]
         return cls(
             model=motion.model.name,
@@ -176,7 +170,7 @@ class WalkSummary:
             steps=steps,
             single_support=single,
             double_support=double,
-            **way,
+            **travel,
             speed=_speed(t, motion.footprint, steps),
             largest_tilt=float(motion.tilt.max()),
             **_balance(motion, end),
@@ -242,7 +236,7 @@ class WalkSummary:
         return plain
 
     def rows(self) -> list[Row]:
-        """The summary as lines for people; what the run cannot tell is left out."""
+        """The summary as lines for people; what the run does not show is left out."""
         from humans_sim.analysis.gait_text import summary_rows
 
         return summary_rows(self)
@@ -288,18 +282,18 @@ def _fall(motion: RunMotion) -> int | None:
     return None
 
 
-def _way(footprint: np.ndarray, height: float) -> dict[str, float]:
+def _travel(footprint: np.ndarray, height: float) -> dict[str, float]:
     moved = footprint[-1] - footprint[0]
     c, s = math.cos(footprint[0, 2]), math.sin(footprint[0, 2])
     forward = float(c * moved[0] + s * moved[1])
     sideways = float(c * moved[1] - s * moved[0])
-    ways = np.linalg.norm(np.diff(footprint[:, :2], axis=0), axis=1)
-    enough = abs(forward) > _LEAST_WAY * abs(height)
+    distances = np.linalg.norm(np.diff(footprint[:, :2], axis=0), axis=1)
+    enough = abs(forward) > _LEAST_DISTANCE * abs(height)
     return {
         "distance": float(np.hypot(moved[0], moved[1])),
         "forward": forward,
         "sideways": sideways,
-        "path_length": float(ways.sum()),
+        "path_length": float(distances.sum()),
         "heading_change": float(moved[2]),
         "drift": sideways / abs(forward) if enough else math.nan,
     }
@@ -316,15 +310,15 @@ def _speed(t: np.ndarray, footprint: np.ndarray, steps: Sequence[Step]) -> float
 def _supports(
     t: np.ndarray, steps: Sequence[Step], stood: Sequence[Sequence[Stance]]
 ) -> tuple[float, float]:
-    """Shares of the time on one foot and on two."""
+    """Shares of the time in single and in double support."""
     if not steps:
         return math.nan, math.nan
-    bears = np.zeros((len(stood), len(t)), dtype=bool)
-    for row, own in zip(bears, stood, strict=True):
+    loaded = np.zeros((len(stood), len(t)), dtype=bool)
+    for row, own in zip(loaded, stood, strict=True):
         for stance in own:
             row[stance.first : stance.last + 1] = True
     within = (t >= steps[0].lift_off) & (t < steps[-1].landing)
-    count = bears[:, within].sum(axis=0)
+    count = loaded[:, within].sum(axis=0)
     times = np.diff(t, append=t[-1])[within]
     total = float(times.sum())
     if total <= 0:
@@ -360,7 +354,7 @@ def _work(run: Run) -> tuple[float, float]:
     The samples see the power at some times only, at those of the commands if the
     periods are the same. Contact takes energy and gives none: where the joints seem to
     have done less than what the body has gained, the samples miss too much, and the
-    work is not told; unless pushes or resets gave energy, too.
+    work is not given; unless pushes or resets gave energy, too.
     """
     power = np.nan_to_num(run.torques[:, 6:]) * run.v[:, 6:]
     done = float(np.trapezoid(np.maximum(power, 0.0), run.t, axis=0).sum())

@@ -21,91 +21,71 @@ _NAMED = 6
 
 def summary_rows(summary: WalkSummary) -> list[Row]:
     """The lines, in sections; what a run does not show is left out."""
-    found = [*_result(summary)]
+    sections = {"result": _result(summary)}
     if summary.steps:
-        found += [*_steps(summary)]
+        sections["steps"] = _steps(summary)
     if summary.on_feet:
-        found += [*_path(summary), *_balance(summary)]
+        sections |= {"path": _path(summary), "balance": _balance(summary)}
+    sections["drive"] = _drive(summary)
     return [
-        Row(*row)
-        for row in [*found, *_drive(summary)]
-        if row[2] and "nan" not in row[2]
+        Row(section, name, value)
+        for section, lines in sections.items()
+        for name, value in lines.items()
+        if value and "nan" not in value
     ]
 
 
-def _result(s: WalkSummary) -> list[tuple[str, str, str]]:
+def _result(s: WalkSummary) -> dict[str, str]:
     fell = f"at {s.fall_time:.2f} s" if s.fallen else "no"
-    rows = [
-        ("result", "model", s.model),
-        ("result", "time simulated", f"{s.duration:.2f} s"),
-        ("result", "fell", fell if s.on_feet else ""),
-        ("result", "failure", s.failure),
-    ]
-    return rows
+    return {
+        "model": s.model,
+        "time simulated": f"{s.duration:.2f} s",
+        "fell": fell if s.on_feet else "",
+        "failure": s.failure,
+    }
 
 
-def _steps(s: WalkSummary) -> list[tuple[str, str, str]]:
+def _steps(s: WalkSummary) -> dict[str, str]:
     left = sum(step.side > 0 for step in s.steps)
     walk = s.steps[-1].landing - s.steps[0].lift_off
-    return [
-        (
-            "steps",
-            "steps",
-            f"{len(s.steps)} ({left} left, {len(s.steps) - left} right)",
-        ),
-        ("steps", "first lift-off to last landing", f"{walk:.2f} s"),
-        ("steps", "step length", _spread(1e3 * s.step_values("length"), "mm")),
-        ("steps", "step width", _spread(1e3 * s.step_values("width"), "mm")),
-        ("steps", "step duration", _spread(s.step_values("duration"), "s", 3)),
-        ("steps", "foot clearance", _spread(1e3 * s.step_values("clearance"), "mm")),
-        (
-            "steps",
-            "single, double support",
-            f"{100 * s.single_support:.0f} %, {100 * s.double_support:.0f} %",
-        ),
-    ]
+    support = f"{100 * s.single_support:.0f} %, {100 * s.double_support:.0f} %"
+    return {
+        "steps": f"{len(s.steps)} ({left} left, {len(s.steps) - left} right)",
+        "first lift-off to last landing": f"{walk:.2f} s",
+        "step length": _spread(1e3 * s.step_values("length"), "mm"),
+        "step width": _spread(1e3 * s.step_values("width"), "mm"),
+        "step duration": _spread(s.step_values("duration"), "s", 3),
+        "foot clearance": _spread(1e3 * s.step_values("clearance"), "mm"),
+        "single, double support": support,
+    }
 
 
-def _path(s: WalkSummary) -> list[tuple[str, str, str]]:
-    return [
-        ("path", "distance", f"{s.distance:.4f} m"),
-        ("path", "path length", f"{s.path_length:.4f} m"),
-        ("path", "speed", f"{s.speed:.4f} m/s"),
-        (
-            "path",
-            "ahead, to the left",
-            f"{_number(s.forward, 4)} m, {_number(s.sideways, 4)} m",
-        ),
-        ("path", "drift to the left", f"{_number(1e3 * s.drift, 1)} mm a metre"),
-        (
-            "path",
-            "turned to the left",
-            f"{_number(math.degrees(s.heading_change), 2)}°",
-        ),
-    ]
+def _path(s: WalkSummary) -> dict[str, str]:
+    return {
+        "distance": f"{s.distance:.4f} m",
+        "path length": f"{s.path_length:.4f} m",
+        "speed": f"{s.speed:.4f} m/s",
+        "ahead, to the left": f"{_number(s.forward, 4)} m, {_number(s.sideways, 4)} m",
+        "drift to the left": f"{_number(1e3 * s.drift, 1)} mm a metre",
+        "turned to the left": f"{_number(math.degrees(s.heading_change), 2)}°",
+    }
 
 
-def _balance(s: WalkSummary) -> list[tuple[str, str, str]]:
-    return [
-        ("balance", "largest tilt of the base", f"{math.degrees(s.largest_tilt):.2f}°"),
-        (
-            "balance",
-            "ZMP to the edge of the support",
-            f"least {_mm(s.zmp_margin)}, median {_mm(s.zmp_median)}",
-        ),
-        ("balance", "time with the ZMP on an edge", f"{100 * s.zmp_on_edge:.0f} %"),
-        ("balance", "largest load on a sole", f"{s.largest_load:.4g} N"),
-        (
-            "balance",
-            "slip of a foot in one stance",
-            _spread(1e3 * s.step_values("slip"), "mm", 2) if s.steps else "",
-        ),
-        ("balance", "largest slip", f"{1e3 * s.largest_slip:.2f} mm"),
-        ("balance", "least gap", f"{s.least_gap:.2e} m"),
-    ]
+def _balance(s: WalkSummary) -> dict[str, str]:
+    slip = _spread(1e3 * s.step_values("slip"), "mm", 2) if s.steps else ""
+    margin = f"least {_mm(s.zmp_margin)}, median {_mm(s.zmp_median)}"
+    return {
+        "largest tilt of the base": f"{math.degrees(s.largest_tilt):.2f}°",
+        "ZMP to the edge of the support": margin,
+        "time with the ZMP on an edge": f"{100 * s.zmp_on_edge:.0f} %",
+        "largest load on a sole": f"{s.largest_load:.4g} N",
+        "slip of a foot in one stance": slip,
+        "largest slip": f"{1e3 * s.largest_slip:.2f} mm",
+        "least gap": f"{s.least_gap:.2e} m",
+    }
 
 
-def _drive(s: WalkSummary) -> list[tuple[str, str, str]]:
+def _drive(s: WalkSummary) -> dict[str, str]:
     bound = [
         (_limit_share(j.low, j.high, j.lower_limit, j.upper_limit), j.name)
         for j in s.joints
@@ -114,22 +94,15 @@ def _drive(s: WalkSummary) -> list[tuple[str, str, str]]:
     speed = [(_share(j.speed, j.speed_limit), j.name) for j in s.joints]
     work = s.work_done > 0 or s.work_taken > 0
     coarse = "" if math.isfinite(s.work_done) else "n/a: the samples are too coarse"
-    return [
-        (
-            "drive",
-            "work done by the joints",
-            f"{s.work_done:.3g} J" if work else coarse,
-        ),
-        ("drive", "work taken by the joints", f"{s.work_taken:.3g} J" if work else ""),
-        (
-            "drive",
-            "cost of transport",
-            f"{s.cost_of_transport:.3g}" if s.steps and work else "",
-        ),
-        ("drive", "torque nearest its limit", _largest(torque)),
-        ("drive", "speed nearest its limit", _largest(speed)),
-        ("drive", "angle nearest its limit", _largest(bound)),
-    ]
+    transport = f"{s.cost_of_transport:.3g}" if s.steps and work else ""
+    return {
+        "work done by the joints": f"{s.work_done:.3g} J" if work else coarse,
+        "work taken by the joints": f"{s.work_taken:.3g} J" if work else "",
+        "cost of transport": transport,
+        "torque nearest its limit": _largest(torque),
+        "speed nearest its limit": _largest(speed),
+        "angle nearest its limit": _largest(bound),
+    }
 
 
 def _number(value: float, digits: int) -> str:

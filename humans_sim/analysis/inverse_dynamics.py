@@ -25,7 +25,7 @@ from humans_sim.observation.markers.filters import zero_phase
 from humans_sim.observation.posture.result import Reconstruction
 
 CUTOFF = 6.0
-"""Low pass of the postures: markers tell accelerations no better [Hz]."""
+"""Low pass of the postures: markers give accelerations no better [Hz]."""
 _EDGES = 8
 """Edges of a friction cone."""
 _LEVER = 0.2
@@ -70,7 +70,7 @@ class InverseDynamics:
 
     @property
     def pressure_centre(self) -> np.ndarray:
-        """Centre of pressure on the floor (n, 2) [m]; NaN where nothing bears."""
+        """Centre of pressure on the floor (n, 2) [m]; NaN without a load."""
         force = self.ground
         lift = np.where(force[:, 2] > 1.0, force[:, 2], np.nan)
         x = (-force[:, 4] + self.floor * force[:, 0]) / lift
@@ -123,11 +123,11 @@ def inverse_dynamics(
     feet = {sole.name: np.zeros((n, 6)) for sole in model.soles}
     cone = _cone(friction)
     for row in range(n):
-        wanted = model.inverse_dynamics(q[row], v[row], a[row])
+        total = model.inverse_dynamics(q[row], v[row], a[row])
         pin.computeJointJacobians(model.pin, data, q[row])
         jacobians, places = points.jacobians(data), points.positions(data)
-        forces, left = _share(jacobians, wanted[:6], cone, price[row])
-        torques[row] = wanted[6:] - np.einsum("pij,pi->j", jacobians, forces)[6:]
+        forces, left = _share(jacobians, total[:6], cone, price[row])
+        torques[row] = total[6:] - np.einsum("pij,pi->j", jacobians, forces)[6:]
         # The base's own axes carry its generalised force.
         world = pin.Quaternion(*np.roll(q[row, 3:7], 1)).matrix()
         residual[row] = np.concatenate([world @ left[:3], world @ left[3:]])
@@ -177,7 +177,7 @@ def _cone(friction: float) -> np.ndarray:
 
 
 def _share(
-    jacobians: np.ndarray, wanted: np.ndarray, cone: np.ndarray, price: np.ndarray
+    jacobians: np.ndarray, generalised: np.ndarray, cone: np.ndarray, price: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Forces at the points (p, 3), and what they leave over of the base's force."""
     count, edges = len(jacobians), len(cone)
@@ -185,8 +185,8 @@ def _share(
     scale = np.array([1.0, 1.0, 1.0, 1 / _LEVER, 1 / _LEVER, 1 / _LEVER])
     cost = np.sqrt(_PRICE * np.repeat(price, edges))
     matrix = np.concatenate([scale[:, None] * columns, np.diag(cost)])
-    target = np.concatenate([scale * wanted, np.zeros(count * edges)])
-    found, _ = nnls(matrix, target, maxiter=20 * matrix.shape[1])
-    forces = found.reshape(count, edges) @ cone
-    left: np.ndarray = wanted - columns @ found
+    target = np.concatenate([scale * generalised, np.zeros(count * edges)])
+    along, _ = nnls(matrix, target, maxiter=20 * matrix.shape[1])
+    forces = along.reshape(count, edges) @ cone
+    left: np.ndarray = generalised - columns @ along
     return forces, left

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where base, soles and centre of mass are along a stored run, and what the soles bear.
+"""Base, soles and centre of mass along a stored run, and the loads on the soles.
 
 Everything comes from the run alone: its samples, and its own record of its model.
 """
@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from humans_sim.contact.problem.modes import OPEN
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.control.walking.support import convex_hull, inside
+from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.models.soles import contacts_of, tag_places
@@ -23,7 +23,7 @@ from humans_sim.results.record import recorded_model
 from humans_sim.results.run import Run, RunFileError
 
 FREE, LOADED = 0.02, 0.05
-"""Shares of the weight: below the first a sole is free, above the second it bears."""
+"""Shares of the weight: below the first a sole is free, above the second loaded."""
 _SAMPLED = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
 
 
@@ -70,9 +70,9 @@ class RunMotion:
         velocity: of the base along its heading and to the left (n, 2) [m/s].
         com: centre of mass (n, 3) [m].
         soles: those of the model that can touch the scene, the left one first.
-        zmp: centre of the pressure of all soles (n, 2) [m]; NaN where none bears.
-        zmp_margin: distance of it to the edge of the soles that bear, negative outside
-            (n,) [m]; NaN where none bears. In the horizontal plane, as the zmp itself.
+        zmp: centre of the pressure of all soles (n, 2) [m]; NaN without load.
+        zmp_margin: distance of it to the edge of the loaded soles, negative outside
+            (n,) [m]; NaN without load. In the horizontal plane, as the zmp itself.
     """
 
     run: Run
@@ -180,7 +180,7 @@ def _soles(
 ) -> tuple[SoleMotion, ...]:
     """The soles whose corners or balls are contacts of the run."""
     points = _point_contacts(run)
-    found = []
+    soles = []
     for s, sole in enumerate(model.soles):
         loaded = contacts_of(sole, points)
         if not loaded:
@@ -191,7 +191,7 @@ def _soles(
             np.stack([run.forces[:, r].sum(axis=1) for r in rows], 1)
         )
         gaps = np.stack([run.gaps[:, r].min(axis=1) for r in rows], 1)
-        found.append(
+        soles.append(
             SoleMotion(
                 name=sole.name,
                 side=Side.LEFT if pose.translation[1] > 0 else Side.RIGHT,
@@ -206,7 +206,7 @@ def _soles(
                 load=forces[:, :, 0].sum(axis=1),
             )
         )
-    return tuple(sorted(found, key=lambda sole: -sole.side))
+    return tuple(sorted(soles, key=lambda sole: -sole.side))
 
 
 def _point_contacts(run: Run) -> list[str]:
@@ -238,9 +238,9 @@ def _zmp(soles: tuple[SoleMotion, ...], weight: float) -> np.ndarray:
         [np.einsum("nk,nki->ni", s.forces[:, :, 0], s.points[:, :, :2]) for s in soles],
         axis=0,
     )
-    bears = total > LOADED * weight
+    loaded = total > LOADED * weight
     zmp = np.full((len(total), 2), np.nan)
-    zmp[bears] = moment[bears] / total[bears, None]
+    zmp[loaded] = moment[loaded] / total[loaded, None]
     return zmp
 
 

@@ -56,18 +56,18 @@ def find_strides(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[Stride, ..
     if len(t) < 3:
         return ()
     rate = (len(t) - 1) / float(t[-1] - t[0])
-    found = []
+    strides = []
     for sole in model.soles:
         ahead = _ahead(model, q, _heel(model, support_tags(sole)))
         apart = max(1, math.floor(SHORTEST * rate))
         rows, _ = find_peaks(ahead, prominence=SWING, distance=apart)
         strikes = [_summit(t, ahead, row) for row in rows]
-        found += [
+        strides += [
             Stride(sole.name[:1], start, end)
             for start, end in zip(strikes[:-1], strikes[1:], strict=True)
             if SHORTEST <= end - start <= LONGEST
         ]
-    return tuple(sorted(found, key=lambda stride: stride.start))
+    return tuple(sorted(strides, key=lambda stride: stride.start))
 
 
 def _heel(model: Model, contacts: tuple[str, ...]) -> tuple[int, np.ndarray]:
@@ -88,8 +88,8 @@ def _ahead(model: Model, q: np.ndarray, heel: tuple[int, np.ndarray]) -> np.ndar
         pin.forwardKinematics(model.pin, data, configuration)
         base = data.oMi[1]
         forward = base.rotation[:2, 0]
-        way = data.oMi[joint].act(local)[:2] - base.translation[:2]
-        ahead[row] = way @ forward / max(float(np.linalg.norm(forward)), 1e-9)
+        offset = data.oMi[joint].act(local)[:2] - base.translation[:2]
+        ahead[row] = offset @ forward / max(float(np.linalg.norm(forward)), 1e-9)
     return ahead
 
 

@@ -28,7 +28,7 @@ _GROUND = (
 
 @contextmanager
 def told_at(value: YamlValue) -> Iterator[None]:
-    """Errors of what a value of a file asks for are told with its place there."""
+    """Errors of what a value of a file asks for are reported with its place there."""
     try:
         yield
     except ModelFileError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four ways to go on in time: from the course's explicit Euler to a Lie group's.
+"""Four integration steps: from the course's explicit Euler to a Lie group's.
 
 - ``explicit_euler``: X + h dX/dt, as the course has it: R leaves the rotations, and is
   pulled back after each step.
@@ -153,7 +153,7 @@ def lie_step(
 
     Returns:
         the state, and errors of places, rotation vectors and momenta, each (n, 3);
-        zeros where the tableau tells none.
+        zeros where the tableau has none.
     """
     stages: list[_Rates] = []  # with the chart's rate in place of the spin
     theta = np.zeros_like(state.L)

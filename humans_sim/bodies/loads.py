@@ -153,11 +153,11 @@ class Spring:
         if self.other is not None:
             other_arm, end_speed = moving.place(self.other, self._points[1])
             end = moving.x[self.other] + other_arm
-        way = moving.x[self.body] + arm - end
-        length = float(np.linalg.norm(way))
+        span = moving.x[self.body] + arm - end
+        length = float(np.linalg.norm(span))
         if length == 0.0:
             return
-        along = way / length
+        along = span / length
         tension = self.stiffness * (length - self.length)
         tension += self.damping * float(along @ (speed - end_speed))
         pull = -tension * along

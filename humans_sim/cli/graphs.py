@@ -12,11 +12,12 @@ import typer
 from rich.table import Table
 
 from humans_sim.cli.options import (
+    Seconds,
+    checked_option,
     graph_names,
     model_names,
     number,
     output_folder,
-    positive,
 )
 from humans_sim.cli.output import console, print_titles, result, say
 from humans_sim.cli.signals import at_end, own_handling
@@ -46,10 +47,7 @@ def up(
     headless: Annotated[
         bool, typer.Option("--headless", help="Without the browser page.")
     ] = False,
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="Stop after so long; default: Ctrl-C.", callback=positive),
-    ] = None,
+    seconds: Seconds = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Count messages; fail where a topic is silent."),
@@ -60,18 +58,14 @@ def up(
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(
-            help="Walk so many steps, then end (graph walk).", callback=number(least=1)
-        ),
+        checked_option("Walk so many steps, then end (graph walk).", number(least=1)),
     ] = None,
     speed: Annotated[
-        float, typer.Option(help="Forwards, with --steps [m/s].", callback=number())
+        float, checked_option("Forwards, with --steps [m/s].", number())
     ] = 0.05,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            help="With --steps: where run.npz is written.", callback=output_folder
-        ),
+        checked_option("With --steps: where run.npz is written.", output_folder),
     ] = None,
 ) -> None:
     """Run a graph of ROS 2 nodes in this process (without a name: list them)."""
@@ -79,8 +73,7 @@ def up(
     from humans_sim.applications.graphs import read_graph
 
     if not graph:
-        titles = {name: read_graph(name).title for name in all_names()}
-        print_titles("graphs", "graphs", "what it runs", titles)
+        print_titles("graphs", "what it runs", all_names(), read_graph)
         return
     chosen = read_graph(graph)
     arguments: list[str] = []

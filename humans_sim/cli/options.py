@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -85,8 +85,22 @@ def number(
     return check
 
 
+def checked_option(text: str, check: Check) -> Any:
+    """An option whose value is checked before the work.
+
+    Args:
+        text: its help.
+        check: of its value.
+    """
+    return typer.Option(help=text, callback=check)
+
+
 positive = number(above=0.0)
 share = number(least=0.0, most=1.0)
+Seconds = Annotated[
+    float | None, checked_option("End after so long; default: Ctrl-C.", positive)
+]
+"""How long a program goes on [s]."""
 port_number = number(least=0, most=65535)
 
 

@@ -14,7 +14,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -83,15 +83,25 @@ def say(text: str) -> None:
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def print_titles(title: str, key: str, column: str, titles: Mapping[str, str]) -> None:
-    """List things by name, with a line about each."""
-    table = Table(title=title)
+def print_titles(
+    kind: str, column: str, names: Iterable[str], read: Callable[[str], Any]
+) -> None:
+    """List the package's files of one kind, with a line about each.
+
+    Args:
+        kind: in the plural.
+        column: heading of the lines.
+        names: of the files.
+        read: reads a file by its name; what it returns has a ``title``.
+    """
+    titles = {name: read(name).title for name in names}
+    table = Table(title=kind)
     table.add_column("name")
     table.add_column(column)
     for name, text in titles.items():
         table.add_row(name, text)
     console.print(table)
-    result(**{key: [{"name": name, "title": text} for name, text in titles.items()]})
+    result(**{kind: [{"name": name, "title": text} for name, text in titles.items()]})
 
 
 def register(app: typer.Typer, command: Callable[..., None]) -> None:

@@ -16,6 +16,7 @@ from humans_sim.cli.options import (
     Axis,
     Mode,
     Unit,
+    checked_option,
     marker_set_names,
     number,
     output_file,
@@ -44,11 +45,11 @@ _MarkerSet = Annotated[
     ),
 ]
 _Height = Annotated[
-    float | None, typer.Option(help="Stature in metres, if known.", callback=positive)
+    float | None, checked_option("Stature in metres, if known.", positive)
 ]
 _Mass = Annotated[
     float | None,
-    typer.Option(help="Body mass in kilograms, if known.", callback=positive),
+    checked_option("Body mass in kilograms, if known.", positive),
 ]
 _Correspondence = Annotated[
     Path | None,
@@ -56,9 +57,7 @@ _Correspondence = Annotated[
 ]
 _Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
 _Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
-_Rate = Annotated[
-    float | None, typer.Option(help="Samples a second [Hz].", callback=positive)
-]
+_Rate = Annotated[float | None, checked_option("Samples a second [Hz].", positive)]
 
 
 def calibrate(
@@ -189,16 +188,11 @@ def reconstruct(
     rate: _Rate = None,
     max_gap: Annotated[
         float | None,
-        typer.Option(
-            help="Longest gap to fill, in seconds; 0: none.", callback=number(least=0.0)
-        ),
+        checked_option("Longest gap to fill, in seconds; 0: none.", number(least=0.0)),
     ] = None,
     cutoff: Annotated[
         float | None,
-        typer.Option(
-            help="Of the low-pass filter [Hz]; 0: no filter.",
-            callback=number(least=0.0),
-        ),
+        checked_option("Of the low-pass filter [Hz]; 0: no filter.", number(least=0.0)),
     ] = None,
     frame_change: Annotated[
         str | None, typer.Option(help="standing, none or a .yaml file.")
@@ -218,10 +212,7 @@ def reconstruct(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(
-            help="Processes; default: one a core; 0: this one.",
-            callback=number(least=0),
-        ),
+        checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler, instead.")

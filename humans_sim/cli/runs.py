@@ -12,6 +12,7 @@ import typer
 from humans_sim.cli.options import (
     Integrator,
     Method,
+    checked_option,
     model_names,
     number,
     output_file,
@@ -50,8 +51,7 @@ def run(
         typer.Option(help="Another biped model.", autocompletion=model_names),
     ] = None,
     end: Annotated[
-        float | None,
-        typer.Option(help="Time at the end in seconds.", callback=positive),
+        float | None, checked_option("Time at the end in seconds.", positive)
     ] = None,
     method: Annotated[
         Method | None, typer.Option(help="How contacts are treated in time.")
@@ -61,28 +61,23 @@ def run(
     ] = None,
     friction: Annotated[
         float | None,
-        typer.Option(
-            help="Coulomb friction with this coefficient.", callback=number(least=0.0)
-        ),
+        checked_option("Coulomb friction with this coefficient.", number(least=0.0)),
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the run: .npz, .mcap or .csv.", callback=output_file(*_WRITERS)
-        ),
+        checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw the run: .png, .svg or .pdf.",
-            callback=output_file(".png", ".svg", ".pdf"),
+        checked_option(
+            "Draw the run: .png, .svg or .pdf.", output_file(".png", ".svg", ".pdf")
         ),
     ] = None,
     animate: Annotated[
         Path | None,
-        typer.Option(
-            help="Page .html, film .gif or film strip .png (bipeds).",
-            callback=output_file(".html", ".gif", ".png"),
+        checked_option(
+            "Page .html, film .gif or film strip .png (bipeds).",
+            output_file(".html", ".gif", ".png"),
         ),
     ] = None,
     view: Annotated[
@@ -94,8 +89,7 @@ def run(
     from humans_sim.applications.scenarios import scenario_names as all_names
 
     if not scenario:
-        titles = {name: read_scenario(name).title for name in all_names()}
-        print_titles("scenarios", "scenarios", "what happens", titles)
+        print_titles("scenarios", "what happens", all_names(), read_scenario)
         return
     changes: dict[str, Any] = {"model": model, "end": end, "friction": friction}
     if method is not None:

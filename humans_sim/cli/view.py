@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from humans_sim.cli.options import model_names, port_number, positive
+from humans_sim.cli.options import (
+    Seconds,
+    checked_option,
+    model_names,
+    port_number,
+    positive,
+)
 from humans_sim.cli.output import console, described_os_errors
 from humans_sim.cli.signals import until_interrupted
 from humans_sim.core.errors import ParameterError
@@ -27,14 +33,13 @@ def view(
         ),
     ],
     height: Annotated[
-        float | None,
-        typer.Option(help="Stature of a human in metres.", callback=positive),
+        float | None, checked_option("Stature of a human in metres.", positive)
     ] = None,
     mass: Annotated[
-        float | None, typer.Option(help="Body mass in kilograms.", callback=positive)
+        float | None, checked_option("Body mass in kilograms.", positive)
     ] = None,
     port: Annotated[
-        int, typer.Option(help="First port to try; 0: any.", callback=port_number)
+        int, checked_option("First port to try; 0: any.", port_number)
     ] = 8080,
     host: Annotated[
         str,
@@ -46,10 +51,7 @@ def view(
     walk: Annotated[
         bool, typer.Option("--walk", help="Let it walk, simulated, without ROS.")
     ] = False,
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="Close after so long; default: Ctrl-C.", callback=positive),
-    ] = None,
+    seconds: Seconds = None,
 ) -> None:
     """Show a model in the browser: a slider for each joint, or a walk."""
     if walk and move:

@@ -44,6 +44,17 @@ def forward_rows(factor, rows):
 
 
 @njit(cache=True)
+def forward(factor, vector):
+    """Solve factor x = vector in place."""
+    n = vector.shape[0]
+    for i in range(n):
+        total = vector[i]
+        for k in range(i):
+            total -= factor[i, k] * vector[k]
+        vector[i] = total / factor[i, i]
+
+
+@njit(cache=True)
 def backward(factor, vector):
     """Solve factor.T x = vector in place."""
     n = vector.shape[0]
@@ -62,11 +73,7 @@ def cholesky_solve(matrix, vector):
     """
     if not cholesky(matrix, matrix):
         return False
-    n = vector.shape[0]
-    for i in range(n):
-        for k in range(i):
-            vector[i] -= matrix[i, k] * vector[k]
-        vector[i] /= matrix[i, i]
+    forward(matrix, vector)
     backward(matrix, vector)
     return True
 

@@ -19,6 +19,7 @@ LIBRARIES = (
     ("scipy", "scipy"),
     ("pinocchio", "pin"),
     ("coal", "coal"),
+    ("jinja2", "jinja2"),
     ("matplotlib", "matplotlib"),
     ("mcap_ros2", "mcap-ros2-support"),
     ("msgspec", "msgspec"),

@@ -29,6 +29,16 @@ def _visible(text: str) -> str:
     )
 
 
+MALFORMED_CONTENT = (
+    AttributeError,
+    KeyError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
+"""What content of a file raises that is used as if it were sound."""
+
+
 class HumansError(Exception):
     """Parent of every error that humans_sim raises on purpose."""
 

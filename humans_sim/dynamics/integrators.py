@@ -10,7 +10,7 @@ caller looks for events inside the step just made.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.integrate import DOP853
@@ -23,6 +23,26 @@ NAMES = ("dop853", "cvode")
 
 class IntegrationError(HumansError):
     """The integrator cannot go on from here."""
+
+
+class InitialValueProblem(NamedTuple):
+    """What an integrator starts with.
+
+    Attributes:
+        rhs: the right-hand side, of time and state.
+        t: where to start [s].
+        y: the state there.
+        rtol: relative tolerance.
+        atol: absolute tolerance of each state.
+        first_step: size of the first step [s]; None leaves it to the integrator.
+    """
+
+    rhs: Rhs
+    t: float
+    y: np.ndarray
+    rtol: float
+    atol: np.ndarray
+    first_step: float | None = None
 
 
 class Integrator(Protocol):
@@ -45,36 +65,21 @@ class Integrator(Protocol):
         """The right-hand side jumped at t: forget what was kept of it."""
 
 
-def start(
-    name: str,
-    rhs: Rhs,
-    t: float,
-    y: np.ndarray,
-    rtol: float,
-    atol: np.ndarray,
-    first_step: float | None,
-) -> Integrator:
-    """Start the named integrator at (t, y)."""
+def start(name: str, problem: InitialValueProblem) -> Integrator:
+    """Start the named integrator."""
     if name == "dop853":
-        return Dop853(rhs, t, y, rtol, atol, first_step)
+        return Dop853(problem)
     if name == "cvode":
-        return Cvode(rhs, t, y, rtol, atol, first_step)
+        return Cvode(problem)
     raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
 
 
 class Dop853:
     """Dormand and Prince's explicit method of order 8(5,3), scipy's."""
 
-    def __init__(
-        self,
-        rhs: Rhs,
-        t: float,
-        y: np.ndarray,
-        rtol: float,
-        atol: np.ndarray,
-        first_step: float | None,
-    ) -> None:
-        """Start at (t, y)."""
+    def __init__(self, problem: InitialValueProblem) -> None:
+        """Start."""
+        rhs, t, y, rtol, atol, first_step = problem
         # The bound is set anew at each step; infinity lets the first step be chosen.
         self._solver = DOP853(
             rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol
@@ -117,16 +122,9 @@ class Dop853:
 class Cvode:
     """SUNDIALS CVODE through scikit-sundae: BDF with a dense Newton iteration."""
 
-    def __init__(
-        self,
-        rhs: Rhs,
-        t: float,
-        y: np.ndarray,
-        rtol: float,
-        atol: np.ndarray,
-        first_step: float | None,
-    ) -> None:
-        """Start at (t, y)."""
+    def __init__(self, problem: InitialValueProblem) -> None:
+        """Start."""
+        rhs, t, y, rtol, atol, first_step = problem
         try:
             from sksundae.cvode import CVODE
         except ImportError:

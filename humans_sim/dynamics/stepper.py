@@ -158,11 +158,7 @@ class Stepper(ABC):
 
     @abstractmethod
     def push(
-        self,
-        link: str,
-        point: np.ndarray,
-        impulse: np.ndarray,
-        duration: float = 0.0,
+        self, link: str, point: np.ndarray, impulse: np.ndarray, duration: float = 0.0
     ) -> None:
         """Push a link: at once, or by a constant force over a duration.
 

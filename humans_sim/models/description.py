@@ -174,15 +174,15 @@ class ModelDescription:
 
     def tree(self) -> list[Joint]:
         """All joints, depth first from the base, as a URDF parser visits them."""
-        found: list[Joint] = []
+        ordered: list[Joint] = []
 
         def visit(link: str) -> None:
             for joint in self.children(link):
-                found.append(joint)
+                ordered.append(joint)
                 visit(joint.child)
 
         visit(BASE_LINK)
-        return found
+        return ordered
 
     def link(self, name: str) -> Link:
         """The link of that name."""

@@ -51,7 +51,12 @@ class HumansView:
         base = ("base_x", "base_y", "base_z", "base_rx", "base_ry", "base_rz")
         return (*self._layout.joints, *base)
 
-    def _sized(self, vector: np.ndarray, name: str) -> np.ndarray:
+    def sized(self, vector: np.ndarray, name: str) -> np.ndarray:
+        """A vector of as many numbers as there are coordinates.
+
+        Raises:
+            ConfigurationError: it has another shape.
+        """
         vector = np.asarray(vector, dtype=float)
         if vector.shape != self._shape:
             raise ConfigurationError(
@@ -102,7 +107,7 @@ class HumansView:
         self, q_h: np.ndarray, qdot_h: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Pinocchio q, v, the bias Edot qdot_h, and the base block of E (6, 6)."""
-        q_h, qdot_h = self._sized(q_h, "q"), self._sized(qdot_h, "qdot")
+        q_h, qdot_h = self.sized(q_h, "q"), self.sized(qdot_h, "qdot")
         q, v, bias, base, finite = _base_map(
             q_h, qdot_h, self._joint, self._order, self._axes, self._height
         )

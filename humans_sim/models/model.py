@@ -102,10 +102,10 @@ class Model:
 
     def _rates(self, values: np.ndarray, name: str) -> np.ndarray:
         """A velocity or an acceleration."""
-        found = self._sized(values, self._v_shape, name)
-        if not math.isfinite(sum(found.tolist())):
-            raise ConfigurationError(f"{name}{_where(found)} is not a finite number")
-        return found
+        rates = self._sized(values, self._v_shape, name)
+        if not math.isfinite(sum(rates.tolist())):
+            raise ConfigurationError(f"{name}{_where(rates)} is not a finite number")
+        return rates
 
     def _sized(self, vector: np.ndarray, shape: tuple[int], name: str) -> np.ndarray:
         vector = real_array(vector, name, ConfigurationError)

@@ -71,8 +71,8 @@ class Rotors:
         Raises:
             ConfigurationError: a joint is beyond the reach of its screw.
         """
-        found = rotor_angles(q, self.table, len(self.names))
-        return self._reached(found)
+        angles = rotor_angles(q, self.table, len(self.names))
+        return self._reached(angles)
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         r"""Gear ratios :math:`J_r(q)` (nmotors, njoints), so that theta' = J_r v[6:].
@@ -82,13 +82,13 @@ class Rotors:
         Raises:
             ConfigurationError: a joint is beyond the reach of its screw.
         """
-        found = rotor_jacobian(q, self.table, len(self.names))
-        return self._reached(found)
+        ratios = rotor_jacobian(q, self.table, len(self.names))
+        return self._reached(ratios)
 
-    def _reached(self, found: np.ndarray) -> np.ndarray:
-        if np.isfinite(found).all():
-            return found
-        wrong = ~np.isfinite(found.reshape(len(self.names), -1)).all(axis=1)
+    def _reached(self, values: np.ndarray) -> np.ndarray:
+        if np.isfinite(values).all():
+            return values
+        wrong = ~np.isfinite(values.reshape(len(self.names), -1)).all(axis=1)
         name = self.names[int(np.argmax(wrong))]
         raise ConfigurationError(
             f"the joints of the motor {name} are beyond the reach of its screw; stay "

@@ -58,7 +58,7 @@ def contacts_of(sole: Sole, contacts: Sequence[str]) -> dict[str, np.ndarray]:
     """
     tags = np.array([tag_of(name) for name in contacts], dtype=object)
     rows = {tag: np.flatnonzero(tags == tag) for tag in load_tags(sole)}
-    return {tag: found for tag, found in rows.items() if len(found)}
+    return {tag: points for tag, points in rows.items() if len(points)}
 
 
 def corner_places(model: Model, sole: Sole) -> np.ndarray:

@@ -3,7 +3,7 @@
 
 Takes ``joint_states`` (where the walk begins, and whether the robot follows) and
 ``cmd_vel`` (geometry_msgs/Twist). Gives ``joint_commands``, ``walk_status`` and
-``/diagnostics``. Action: ``walk``. As soon as the robot tells its joints, it is led
+``/diagnostics``. Action: ``walk``. As soon as the robot reports its joints, it is led
 into the posture of the walk, slowly, and kept there by a steady stream of commands.
 """
 
@@ -32,6 +32,7 @@ from humans_sim.nodes.common.conversions import (
 )
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.start_posture import walk_settings
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
@@ -39,7 +40,6 @@ from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
 _DEPTH = 10
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _SILENCE = 0.5
 """Wall time without joint_states after which the walk begins anew [s]."""
 _PATIENCE = 1.0
@@ -130,15 +130,13 @@ class KondoWalk(ModelNode):
         if self._failure:
             raise ParameterError(f"the walk has ended: {self._failure}")
         if not self._begun:
-            raise ParameterError("the robot does not tell its joints")
+            raise ParameterError("the robot does not report its joints")
         if not self._walk.ready:
             raise ParameterError("it goes to the posture of the walk yet")
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 

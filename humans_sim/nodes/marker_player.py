@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node ``marker_player``: markers of a file, or made up, as if cameras saw them now.
+"""Node ``marker_player``: markers of a file, or synthetic, as if cameras saw them now.
 
 Publishes ``markers`` (humans_msgs/MarkerFrame) with the timing of the file. Services:
-``~/pause`` (std_srvs/SetBool; false goes on), ``~/restart`` (std_srvs/Trigger). Without
+``~/pause`` (std_srvs/SetBool; false resumes), ``~/restart`` (std_srvs/Trigger). Without
 a file it plays the markers of a motion of the model itself, with noise and occlusions.
 """
 

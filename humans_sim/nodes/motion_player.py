@@ -27,11 +27,11 @@ from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of, time_
 from humans_sim.nodes.common.diagnostic_status import StatusTopic
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 
 _DEPTH = 100
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _REPEAT = 0.5
 """Wall time within which a state that comes again is not answered again [s]."""
 _RATES = (0.01, 100.0)
@@ -91,9 +91,7 @@ class MotionPlayer(ModelNode):
         except ConfigurationError as error:
             self._refused += 1
             self._refusal = str(error)
-            self.get_logger().warning(
-                f"joint_states refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-            )
+            warn_refused(self, "joint_states", error)
             return
         stamp, now = nanoseconds_of(message.header.stamp), time.monotonic()
         self._heard_at = now

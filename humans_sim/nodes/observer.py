@@ -32,9 +32,10 @@ from humans_sim.nodes.common.conversions import (
     vector_of,
 )
 from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
-from humans_sim.nodes.common.gather import Gather
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
 from humans_sim.observation import BaseEstimate, BaseObserver
 from humans_sim.observation.base.observer import USES
@@ -42,7 +43,6 @@ from humans_sim.observation.base.observer import USES
 _DEPTH = 100
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _STATES = "joint_states"
 
 
@@ -65,10 +65,10 @@ class Observer(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._speeds: np.ndarray | None = None
         self._topics = {f"{sole}/wrench": sole for sole in self._observer.soles}
-        self._gather = Gather(_STATES, list(self._topics))
+        self._synchronizer = StampSynchronizer(_STATES, list(self._topics))
         self._begun, self._t = 0, -math.inf
         self._estimate: BaseEstimate | None = None
-        self._refused, self._told, self._refusal = 0, 0, ""
+        self._refused, self._reported, self._refusal = 0, 0, ""
         self._heard_at = -math.inf
         self._status = StatusTopic(self, "base", self.model.name)
         self._odometry = self.create_publisher(Odometry, "odom", _DEPTH)
@@ -129,17 +129,17 @@ class Observer(ModelNode):
         return take
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
-        found = self._gather.put(topic, stamp, value)
-        if found is None:
+        complete = self._synchronizer.put(topic, stamp, value)
+        if complete is None:
             return
-        if self._begun != self._gather.beginnings:
-            self._begun, self._t = self._gather.beginnings, -math.inf
+        if self._begun != self._synchronizer.beginnings:
+            self._begun, self._t = self._synchronizer.beginnings, -math.inf
             self._observer.reset()
         t = stamp / 1e9
         if t <= self._t:
             return
-        joints, speeds = found[_STATES]
-        forces = {sole: found[topic] for topic, sole in self._topics.items()}
+        joints, speeds = complete[_STATES]
+        forces = {sole: complete[topic] for topic, sole in self._topics.items()}
         try:
             self._estimate = self._observer.update(
                 t, joints, speeds, sole_forces=forces
@@ -170,21 +170,19 @@ class Observer(ModelNode):
     def _refuse(self, topic: str, error: Exception) -> None:
         self._refused += 1
         self._refusal = f"{topic}: {error}"
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     def _diagnose(self) -> None:
         silent = time.monotonic() > self._heard_at + _BEAT
         base, state, warning = self._estimate, "waiting for joint_states", ""
         if base is not None and not silent:
             state = f"stands on {base.reference}"
-        elif not silent and self._gather.newest is not None:
-            missing = ", ".join(self._gather.missing(self._gather.newest))
+        elif not silent and self._synchronizer.newest is not None:
+            missing = ", ".join(self._synchronizer.missing(self._synchronizer.newest))
             warning = f"nothing comes on {missing}"
         elif base is not None:
             warning = gone(self, _STATES)
-        if self._refused > self._told:
+        if self._refused > self._reported:
             warning = f"messages were refused: {self._refusal}"
         values = {
             "time [s]": f"{max(self._t, 0.0):.9g}",
@@ -195,4 +193,4 @@ class Observer(ModelNode):
             "last_refusal": self._refusal,
         }
         self._status.publish(state, "", warning, values)
-        self._told = self._refused
+        self._reported = self._refused

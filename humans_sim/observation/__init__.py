@@ -20,9 +20,9 @@ def __getattr__(name: str) -> Any:
     """Import a part at its first use."""
     if name not in _LATER:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    found = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-    globals()[name] = found
-    return found
+    member = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = member
+    return member
 
 
 __all__ = [

@@ -127,7 +127,7 @@ class _Worst:
 
 
 def _outside(friction: np.ndarray, forces: np.ndarray) -> np.ndarray:
-    """Tangential force beyond what friction bears, relative above 1 N."""
+    """Tangential force beyond the friction cone, relative above 1 N."""
     along = np.hypot(forces[:, :, 1], forces[:, :, 2])
     bound = np.where(np.isfinite(friction), friction, 0.0) * forces[:, :, 0]
     over = np.where(np.isfinite(friction), along - bound, 0.0)

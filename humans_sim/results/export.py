@@ -187,22 +187,22 @@ _Message = Callable[[int, Mapping[str, int]], dict[str, Any]]
 
 def _topics(run: Run) -> dict[str, tuple[str, _Message]]:
     """Type and maker of the messages that every sample has, by topic."""
-    found: dict[str, tuple[str, _Message]] = {
+    topics: dict[str, tuple[str, _Message]] = {
         "/joint_states": ("sensor_msgs/JointState", _joint_states(run))
     }
     if has_free_base(run):
-        found["/odom"] = "nav_msgs/Odometry", _odometry(run)
-        found["/tf"] = "tf2_msgs/TFMessage", _transform(run)
+        topics["/odom"] = "nav_msgs/Odometry", _odometry(run)
+        topics["/tf"] = "tf2_msgs/TFMessage", _transform(run)
     if POINT in run.table.kinds:
-        found["/ground_contacts"] = "humans_msgs/ContactStates", _contacts(run)
+        topics["/ground_contacts"] = "humans_msgs/ContactStates", _contacts(run)
     kinetic, potential = run.energy.T
     for name, energy in (
         ("kinetic", kinetic),
         ("potential", potential),
         ("total", kinetic + potential),
     ):
-        found[f"/energy/{name}"] = "std_msgs/Float64", _number(energy)
-    return found
+        topics[f"/energy/{name}"] = "std_msgs/Float64", _number(energy)
+    return topics
 
 
 def _joint_states(run: Run) -> _Message:

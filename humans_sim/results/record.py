@@ -3,7 +3,7 @@
 
 Plain data under the keys ``model``, ``solids``, ``radii`` and, for feet on balls,
 ``sphere_tags`` of :attr:`Run.info`. Runs without them (older files) are taken to be of
-the model that bears the system's name, on a floor.
+the model that has the system's name, on a floor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from humans_sim.contact.geometry.foot_spheres import with_sphere_tags
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box, HalfSpace, Solid
-from humans_sim.core.errors import UnknownModelError
+from humans_sim.core.errors import MALFORMED_CONTENT, UnknownModelError
 from humans_sim.models import Model, load_model
 from humans_sim.models.files.named_models import model_file
 from humans_sim.results.run import RunFileError
@@ -54,13 +54,7 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
         return model if balls is None else with_sphere_tags(model, balls)
     except UnknownModelError:
         raise
-    except (
-        AttributeError,
-        KeyError,
-        OverflowError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except MALFORMED_CONTENT as error:
         raise RunFileError(f"the run's record of its model is damaged: {error}") from (
             error
         )
@@ -79,7 +73,7 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
         return Ground()
     try:
         return Ground(solids=[_solid(dict(record)) for record in info["solids"]])
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+    except MALFORMED_CONTENT as error:
         raise RunFileError(f"the run's record of its scene is damaged: {error}") from (
             error
         )

@@ -194,10 +194,10 @@ def schema(name: str) -> str:
 def _inside(name: str) -> list[str]:
     """Messages that a definition names, each once."""
     package = name.partition("/")[0]
-    found = []
+    types = []
     for line in DEFINITIONS[name].split("\n"):
         kind = line.partition(" ")[0].partition("[")[0]
         full = kind if "/" in kind else f"{package}/{kind}"
-        if full in DEFINITIONS and full not in found:
-            found.append(full)
-    return found
+        if full in DEFINITIONS and full not in types:
+            types.append(full)
+    return types

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from actuation_listener import Listener, stamp_time, stamped
 
 import humans_sim as hs
 from humans_sim.actuation import QUADRICEPS, IdealTorque, simulate_muscle
@@ -23,7 +23,6 @@ from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.core.doctor import ros_hint
-from humans_sim.core.errors import ParameterError
 
 pytestmark = pytest.mark.ros
 
@@ -116,80 +115,6 @@ def processes(
     for process in started.values():
         process.kill()
         process.communicate()
-
-
-class Listener:
-    """What a test hears of one actuation node.
-
-    Attributes:
-        torques: joint_torques, by stamp [ns].
-        states: joint_states, by stamp [ns].
-        actuators: actuator_states or muscle_states, by stamp [ns].
-        status: the last diagnostics of the actuation, by key, with ``level``.
-    """
-
-    def __init__(
-        self, node: Any, wait: Callable[..., None], kind: str, space: str
-    ) -> None:
-        """Listen to the actuation of a kind in a name space."""
-        from diagnostic_msgs.msg import DiagnosticArray
-        from humans_msgs.msg import ActuatorStates, MuscleStates
-        from sensor_msgs.msg import JointState
-
-        self.node, self.wait, self._name = node, wait, f"actuation: {kind}"
-        self._space = space
-        self.torques: dict[int, Any] = {}
-        self.states: dict[int, Any] = {}
-        self.actuators: dict[int, Any] = {}
-        self.status: dict[str, Any] = {}
-
-        def keep(found: dict[int, Any]) -> Callable[[Any], None]:
-            return lambda m: found.update({stamp_of(m): m})
-
-        listen = node.create_subscription
-        listen(JointState, f"{space}/joint_torques", keep(self.torques), 100)
-        listen(JointState, f"{space}/joint_states", keep(self.states), 100)
-        kept = keep(self.actuators)
-        listen(ActuatorStates, f"{space}/actuator_states", kept, 100)
-        listen(MuscleStates, f"{space}/muscle_states", kept, 100)
-        listen(DiagnosticArray, f"{space}/diagnostics", self._on_status, 10)
-
-    def _on_status(self, message: Any) -> None:
-        status = message.status[0]
-        if status.name == self._name:
-            self.status = {value.key: value.value for value in status.values}
-            self.status["level"] = status.level
-
-    def publisher(self, kind: Any, topic: str) -> Any:
-        """A publisher that the actuation hears."""
-        made = self.node.create_publisher(kind, f"{self._space}/{topic}", 100)
-        self.wait(lambda: made.get_subscription_count() > 0, f"someone at {topic}")
-        return made
-
-    def call(self, kind: Any, name: str, request: Any) -> Any:
-        """Call a service and wait for its answer."""
-        client = self.node.create_client(kind, f"{self._space}/{name}")
-        self.wait(client.service_is_ready, f"the service {name}")
-        future = client.call_async(request)
-        self.wait(future.done, f"an answer of {name}")
-        return future.result()
-
-    def wait_count(self, key: str, number: int) -> None:
-        """Wait until a number of the diagnostics has come."""
-        self.wait(lambda: int(self.status.get(key, -1)) == number, f"{number} as {key}")
-
-
-def stamp_of(message: Any) -> int:
-    """Stamp of a message [ns]."""
-    stamp = message.header.stamp
-    return int(stamp.sec * 10**9 + stamp.nanosec)
-
-
-def stamped(message: Any, nanoseconds: int) -> Any:
-    """A message with its stamp set."""
-    message.header.stamp.sec = nanoseconds // 10**9
-    message.header.stamp.nanosec = nanoseconds % 10**9
-    return message
 
 
 def test_servos_in_lockstep(
@@ -466,11 +391,6 @@ def test_fes_moves_the_knee(
     assert efforts == shown
 
 
-def stamp_time(stamp: Any) -> float:
-    """Seconds of a Time message."""
-    return float(stamp.sec + 1e-9 * stamp.nanosec)
-
-
 def test_interrupt(processes: dict[str, Any]) -> None:
     """SIGINT ends each node with code 0 and without a trace."""
     for process in processes.values():
@@ -480,37 +400,3 @@ def test_interrupt(processes: dict[str, Any]) -> None:
         output, _ = process.communicate(timeout=EXIT)
         assert process.returncode == 0, f"{name}: {output}"
         assert "Traceback" not in output
-
-
-BAD = [
-    ({"kind": "springs"}, "kind must be one of torque, servo, motors, muscles"),
-    ({"kind": "motors"}, "khr1 has no rotors"),
-    ({"kind": "servo", "servo.gain": -1}, "servo.gain must be 0 or more"),
-    ({"kind": "servo", "servo.speed_step": 2.5}, "must be a whole number"),
-    ({"kind": "servo", "delay": -0.1}, "delay must be 0 to 10"),
-    ({"kind": "muscles", "muscles.joint": "{side}_fin"}, "no joint 'r_fin'"),
-    ({"kind": "muscles", "muscles.knee.radius": 0}, "muscles.knee: radius"),
-    ({"kind": "muscles", "muscles.names": ["biceps"]}, "there is no 'biceps'"),
-    ({"kind": "muscles", "muscles.joint": "{leg}_knee"}, "may hold {side}"),
-    ({"sync": "loose"}, "sync must be one of free, lockstep"),
-]
-BAD_DYNAMICS = [
-    ({"actuation": "servo", "armature": 1e-3}, "servo.rotor_inertia"),
-    ({"unlocked": ["r_knee"]}, "out of locked"),
-    ({"locked": ["*"], "unlocked": ["tail"]}, "no joint 'tail'"),
-]
-
-
-def test_bad_parameters(node: Any) -> None:
-    """Parameters that make no sense are named."""
-    pytest.importorskip("humans_msgs", reason=ros_hint())
-    from rclpy.parameter import Parameter
-
-    from humans_sim.nodes.actuation.node import Actuation
-    from humans_sim.nodes.dynamics.node import Dynamics
-
-    cases = [(Actuation, *case) for case in BAD]
-    for kind, values, said in [*cases, *((Dynamics, *case) for case in BAD_DYNAMICS)]:
-        given = [Parameter(name, value=value) for name, value in values.items()]
-        with pytest.raises(ParameterError, match=re.escape(said)):
-            kind("bad", context=node.context, parameter_overrides=given)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lockstep_controller import torques
+from node_processes import call_service
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
@@ -155,12 +156,7 @@ class Robot:
 
     def call(self, kind: Any, name: str, request: Any) -> Any:
         """Call a service and wait for its answer."""
-        client = self.node.create_client(kind, f"{SPACE}/{name}")
-        self.wait(client.service_is_ready, f"the service {name}")
-        future = client.call_async(request)
-        self.wait(future.done, f"an answer of {name}")
-        self.node.destroy_client(client)
-        return future.result()
+        return call_service(self.node, self.wait, kind, f"{SPACE}/{name}", request)
 
     def pause(self, paused: bool) -> Any:
         """Call ``pause``."""

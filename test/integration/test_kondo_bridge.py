@@ -10,12 +10,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from bridge_client import EXIT, BridgeClient, goal, wait_driven
 from kondo_line import Line, line_manager
 
 from humans_sim.core.doctor import ros_hint
@@ -33,7 +33,6 @@ OPTIONS = {
     "read_back_rate": "10.0",
     "allow_partial_joints_goal": "true",
 }
-EXIT = 30.0
 OK, WARN, ERROR = b"\x00", b"\x01", b"\x02"
 
 
@@ -82,110 +81,13 @@ def bridge(
     print(output)
 
 
-class Client:
-    """What a test says to the bridge, and hears of it.
-
-    Attributes:
-        states: the newest joint angles.
-        source: what they are.
-        status: the newest diagnostics, by key, with ``level`` and ``message``.
-    """
-
-    def __init__(self, node: Any, wait: Callable[..., None]) -> None:
-        """Listen."""
-        from diagnostic_msgs.msg import DiagnosticArray
-        from rclpy.qos import DurabilityPolicy, QoSProfile
-        from sensor_msgs.msg import JointState
-        from std_msgs.msg import String
-
-        self._node, self.wait = node, wait
-        self.states: dict[str, float] = {}
-        self.source = ""
-        self.status: dict[str, Any] = {}
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        node.create_subscription(JointState, "joint_states", self._on_states, 10)
-        node.create_subscription(
-            String, "joint_states_source", self._on_source, latched
-        )
-        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_status, 10)
-        self._commands = node.create_publisher(JointState, "joint_commands", 10)
-
-    def _on_states(self, message: Any) -> None:
-        self.states = dict(zip(message.name, message.position, strict=True))
-
-    def _on_source(self, message: Any) -> None:
-        self.source = message.data
-
-    def _on_status(self, message: Any) -> None:
-        for status in message.status:
-            self.status = {entry.key: entry.value for entry in status.values}
-            self.status |= {"level": status.level, "message": status.message}
-
-    def call(self, kind: Any, name: str, request: Any = None) -> Any:
-        """Ask a service and wait for its answer."""
-        client = self._node.create_client(kind, name)
-        self.wait(client.service_is_ready, name)
-        future = client.call_async(request or kind.Request())
-        self.wait(future.done, f"an answer of {name}")
-        self._node.destroy_client(client)
-        return future.result()
-
-    def trigger(self, name: str) -> Any:
-        """Ask a service that wants no more than its name."""
-        from std_srvs.srv import Trigger
-
-        return self.call(Trigger, name)
-
-    def change(self, transition: str) -> bool:
-        """Change the stage of the node's life."""
-        from lifecycle_msgs.srv import ChangeState
-
-        request = ChangeState.Request()
-        request.transition.label = transition
-        answer = self.call(ChangeState, "kondo_bridge/change_state", request)
-        return bool(answer.success)
-
-    def command(self, names: list[str], angles: list[float]) -> None:
-        """Publish a joint command."""
-        from sensor_msgs.msg import JointState
-
-        self._commands.publish(JointState(name=names, position=angles))
-
-    def told(self, what: str, **wanted: Any) -> None:
-        """Wait until the diagnostics say so."""
-        self._wait_status(
-            lambda: all(self.status.get(k) == v for k, v in wanted.items()),
-            f"{what}: {wanted}",
-        )
-
-    def count(self, key: str, least: int) -> None:
-        """Wait until a count of the diagnostics is reached."""
-        self._wait_status(
-            lambda: int(self.status.get(key, "-1")) >= least, f"{key} {least}"
-        )
-
-    def _wait_status(self, condition: Callable[[], bool], what: str) -> None:
-        try:
-            self.wait(condition, what)
-        except AssertionError as error:
-            raise AssertionError(f"{error}; told was {self.status}") from None
-
-
 @pytest.fixture
-def client(node: Any, wait_for: Callable[..., None], bridge: Any) -> Client:
+def client(node: Any, wait_for: Callable[..., None], bridge: Any) -> BridgeClient:
     """The test's side."""
-    return Client(node, wait_for)
+    return BridgeClient(node, wait_for)
 
 
-def wait_driven(line: Line, wanted: int) -> None:
-    """Wait until so many servos are told a position."""
-    end = time.monotonic() + EXIT
-    while line.driven() != wanted:
-        assert time.monotonic() < end, f"{line.driven()} servos are driven"
-        time.sleep(0.05)
-
-
-def test_life_cycle(client: Client, line: Line, port: str) -> None:
+def test_life_cycle(client: BridgeClient, line: Line, port: str) -> None:
     """Without boards it says so and lives on; with them it energises, and stays."""
     from lifecycle_msgs.srv import GetState
 
@@ -229,7 +131,7 @@ def test_life_cycle(client: Client, line: Line, port: str) -> None:
     assert all(abs(angle) < 1e-9 for angle in client.states.values())
 
 
-def test_commands_and_watchdog(client: Client, line: Line) -> None:
+def test_commands_and_watchdog(client: BridgeClient, line: Line) -> None:
     """Good commands reach the servos, bad ones do not; silence holds."""
 
     def arrived() -> bool:
@@ -263,26 +165,7 @@ def test_commands_and_watchdog(client: Client, line: Line) -> None:
     assert client.status["state"] == "holding"
 
 
-def goal(
-    names: list[str], degrees: list[float], seconds: float, tolerance: float = 0.0
-) -> Any:
-    """A goal of one point."""
-    from control_msgs.action import FollowJointTrajectory
-    from control_msgs.msg import JointTolerance
-    from trajectory_msgs.msg import JointTrajectoryPoint
-
-    point = JointTrajectoryPoint(positions=[math.radians(x) for x in degrees])
-    whole = int(seconds)
-    point.time_from_start.sec = whole
-    point.time_from_start.nanosec = round((seconds - whole) * 1e9)
-    made = FollowJointTrajectory.Goal()
-    made.trajectory.joint_names, made.trajectory.points = names, [point]
-    if tolerance:
-        made.path_tolerance = [JointTolerance(name=names[0], position=tolerance)]
-    return made
-
-
-def test_trajectories(node: Any, client: Client, line: Line) -> None:
+def test_trajectories(node: Any, client: BridgeClient, line: Line) -> None:
     """Goals are followed, replaced, cancelled, rejected and given up."""
     from action_msgs.msg import GoalStatus
     from control_msgs.action import FollowJointTrajectory
@@ -377,7 +260,7 @@ def test_action_is_that_of_control_msgs(bridge: Any) -> None:
     assert own["hash_string"] == ACTION_HASH
 
 
-def test_services(client: Client, line: Line) -> None:
+def test_services(client: BridgeClient, line: Line) -> None:
     """Motions are played, home is found, a stop stays, free is limp."""
     from humans_msgs.srv import PlayMotion
 
@@ -426,7 +309,7 @@ def test_services(client: Client, line: Line) -> None:
     wait_driven(line, 17)
 
 
-def test_unplugged_and_back(client: Client, line: Line) -> None:
+def test_unplugged_and_back(client: BridgeClient, line: Line) -> None:
     """A line that is gone is told, found again, and the robot holds its pose."""
     line.unplug()
     client.told("it is lost", state="lost", level=ERROR)
@@ -494,42 +377,3 @@ def test_other_ends(node: Any, line: Line, port: str) -> None:
     ):
         with pytest.raises(ParameterError, match=re.escape(said)):
             made("bad", **values)
-
-
-def test_walk_without_hardware(
-    node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
-) -> None:
-    """``humans-sim up kondo_walk`` with emulated boards flows, and makes steps."""
-    pytest.importorskip("control_msgs", reason=ros_hint())
-    from humans_msgs.msg import WalkStatus
-    from rclpy.qos import DurabilityPolicy, QoSProfile
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import String
-
-    steps, knees = [0], [0.0]
-    sources: list[str] = []
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    node.create_subscription(
-        String, "joint_states_source", lambda m: sources.append(m.data), latched
-    )
-
-    def see(message: JointState) -> None:
-        knees.append(message.position[list(message.name).index("l_knee")])
-
-    node.create_subscription(
-        WalkStatus, "walk_status", lambda m: steps.append(m.steps), 10
-    )
-    node.create_subscription(JointState, "joint_states", see, 10)
-    process = start(
-        *("-m", "humans_sim", "up", "kondo_walk", "--headless", "--check"),
-        *("--seconds", "15", "--ros", "p kondo_bridge:use_fake_hardware:=true"),
-        *("--ros", "p kondo_bridge:command_timeout:=2.0"),
-        *("--ros", "p kondo_walk:cmd_vel:=[0.03,0.0,0.0]"),
-    )
-    wait_for(lambda: max(steps) >= 2, "two steps")
-    assert sources[-1] == "commanded"
-    output, _ = process.communicate(timeout=240)
-    assert process.returncode == 0, output
-    assert "All topics flowed." in output
-    assert "EMULATED BOARDS" in output
-    assert max(knees) > 1.0  # the walk's knees are bent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``kondo_walk`` beside a robot that follows at once, over real topics."""
+"""The node ``kondo_walk``, over real topics."""
 
 from __future__ import annotations
 
@@ -53,3 +53,42 @@ def test_it_stands_when_nobody_leads_it(
     leads[0] = False
     wait_for(lambda: status[0].message == "no cmd_vel came any more", "its end")
     wait_for(lambda: status[0].phase == WalkStatus.STANDING, "rest")
+
+
+def test_walk_without_hardware(
+    node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
+) -> None:
+    """``humans-sim up kondo_walk`` with emulated boards flows, and makes steps."""
+    pytest.importorskip("control_msgs", reason=ros_hint())
+    from humans_msgs.msg import WalkStatus
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import String
+
+    steps, knees = [0], [0.0]
+    sources: list[str] = []
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_subscription(
+        String, "joint_states_source", lambda m: sources.append(m.data), latched
+    )
+
+    def see(message: JointState) -> None:
+        knees.append(message.position[list(message.name).index("l_knee")])
+
+    node.create_subscription(
+        WalkStatus, "walk_status", lambda m: steps.append(m.steps), 10
+    )
+    node.create_subscription(JointState, "joint_states", see, 10)
+    process = start(
+        *("-m", "humans_sim", "up", "kondo_walk", "--headless", "--check"),
+        *("--seconds", "15", "--ros", "p kondo_bridge:use_fake_hardware:=true"),
+        *("--ros", "p kondo_bridge:command_timeout:=2.0"),
+        *("--ros", "p kondo_walk:cmd_vel:=[0.03,0.0,0.0]"),
+    )
+    wait_for(lambda: max(steps) >= 2, "two steps")
+    assert sources[-1] == "commanded"
+    output, _ = process.communicate(timeout=240)
+    assert process.returncode == 0, output
+    assert "All topics flowed." in output
+    assert "EMULATED BOARDS" in output
+    assert max(knees) > 1.0  # the walk's knees are bent

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from node_processes import ObservedGraph
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
@@ -34,7 +32,7 @@ EXIT = 30.0
 """Wall time for a clean end, on a slow machine [s]."""
 
 
-class Laboratory:
+class Laboratory(ObservedGraph):
     """A player and a reconstruction in two processes, as a test sees them.
 
     Attributes:
@@ -47,16 +45,7 @@ class Laboratory:
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         """Start the reconstruction; files of its action are in the folder."""
-        import rclpy
-        from conftest import DOMAIN
-
-        self._environment = environment
-        self.processes: dict[str, subprocess.Popen[str]] = {}
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=DOMAIN)
-        self.node = rclpy.create_node("marker_test", context=self._context)
-        self._executor = rclpy.executors.SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
+        super().__init__("marker_test", PARAMETERS, environment)
         self.joints: dict[int, Any] = {}
         self.bases: dict[int, Any] = {}
         self.qualities: dict[int, Any] = {}
@@ -86,20 +75,6 @@ class Laboratory:
         listen(DiagnosticArray, "/diagnostics", on_diagnostics, 100)
         self.markers = self.node.create_publisher(MarkerFrame, "markers", 100)
 
-    def start(self, kind: str, *parameters: str) -> subprocess.Popen[str]:
-        """Start a node in a process of its own."""
-        # By the node's name: it goes over the file, which names it too.
-        words = [word for value in parameters for word in ("-p", f"{kind}:{value}")]
-        self.processes[kind] = subprocess.Popen(
-            [sys.executable, "-m", "humans_sim.nodes", kind, "--ros-args"]
-            + ["--params-file", str(PARAMETERS), *words],
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        return self.processes[kind]
-
     def end(self, kind: str) -> None:
         """Ask a process to end, cleanly."""
         process = self.processes.pop(kind)
@@ -109,15 +84,14 @@ class Laboratory:
         assert "Traceback" not in output
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
-        """Spin until a condition holds."""
-        from conftest import PATIENCE
+        """Spin until a condition holds; no process may end before."""
 
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, f"waited {PATIENCE} s for {what}"
+        def holds() -> bool:
             for kind, process in self.processes.items():
                 assert process.poll() is None, (kind, process.communicate()[0])
-            self._executor.spin_once(timeout_sec=0.05)
+            return condition()
+
+        super().wait(holds, what)
 
     def told(self, name: str) -> str:
         """A value of the reconstruction's diagnostics."""
@@ -127,40 +101,15 @@ class Laboratory:
         """State of a part, by its diagnostics."""
         return self.values.get(name, {}).get("state", "")
 
-    def call(self, kind: Any, service: str, request: Any) -> Any:
-        """Call a service."""
-        client = self.node.create_client(kind, service)
-        self.wait(client.service_is_ready, f"the service {service}")
-        future = client.call_async(request)
-        self.wait(future.done, f"the answer of {service}")
-        return future.result()
-
     def forget(self) -> None:
         """Forget all messages but diagnostics."""
         for found in (self.joints, self.bases, self.qualities):
             found.clear()
 
-    def close(self) -> None:
-        """End everything."""
-        import rclpy
-
-        for process in self.processes.values():
-            process.kill()
-            process.communicate()
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self._context)
-
 
 def stamp_of(message: Any) -> int:
     """Time of a message [ns]."""
     return int(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
-
-
-@pytest.fixture(scope="module")
-def human() -> hs.Model:
-    """The person."""
-    return hs.load_model("human36")
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ import math
 import re
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from node_processes import ObservedGraph
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
@@ -117,7 +116,7 @@ def test_composed_graph_is_pushed_and_walks_on(
         ), t
 
 
-class Robot:
+class Robot(ObservedGraph):
     """Three processes that walk in lock-step, as a test sees them.
 
     Attributes:
@@ -131,17 +130,8 @@ class Robot:
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         """Start the processes; the simulation is paused."""
-        import rclpy
-        from conftest import DOMAIN
-
-        self._environment, self.folder = environment, folder
-        self.processes: dict[str, subprocess.Popen[str]] = {}
-        context = rclpy.Context()
-        rclpy.init(context=context, domain_id=DOMAIN)
-        self._context = context
-        self.node = rclpy.create_node("walk_test", context=context)
-        self._executor = rclpy.executors.SingleThreadedExecutor(context=context)
-        self._executor.add_node(self.node)
+        super().__init__("walk_test", PARAMETERS, environment)
+        self.folder = folder
         self.statuses: list[Any] = []
         self.levels: dict[str, bytes] = {}
         self.values: dict[str, dict[str, str]] = {}
@@ -177,45 +167,14 @@ class Robot:
         listen(SimulationEvent, "events", lambda m: self.events.append(m.kind), 100)
         self.velocity = self.node.create_publisher(Twist, "cmd_vel", 10)
 
-    def start(self, kind: str, *parameters: str) -> None:
-        """Start a node in a process of its own."""
-        # By the node's name: it goes over the file, which names it too.
-        words = [word for value in parameters for word in ("-p", f"{kind}:{value}")]
-        self.processes[kind] = subprocess.Popen(
-            [sys.executable, "-m", "humans_sim.nodes", kind, "--ros-args"]
-            + ["--params-file", str(PARAMETERS), *words],
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
     def start_walk(self, velocity: Velocity) -> None:
         """Start the node walk."""
         self.start("walk", f"cmd_vel:={[float(x) for x in velocity]}")
-
-    def wait(self, condition: Callable[[], bool], what: str) -> None:
-        """Spin until a condition holds."""
-        from conftest import PATIENCE
-
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, f"waited {PATIENCE} s for {what}"
-            self._executor.spin_once(timeout_sec=0.05)
 
     @property
     def time(self) -> float:
         """Of the last tick [s]."""
         return seconds(self.statuses[-1].header.stamp) if self.statuses else -1.0
-
-    def call(self, kind: Any, name: str, request: Any) -> Any:
-        """Call a service and wait for its answer."""
-        client = self.node.create_client(kind, name)
-        self.wait(client.service_is_ready, f"the service {name}")
-        future = client.call_async(request)
-        self.wait(future.done, f"an answer of {name}")
-        self.node.destroy_client(client)
-        return future.result()
 
     def pause(self, paused: bool) -> None:
         """Stop the time, or let it go on."""
@@ -240,18 +199,6 @@ class Robot:
     def walked(self, t: float) -> None:
         """Wait for a time."""
         self.wait(lambda: self.time >= t, f"{t} s of the walk")
-
-    def close(self) -> None:
-        """End everything."""
-        import rclpy
-
-        for process in self.processes.values():
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self._context)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,10 @@ import os
 import time
 import unittest
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import launch_testing
+import pytest
 import rclpy
 from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -19,6 +21,7 @@ from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import GetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import parameter_value_to_python
+from sensor_msgs.msg import JointState
 
 from humans_sim.applications.graphs import read_graph
 from humans_sim.core.resources import resource
@@ -32,13 +35,25 @@ _ENDS = [0, -2, -15]
 """Codes of a clean end: by itself, by SIGINT, by SIGTERM."""
 
 
-def launch_graph(graph: str, **arguments: str) -> LaunchDescription:
-    """The launch file of a graph without its page, on a domain of this process's own.
+def launch_test(graph: str, **arguments: str) -> Callable[[], LaunchDescription]:
+    """The function ``generate_test_description`` of a launch test.
+
+    It runs the launch file of a graph without its page, on a domain of this process's
+    own.
 
     Args:
         graph: its name.
         arguments: of the launch file.
     """
+
+    @pytest.mark.launch_test
+    def generate_test_description() -> LaunchDescription:
+        return _description(graph, arguments)
+
+    return generate_test_description
+
+
+def _description(graph: str, arguments: dict[str, str]) -> LaunchDescription:
     path = resource("launch", f"{graph}.launch.py")
     given = {"gui": "false", "sigterm_timeout": _EXIT, "sigkill_timeout": _EXIT}
     domain = str(1 + os.getpid() % 101)
@@ -59,12 +74,16 @@ class GraphCase(unittest.TestCase):
     """Listens to a graph.
 
     Attributes:
-        graph: its name.
+        graph: its name, as the class says: ``class TestWalk(GraphCase, graph="walk")``.
         node: of the test; it counts the messages of the graph's topics.
         places: of the base, the newest last [m].
     """
 
-    graph = ""
+    graph: ClassVar[str]
+
+    def __init_subclass__(cls, graph: str = "") -> None:
+        """Remember the graph's name; launch_testing derives classes without one."""
+        cls.graph = graph or cls.graph
 
     def setUp(self) -> None:
         """Listen before anything else."""
@@ -90,6 +109,20 @@ class GraphCase(unittest.TestCase):
     def listen(self, kind: Any, topic: str, heard: Callable[[Any], None]) -> None:
         """Call ``heard`` with each message."""
         self.node.create_subscription(kind, topic, heard, 100)
+
+    def joint_angles(self) -> dict[str, float]:
+        """The newest angle of each joint, by name; joint_states change it [rad]."""
+        angles: dict[str, float] = {}
+        self.listen(
+            JointState,
+            "joint_states",
+            lambda m: angles.update(zip(m.name, m.position, strict=True)),
+        )
+        return angles
+
+    def assert_upright(self) -> None:
+        """The base is about as high as it was at first."""
+        self.assertGreater(self.places[-1][2], 0.9 * self.places[0][2])
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Spin until a condition holds."""
@@ -117,13 +150,14 @@ class GraphCase(unittest.TestCase):
         return parameter_value_to_python(future.result().values[0])
 
     @property
-    def way(self) -> float:
+    def distance(self) -> float:
         """How far the base has come, over ground [m]."""
         return math.dist(self.places[0][:2], self.places[-1][:2])
 
 
+@launch_testing.post_shutdown_test()
 class ExitCase(unittest.TestCase):
-    """What must hold after the shutdown."""
+    """What must hold of the processes after the shutdown."""
 
     def test_exit_codes(self, proc_info: Any) -> None:
         """Every process ended cleanly."""

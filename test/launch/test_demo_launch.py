@@ -3,24 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from sensor_msgs.msg import JointState
 
-
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """Of another model."""
-    return launched_graph.launch_graph("demo", model="bip")
+generate_test_description = launched_graph.launch_test("demo", model="bip")
+"""Of another model."""
 
 
-class TestDemo(launched_graph.GraphCase):
+class TestDemo(launched_graph.GraphCase, graph="demo"):
     """The graph, while it runs."""
-
-    graph = "demo"
 
     def test_joints_move(self) -> None:
         """Everything flows, and the knees of Bip move."""
@@ -35,6 +26,5 @@ class TestDemo(launched_graph.GraphCase):
         self.wait(lambda: max(knee) - min(knee) > 0.1, "the knee to move")
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

@@ -3,34 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from humans_msgs.msg import Stimulation
-from sensor_msgs.msg import JointState
+
+generate_test_description = launched_graph.launch_test("fes", real_time_factor="0")
+"""As fast as the machine can."""
 
 
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """As fast as the machine can."""
-    return launched_graph.launch_graph("fes", real_time_factor="0")
-
-
-class TestFes(launched_graph.GraphCase):
+class TestFes(launched_graph.GraphCase, graph="fes"):
     """The graph, while it runs."""
-
-    graph = "fes"
 
     def test_hamstrings_bend_the_knee(self) -> None:
         """Everything flows; the knee hangs, and moves when it is stimulated."""
-        angles: dict[str, float] = {}
-        self.listen(
-            JointState,
-            "joint_states",
-            lambda m: angles.update(zip(m.name, m.position, strict=True)),
-        )
+        angles = self.joint_angles()
         pulses = self.node.create_publisher(Stimulation, "stimulation", 10)
         self.wait_for_graph()
         before = dict(angles)
@@ -47,6 +32,5 @@ class TestFes(launched_graph.GraphCase):
         self.assertEqual(angles["l_knee"], before["l_knee"])
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

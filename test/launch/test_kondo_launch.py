@@ -3,34 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+generate_test_description = launched_graph.launch_test(
+    "kondo", use_fake_hardware="true"
+)
+"""Without a robot."""
 
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """Without a robot."""
-    return launched_graph.launch_graph("kondo", use_fake_hardware="true")
 
-
-class TestKondo(launched_graph.GraphCase):
+class TestKondo(launched_graph.GraphCase, graph="kondo"):
     """The graph, while it runs."""
-
-    graph = "kondo"
 
     def test_head_turns(self) -> None:
         """Everything flows; a command moves the head, and states say so."""
-        angles: dict[str, float] = {}
-        self.listen(
-            JointState,
-            "joint_states",
-            lambda m: angles.update(zip(m.name, m.position, strict=True)),
-        )
+        angles = self.joint_angles()
         commands = self.node.create_publisher(JointState, "joint_commands", 10)
         sources: list[str] = []
         self.node.create_subscription(
@@ -47,6 +35,5 @@ class TestKondo(launched_graph.GraphCase):
         self.assertNotIn("read back", sources)
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

@@ -3,26 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from humans_msgs.msg import WalkStatus
 
-
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """Without a robot."""
-    return launched_graph.launch_graph(
-        "kondo_walk", use_fake_hardware="true", cmd_vel="[0.03, 0, 0]"
-    )
+generate_test_description = launched_graph.launch_test(
+    "kondo_walk", use_fake_hardware="true", cmd_vel="[0.03, 0, 0]"
+)
+"""Without a robot."""
 
 
-class TestKondoWalk(launched_graph.GraphCase):
+class TestKondoWalk(launched_graph.GraphCase, graph="kondo_walk"):
     """The graph, while it runs."""
-
-    graph = "kondo_walk"
 
     def test_it_steps(self) -> None:
         """Everything flows, and steps are made."""
@@ -32,6 +23,5 @@ class TestKondoWalk(launched_graph.GraphCase):
         self.wait(lambda: max(steps) >= 4, "four steps")
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

@@ -3,24 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from sensor_msgs.msg import JointState
 
+generate_test_description = launched_graph.launch_test(
+    "play-motion", real_time_factor="0"
+)
+"""As fast as the machine can."""
 
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """As fast as the machine can."""
-    return launched_graph.launch_graph("play-motion", real_time_factor="0")
 
-
-class TestPlayMotion(launched_graph.GraphCase):
+class TestPlayMotion(launched_graph.GraphCase, graph="play-motion"):
     """The graph, while it runs."""
-
-    graph = "play-motion"
 
     def test_joints_move_and_it_stands(self) -> None:
         """Everything flows; a joint goes more than half a radian, the robot stands."""
@@ -38,9 +31,8 @@ class TestPlayMotion(launched_graph.GraphCase):
             lambda: max(most[name] - least[name] for name in most) > 0.5,
             "a joint to move",
         )
-        self.assertGreater(self.places[-1][2], 0.9 * self.places[0][2])
+        self.assert_upright()
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

@@ -3,24 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from humans_msgs.msg import SimulationEvent, WalkStatus
 
-
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """As fast as the machine can."""
-    return launched_graph.launch_graph("push", real_time_factor="0")
+generate_test_description = launched_graph.launch_test("push", real_time_factor="0")
+"""As fast as the machine can."""
 
 
-class TestPush(launched_graph.GraphCase):
+class TestPush(launched_graph.GraphCase, graph="push"):
     """The graph, while it runs."""
-
-    graph = "push"
 
     def test_walks_on_after_a_push(self) -> None:
         """Everything flows; two more steps are made after the first push."""
@@ -37,9 +28,8 @@ class TestPush(launched_graph.GraphCase):
         self.wait_for_graph()
         self.wait(lambda: seen[-1].steps >= pushed_at[0] + 2, "two more steps")
         self.assertNotIn(WalkStatus.FALLEN, {status.phase for status in seen})
-        self.assertGreater(self.places[-1][2], 0.9 * self.places[0][2])
+        self.assert_upright()
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

@@ -3,25 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from humans_msgs.msg import ReconstructionQuality
 from sensor_msgs.msg import JointState
 
+generate_test_description = launched_graph.launch_test(
+    "reconstruct", marker_set="canonical"
+)
+"""With the markers of a laboratory."""
 
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """With the markers of a laboratory."""
-    return launched_graph.launch_graph("reconstruct", marker_set="canonical")
 
-
-class TestReconstruct(launched_graph.GraphCase):
+class TestReconstruct(launched_graph.GraphCase, graph="reconstruct"):
     """The graph, while it runs."""
-
-    graph = "reconstruct"
 
     def test_posture_follows_the_markers(self) -> None:
         """Everything flows; the knee bends, and the fit is that of the noise."""
@@ -41,6 +34,5 @@ class TestReconstruct(launched_graph.GraphCase):
         self.assertLess(sorted(rms)[len(rms) // 2], 0.012)
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

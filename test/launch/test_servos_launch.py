@@ -3,33 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import launch_testing
 import launched_graph
-import pytest
 from sensor_msgs.msg import JointState
 
-
-@pytest.mark.launch_test
-def generate_test_description() -> Any:
-    """As fast as the machine can."""
-    return launched_graph.launch_graph("servos", real_time_factor="0")
+generate_test_description = launched_graph.launch_test("servos", real_time_factor="0")
+"""As fast as the machine can."""
 
 
-class TestServos(launched_graph.GraphCase):
+class TestServos(launched_graph.GraphCase, graph="servos"):
     """The graph, while it runs."""
-
-    graph = "servos"
 
     def test_head_turns_to_its_command(self) -> None:
         """Everything flows, and a command moves its joint alone."""
-        angles: dict[str, float] = {}
-        self.listen(
-            JointState,
-            "joint_states",
-            lambda m: angles.update(zip(m.name, m.position, strict=True)),
-        )
+        angles = self.joint_angles()
         commands = self.node.create_publisher(JointState, "joint_commands", 10)
         self.wait_for_graph()
         self.assertEqual(self.parameter("dynamics", "sync"), "lockstep")
@@ -41,10 +27,9 @@ class TestServos(launched_graph.GraphCase):
 
         self.wait(turned, "the head to turn")
         self.assertLess(abs(angles["l_knee"]), 0.1)
-        self.assertLess(self.way, 0.02)
-        self.assertGreater(self.places[-1][2], 0.9 * self.places[0][2])
+        self.assertLess(self.distance, 0.02)
+        self.assert_upright()
 
 
-@launch_testing.post_shutdown_test()
 class TestExit(launched_graph.ExitCase):
     """The processes, after it."""

@@ -21,12 +21,6 @@ from humans_sim.models.soles import (
 )
 
 
-@pytest.fixture(scope="module")
-def khr1() -> hs.Model:
-    """The robot."""
-    return hs.load_model("khr1")
-
-
 def test_a_sole_stands_on_its_balls_where_it_has_any(khr1: hs.Model) -> None:
     """Corners support a flat foot, balls one that rolls; either may carry load."""
     flat = sole_named(khr1, "l_sole")

@@ -86,10 +86,10 @@ def plan_batch(
     if output.exists() and not output.is_dir():
         raise ParameterError(f"{output} is a file: a folder is wanted for the results")
     given = [Path(source).expanduser() for source in sources]
-    found = _found(given, output, settings)
+    trials = _found(given, output, settings)
     jobs = [
         Job(name, path, person or nearest_person(path, top), settings, output)
-        for path, name, top in _named(found)
+        for path, name, top in _named(trials)
     ]
     _check_places(jobs)
     return jobs
@@ -115,7 +115,7 @@ def run_batch(
             it, as it does a single trial.
         cluster: address of a dask scheduler, instead of processes here.
         again: do what is done again.
-        watch: told of frames.
+        watch: called with frames.
 
     Yields:
         An outcome for each trial: those kept first, then as they come.
@@ -192,11 +192,11 @@ def _found(
     given = list(given)
     folders = [path for path in given if is_folder(path)]
     not_meant = {settings.correspondence, settings.pipeline}
-    found: dict[Path, tuple[Path, Path, Path]] = {}
+    trials: dict[Path, tuple[Path, Path, Path]] = {}
     for path in given:
         if is_file(path):
             path = path.resolve()
-            found.setdefault(path, (path, Path(path.name), path.parent))
+            trials.setdefault(path, (path, Path(path.name), path.parent))
         elif is_folder(path):
             top = path.resolve()
             if top == output:
@@ -208,21 +208,21 @@ def _found(
             for file in _recordings(top, output):
                 if file not in not_meant:
                     place = under / file.relative_to(top)
-                    found.setdefault(file, (file, place, top))
+                    trials.setdefault(file, (file, place, top))
         else:
             raise ParameterError(f"{path}: there is no such file or folder")
-    if not found:
+    if not trials:
         where = ", ".join(map(str, given)) or "nothing"
         raise ParameterError(
             f"{where} holds no recording ({', '.join(_IN_FOLDERS)}; other files are "
             "given by name)"
         )
-    return list(found.values())
+    return list(trials.values())
 
 
 def _recordings(top: Path, output: Path) -> list[Path]:
     """Recordings below a folder, in the order of their names."""
-    found: list[Path] = []
+    paths: list[Path] = []
 
     def refuse(error: OSError) -> None:
         raise ParameterError(f"{error.filename}: {error.strerror}") from None
@@ -236,23 +236,23 @@ def _recordings(top: Path, output: Path) -> list[Path]:
             and here / name != output
             and not (here / name / HOME).is_dir()  # results of another batch
         )
-        found += [
+        paths += [
             here / name
             for name in sorted(files)
             if not name.startswith(".")
             and Path(name).suffix.lower() in _IN_FOLDERS
             and not _RESULT.fullmatch(name)
         ]
-    return found
+    return paths
 
 
 def _named(
-    found: Sequence[tuple[Path, Path, Path]],
+    trials: Sequence[tuple[Path, Path, Path]],
 ) -> Iterator[tuple[Path, str, Path]]:
     """Give results their names; the same recording in two formats has two."""
-    names = [_result_name(place) for _, place, _ in found]
+    names = [_result_name(place) for _, place, _ in trials]
     count = Counter(names)
-    for name, (path, place, top) in zip(names, found, strict=True):
+    for name, (path, place, top) in zip(names, trials, strict=True):
         ending = f"_{place.suffix[1:].lower()}" if count[name] > 1 else ""
         yield path, f"{name}{ending}", top
 

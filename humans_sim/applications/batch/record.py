@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch has done, kept in its output folder, so that it can go on.
+"""What a batch has done, kept in its output folder, so that it can resume.
 
 The folder ``.humans-sim`` in there holds a record of each trial that is done, written
 whole after everything else of that trial: it is what makes the trial done. The journal
@@ -87,15 +87,15 @@ class Ledger:
             data = read_bytes(self.journal)
         except FileError:
             return []
-        found = []
+        entries = []
         for line in data.decode("utf-8", "replace").splitlines():
             if not line.startswith("{"):
                 continue
             try:
-                found.append(parse_json(line))
+                entries.append(parse_json(line))
             except ValueError:
                 continue
-        return found
+        return entries
 
     def sweep(self, names: Iterable[str]) -> None:
         """Drop what a killed process left half written of some trials."""

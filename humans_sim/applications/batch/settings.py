@@ -31,7 +31,7 @@ class TrialSettings:
         units: of the files; None: what they say.
         rate: samples a second; None: what they say [Hz].
         pipeline: file of :class:`PipelineSettings`; what follows goes before it.
-        correspondence: file that tells the markers.
+        correspondence: file of the markers' labels.
         max_gap: longest gap that is filled [s]; 0: none.
         cutoff: of the low-pass filter [Hz]; 0: no filter.
         frame_change: ``standing``, ``none`` or the file of a frame change.
@@ -81,11 +81,7 @@ class TrialSettings:
         Raises:
             HumansError: a file of settings is wrong.
         """
-        chosen = PipelineSettings()
-        if self.pipeline is not None:
-            chosen = PipelineSettings.load(self.pipeline)
-        if self.correspondence is not None:
-            chosen = replace(chosen, correspondence=self.correspondence)
+        chosen = PipelineSettings.of_files(self.pipeline, self.correspondence)
         if self.max_gap is not None:
             fill = self.max_gap > 0
             chosen = replace(chosen, fill=fill, max_gap=self.max_gap if fill else None)
@@ -107,14 +103,14 @@ class TrialSettings:
         return chosen
 
     def identity(self) -> dict[str, Any]:
-        """What tells these settings from others; files by their content."""
-        told = asdict(self)
+        """What distinguishes these settings from others; files by their content."""
+        identity = asdict(self)
         correspondence = self.steps().correspondence
         for key, path in (
             ("pipeline", self.pipeline),
             ("correspondence", correspondence),
         ):
-            told[key] = None if path is None else content_hash(path)
+            identity[key] = None if path is None else content_hash(path)
         if self.frame_change not in (None, STANDING, NONE):
-            told["frame_change"] = content_hash(Path(str(self.frame_change)))
-        return told
+            identity["frame_change"] = content_hash(Path(str(self.frame_change)))
+        return identity

@@ -57,7 +57,7 @@ _RECORD = {
 """What the record of a trial that is done holds."""
 
 Watch = Callable[[str, int, int], None]
-"""Told the name of a trial, how many of its frames are done, and of how many."""
+"""Called with the name of a trial, how many of its frames are done, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ class Job:
         """
         if self.person is None:
             raise UnknownPersonError(self.source)
-        told = {
+        identity = {
             "version": __version__,
             "recording": content_hash(self.source),
             "person": self.person.identity(),
             "settings": self.settings.identity(),
         }
-        text = json.dumps(told, sort_keys=True, default=str)
+        text = json.dumps(identity, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -165,7 +165,7 @@ def _recorded(stored: dict[str, Any]) -> Outcome | None:
 
 
 def run_job(job: Job, watch: Watch | None = None) -> Outcome:
-    """Do a trial; whatever goes wrong is told, not raised."""
+    """Do a trial; whatever goes wrong is reported, not raised."""
     ledger = Ledger(job.output)
     try:
         with ledger.claim(job.name):

@@ -32,7 +32,7 @@ _ONE_THREAD = (
     "VECLIB_MAXIMUM_THREADS",
 )
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-_TELL_EVERY = 0.1
+_REPORT_PERIOD = 0.1
 """Time between two reports of a worker's frames [s]."""
 _ANSWER = 15.0
 """Time in which a scheduler has to answer [s]."""
@@ -80,7 +80,7 @@ def on_processes(
     Args:
         jobs: the trials.
         workers: number of processes.
-        watch: told of frames.
+        watch: called with frames.
 
     Yields:
         Outcomes in the order they come.
@@ -188,13 +188,13 @@ def _work(pipe: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    told = 0.0
+    reported = 0.0
 
     def watch(name: str, done: int, total: int) -> None:
-        nonlocal told
+        nonlocal reported
         now = time.monotonic()
-        if now - told > _TELL_EVERY or done == total:
-            told = now
+        if now - reported > _REPORT_PERIOD or done == total:
+            reported = now
             pipe.send((name, done, total))
 
     try:

@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from humans_sim.cli.kondo.session import Robot, ended_by_signals, uninterrupted
-from humans_sim.cli.options import output_file, positive, share
+from humans_sim.cli.options import Seconds, checked_option, output_file, share
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
@@ -40,16 +40,12 @@ def emulate(
         Path | None, typer.Option(help="Name that shall point to the port.")
     ] = None,
     lost: Annotated[
-        float, typer.Option(help="Share of bytes that get lost.", callback=share)
+        float, checked_option("Share of bytes that get lost.", share)
     ] = 0.0,
-    corrupted: Annotated[
-        float, typer.Option(help="Share that is damaged.", callback=share)
-    ] = 0.0,
-    doubled: Annotated[
-        float, typer.Option(help="Share that comes twice.", callback=share)
-    ] = 0.0,
+    corrupted: Annotated[float, checked_option("Share that is damaged.", share)] = 0.0,
+    doubled: Annotated[float, checked_option("Share that comes twice.", share)] = 0.0,
     late: Annotated[
-        float, typer.Option(help="Share of answers that are late.", callback=share)
+        float, checked_option("Share of answers that are late.", share)
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the faults' chance.")] = 0,
     view: Annotated[
@@ -57,14 +53,9 @@ def emulate(
     ] = False,
     record: Annotated[
         Path | None,
-        typer.Option(
-            help="With --simulate: write the run, .npz.", callback=output_file(".npz")
-        ),
+        checked_option("With --simulate: write the run, .npz.", output_file(".npz")),
     ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="End after so long; default: Ctrl-C.", callback=positive),
-    ] = None,
+    seconds: Seconds = None,
     robot: Robot = "khr1",
 ) -> None:
     """Be a robot's boards on a port of their own, until Ctrl-C."""

@@ -25,7 +25,7 @@ from humans_sim.cli.kondo.session import (
     print_health,
     progress,
 )
-from humans_sim.cli.options import number
+from humans_sim.cli.options import checked_option, number
 from humans_sim.cli.output import console, result, say
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
@@ -80,20 +80,11 @@ def free(port: Port = None, robot: Robot = "khr1") -> None:
 
 def walk(
     steps: Annotated[
-        int,
-        typer.Option(
-            help="How many, the closing one included.", callback=number(least=1)
-        ),
+        int, checked_option("How many, the closing one included.", number(least=1))
     ] = 10,
-    speed: Annotated[
-        float, typer.Option(help="Forwards [m/s].", callback=number())
-    ] = 0.05,
-    side: Annotated[
-        float, typer.Option(help="To the left [m/s].", callback=number())
-    ] = 0.0,
-    turn: Annotated[
-        float, typer.Option(help="To the left [rad/s].", callback=number())
-    ] = 0.0,
+    speed: Annotated[float, checked_option("Forwards [m/s].", number())] = 0.05,
+    side: Annotated[float, checked_option("To the left [m/s].", number())] = 0.0,
+    turn: Annotated[float, checked_option("To the left [rad/s].", number())] = 0.0,
     port: Port = None,
     robot: Robot = "khr1",
     free: FreeAfter = False,
@@ -101,7 +92,7 @@ def walk(
 ) -> None:
     """Walk by the package's pattern, blindly: the boards feel nothing."""
     from humans_sim.cli.progress import display
-    from humans_sim.kondo.driver.course import way_to
+    from humans_sim.kondo.driver.joint_path import path_to
     from humans_sim.kondo.driver.stream import Rest, energise, stream
     from humans_sim.kondo.driver.walk_stream import walk_stream
 
@@ -110,18 +101,18 @@ def walk(
     velocity = (speed, side, turn)
     say("planning the steps")
     with display():
-        course = walk_stream(model, settings, steps, velocity)
-    walking = Rest(course, course.begin)
+        path = walk_stream(model, settings, steps, velocity)
+    walking = Rest(path, path.begin)
     with connected(settings, port, on_stop) as driven:
-        way = way_to(settings, energise(driven), walking.angles(0.0))
+        way = path_to(settings, energise(driven), walking.angles(0.0))
         with progress("to the walk's posture") as watch:
             stream(driven, way, "walk", watch)
-        vx, vy, wz = course.velocity
+        vx, vy, wz = path.velocity
         count = "1 step" if steps == 1 else f"{steps} steps"
         say(
             f"{count} with {vx:.3f} m/s forwards, {vy:.3f} m/s to the left, "
             f"{wz:.3f} rad/s; {walking.duration:.1f} s, servos turn with up to "
-            f"{np.degrees(course.fastest):.0f} deg/s (Ctrl-C stops)"
+            f"{np.degrees(path.fastest):.0f} deg/s (Ctrl-C stops)"
         )
         result(
             steps=steps,
@@ -129,7 +120,7 @@ def walk(
             sideways=vy,
             turn=wz,
             duration=walking.duration,
-            fastest_servo=course.fastest,
+            fastest_servo=path.fastest,
         )
         with progress("walk") as watch:
             stream(driven, walking, "walk", watch)
@@ -142,7 +133,7 @@ def _parsed(
     words: list[str], settings: RobotSettings, radians: bool
 ) -> dict[str, float]:
     """Joint angles as they were typed [rad]."""
-    from humans_sim.kondo.driver.course import joint_limits
+    from humans_sim.kondo.driver.joint_path import joint_limits
 
     limits, unit = joint_limits(settings), "rad" if radians else "deg"
     found: dict[str, float] = {}
@@ -181,13 +172,13 @@ def _go(
     on_stop: Then,
 ) -> None:
     """Lead a robot to a pose and print where it came to."""
-    from humans_sim.kondo.driver.course import way_to
+    from humans_sim.kondo.driver.joint_path import path_to
     from humans_sim.kondo.driver.stream import energise, stream
 
     with connected(settings, port, on_stop) as driven:
-        course = way_to(settings, energise(driven), target)
+        path = path_to(settings, energise(driven), target)
         with progress(name) as watch:
-            stream(driven, course, name, watch)
+            stream(driven, path, name, watch)
         driven.hold()
         time.sleep(_SETTLE)
         off = _print_pose(driven, target)

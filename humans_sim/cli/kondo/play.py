@@ -22,7 +22,7 @@ from humans_sim.cli.kondo.session import (
     print_health,
     progress,
 )
-from humans_sim.cli.options import motion_names, number, positive
+from humans_sim.cli.options import checked_option, motion_names, number, positive
 from humans_sim.cli.output import console, described_os_errors, result, say
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.output_paths import check_output_file
@@ -46,21 +46,17 @@ def play(
             autocompletion=motion_names,
         ),
     ] = "",
-    repeat: Annotated[int, typer.Option(help="How often.", callback=positive)] = 1,
+    repeat: Annotated[int, checked_option("How often.", positive)] = 1,
     rate: Annotated[
-        float, typer.Option(help="Speed over the recorded one.", callback=positive)
+        float, checked_option("Speed over the recorded one.", positive)
     ] = 1.0,
     stored: Annotated[
         int | None,
-        typer.Option(
-            help="Play this motion of the boards' memory.", callback=_MOTION_NUMBER
-        ),
+        checked_option("Play this motion of the boards' memory.", _MOTION_NUMBER),
     ] = None,
     store: Annotated[
         int | None,
-        typer.Option(
-            help="Write into the boards' memory; do not play.", callback=_MOTION_NUMBER
-        ),
+        checked_option("Write into the boards' memory; do not play.", _MOTION_NUMBER),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="With --store: over another motion.")
@@ -71,7 +67,7 @@ def play(
     on_stop: OnStop = Then.FREE,
 ) -> None:
     """Play a motion over the line, within the robot's limits, or store one."""
-    from humans_sim.kondo.driver.course import MOST_REPETITIONS, RATES
+    from humans_sim.kondo.driver.joint_path import MOST_REPETITIONS, RATES
 
     if repeat > MOST_REPETITIONS:
         raise ParameterError(f"--repeat is at most {MOST_REPETITIONS}, not {repeat}")
@@ -155,20 +151,20 @@ def _store(
 
 
 def _play(robot: KondoRobot, motion: KondoMotion, rate: float, repeat: int) -> None:
-    from humans_sim.kondo.driver.course import MotionCourse, way_to
+    from humans_sim.kondo.driver.joint_path import MotionPath, path_to
     from humans_sim.kondo.driver.stream import energise, stream
 
     settings = robot.settings
     model = load_model(settings.model)
     first = settings.channels.angles(motion.poses[0].channels)
-    way = way_to(settings, energise(robot), first)
+    way = path_to(settings, energise(robot), first)
     with progress("to the first pose") as watch:
         stream(robot, way, motion.name, watch)
     present = robot.set_points()
-    course = MotionCourse(model, settings, motion, present, rate, repeat)
-    result(motion=motion.name, poses=len(motion.poses), duration=course.duration)
+    path = MotionPath(model, settings, motion, present, rate, repeat)
+    result(motion=motion.name, poses=len(motion.poses), duration=path.duration)
     times = "" if repeat == 1 else f", {repeat} times"
-    say(f"{motion.name}: {len(motion.poses)} poses{times}, {course.duration:.1f} s "
+    say(f"{motion.name}: {len(motion.poses)} poses{times}, {path.duration:.1f} s "
         "(Ctrl-C stops)")  # fmt: skip
     with progress(motion.name) as watch:
-        stream(robot, course, motion.name, watch)
+        stream(robot, path, motion.name, watch)

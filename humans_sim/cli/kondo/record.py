@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from humans_sim.cli.kondo.session import Port, Robot, connected
-from humans_sim.cli.options import number
+from humans_sim.cli.options import checked_option, number
 from humans_sim.cli.output import result, say
 from humans_sim.core.output_paths import check_output_file
 from humans_sim.kondo.driver.board import BoardError
@@ -58,21 +58,19 @@ def record(
     file: Annotated[Path, typer.Argument(help="The motion file .csv to write.")],
     speed: Annotated[
         int,
-        typer.Option(
-            help="Speed step to every pose, 0 (fast) to 7 (slow).",
-            callback=number(least=0, most=7),
+        checked_option(
+            "Speed step to every pose, 0 (fast) to 7 (slow).", number(least=0, most=7)
         ),
     ] = 6,
     period: Annotated[
         float | None,
-        typer.Option(
-            help="Take a pose every so many seconds, without Enter.",
-            callback=number(least=0.1, most=60.0),
+        checked_option(
+            "Take a pose every so many seconds, without Enter.",
+            number(least=0.1, most=60.0),
         ),
     ] = None,
     poses: Annotated[
-        int,
-        typer.Option(help="End after so many.", callback=number(least=1, most=POSES)),
+        int, checked_option("End after so many.", number(least=1, most=POSES))
     ] = POSES,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Over a file that is there.")

@@ -179,7 +179,7 @@ def _foot(
         "fore_left": (left[0], left[1], fore),
         "fore_right": (right[0], right[1], fore),
     }
-    found = []
+    balls = []
     for word, (x, y, radius) in places.items():
         inside = np.clip([x, y], low[:2] + radius, high[:2] - radius)
         centre = np.array([*inside, low[2] + radius])
@@ -189,8 +189,8 @@ def _foot(
         )
         local = model.frame_pose(q, link).actInv(pose.act(centre))
         name = f"{sole.name}_{word}"
-        found.append((name, radius, Tag(name, link, local)))
-    return found
+        balls.append((name, radius, Tag(name, link, local)))
+    return balls
 
 
 def _radius(given: float | None, usual: float, most: float, what: str) -> float:

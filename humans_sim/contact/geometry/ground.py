@@ -102,7 +102,7 @@ class Ground:
         """A chair that faces +x, the front edge of its seat at x, its back behind.
 
         Who leaves a chair slides a little on it: with the law ``sticking`` and no
-        friction of its own for the chair, a motion may find no way to go on.
+        friction of its own for the chair, a motion may have no continuation.
         """
         middle = x - SEAT_DEPTH / 2
         seat = Box(

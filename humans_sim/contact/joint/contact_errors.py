@@ -52,7 +52,7 @@ class CurvatureSumError(ContactError):
 
 
 class ForbiddenMotionError(ContactError):
-    """A velocity moves a joint in a way that it does not allow.
+    """A velocity moves a joint in a direction that it does not allow.
 
     Attributes:
         motions: the forbidden motions and how much of each was asked for.

@@ -135,13 +135,13 @@ class ContactJoint(Joint):
         Raises:
             NoContactError: the surfaces do not touch; it says gap and angle.
         """
-        found = self.nearest(relative, near)
-        if abs(found.gap) > tolerance or found.angle > tolerance:
-            raise NoContactError(found.gap, found.angle)
-        one = found.first
+        state = self.nearest(relative, near)
+        if abs(state.gap) > tolerance or state.angle > tolerance:
+            raise NoContactError(state.gap, state.angle)
+        one = state.first
         if self.axes == "second_lines":
-            e1 = self.second.at(found.second.translation).axes[:, 0]
-            x, y, _ = found.second.rotation.T @ e1
+            e1 = self.second.at(state.second.translation).axes[:, 0]
+            x, y, _ = state.second.rotation.T @ e1
             turn = pin.SE3(pin.utils.rotate("z", math.atan2(y, x)), np.zeros(3))
             one = one * turn
         two = self.second.settle(relative.actInv(one), -1)
@@ -177,26 +177,26 @@ class ContactJoint(Joint):
         if self.rolling:
             flat = flat_directions(*self._curvatures(state))
             turns = np.eye(6)[:, 3:5]
-            ways = {0: np.eye(2), 1: flat, 2: np.zeros((2, 0))}[flat.shape[1]]
-            columns.append(turns @ ways)
+            directions = {0: np.eye(2), 1: flat, 2: np.zeros((2, 0))}[flat.shape[1]]
+            columns.append(turns @ directions)
         if self.pivoting:
             columns.append(np.eye(6)[:, 5:])
         return np.hstack([np.zeros((6, 0)), *columns])
 
     def checked(self, state: JointState, velocity: np.ndarray) -> np.ndarray:
         """A velocity that the joint allows; a typed error where it does not."""
-        found = finite_array(velocity, (6,), "velocity of a joint")
+        twist = finite_array(velocity, (6,), "velocity of a joint")
         slides, rolls, pivots = self.sliding, self.rolling, self.pivoting
         allowed = (slides, slides, False, rolls, rolls, pivots)
-        least = _STRAY * float(np.abs(found).max())
+        least = _STRAY * float(np.abs(twist).max())
         asked = {
             name: float(value)
-            for name, value, may in zip(_MOTIONS, found, allowed, strict=True)
+            for name, value, may in zip(_MOTIONS, twist, allowed, strict=True)
             if not may and abs(value) > least
         }
         if asked:
             raise ForbiddenMotionError(asked, "the contact joint does not allow it")
-        return found
+        return twist
 
     def twists(
         self, state: JointState, velocity: np.ndarray
@@ -206,16 +206,16 @@ class ContactJoint(Joint):
 
     def step(self, state: JointState, velocity: np.ndarray, dt: float) -> JointState:
         """The contact after a time [s] of a velocity constant in the contact frame."""
-        found, time = self.checked(state, velocity), checked_time(dt)
+        twist, time = self.checked(state, velocity), checked_time(dt)
         if self.update != "lie":
-            moved = self._torus(state, found, time)
-        elif self._steady(float(found[5])):
-            one, two = self._twists(state, found)
+            moved = self._torus(state, twist, time)
+        elif self._steady(float(twist[5])):
+            one, two = self._twists(state, twist)
             moved = JointState(
                 state.first * pin.exp6(one * time), state.second * pin.exp6(two * time)
             )
         else:
-            moved = lie_step(lambda at: self._twists(at, found), state, time)
+            moved = lie_step(lambda at: self._twists(at, twist), state, time)
         return self.settle(moved) if self.correct else moved
 
     def _steady(self, pivoting: float) -> bool:
@@ -276,11 +276,11 @@ class ContactJoint(Joint):
         if self.update == "torus":
             u1, u2 = contact_speeds(k1, k2, sliding, rolling)
         else:
-            ways = [
-                frame.rotation[:, :2].T @ found.axes
-                for frame, found in ((first, one), (second, two))
+            directions = [
+                frame.rotation[:, :2].T @ point.axes
+                for frame, point in ((first, one), (second, two))
             ]
-            u1, u2 = planewise_speeds((k1, k2), ways, sliding, rolling)
+            u1, u2 = planewise_speeds((k1, k2), directions, sliding, rolling)
         turned, _ = self._spins(JointState(first, second), one, two, u1, u2, 0.0)
         first = self.first.walk(first, u1 * dt, 1)
         second = self.second.walk(second, u2 * dt, -1)
@@ -299,16 +299,16 @@ class ContactJoint(Joint):
 
 
 def _turning(
-    found: SurfacePoint, frame: pin.SE3, speed: np.ndarray, which: str
+    point: SurfacePoint, frame: pin.SE3, speed: np.ndarray, which: str
 ) -> float:
     """Turn of the lines of curvature about the outward normal [rad/s]."""
-    if found.turning is None:
+    if point.turning is None:
         raise ParameterError(
             f"axes along the lines of the {which} surface: it does not say how they "
             "turn; use axes='first' or 'second'"
         )
-    along = found.axes.T @ (frame.rotation[:, :2] @ speed)
-    return float(along @ found.turning)
+    along = point.axes.T @ (frame.rotation[:, :2] @ speed)
+    return float(along @ point.turning)
 
 
 def _pivoted(frame: pin.SE3, angle: float) -> pin.SE3:

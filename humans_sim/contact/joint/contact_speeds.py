@@ -28,10 +28,10 @@ _FLAT = 1e-9
 """A curvature below this part of the greatest one counts as zero."""
 
 
-def curvature_matrix(found: SurfacePoint, frame: pin.SE3) -> np.ndarray:
+def curvature_matrix(point: SurfacePoint, frame: pin.SE3) -> np.ndarray:
     """Curvatures in the x and y of a frame on the surface (2, 2) [1/m]."""
-    flat = frame.rotation[:, :2].T @ found.axes
-    return np.asarray((flat * found.curvatures) @ flat.T)
+    flat = frame.rotation[:, :2].T @ point.axes
+    return np.asarray((flat * point.curvatures) @ flat.T)
 
 
 def flat_directions(k1: np.ndarray, k2: np.ndarray) -> np.ndarray:
@@ -69,27 +69,27 @@ def contact_speeds(
         CurvatureSumError: the surfaces conform or cross.
         ForbiddenMotionError: the rolling would lift a line or plane of contact.
     """
-    wanted = np.array([rolling[1], -rolling[0]])
+    turning = np.array([rolling[1], -rolling[0]])
     flat = flat_directions(k1, k2)
     if not flat.shape[1]:
         (a, b), (c, d) = k1 + k2
-        x, y = wanted + k2 @ sliding
+        x, y = turning + k2 @ sliding
         u1 = np.array([d * x - b * y, a * y - c * x]) / (a * d - b * c)
         return u1, u1 - sliding
-    lift = flat @ (flat.T @ wanted)
-    if math.hypot(lift[0], lift[1]) > _FLAT * math.hypot(wanted[0], wanted[1]):
+    lift = flat @ (flat.T @ turning)
+    if math.hypot(lift[0], lift[1]) > _FLAT * math.hypot(turning[0], turning[1]):
         asked = {"rolling about x": float(-lift[1]), "rolling about y": float(lift[0])}
         raise ForbiddenMotionError(
             asked, "it would lift a contact along a line or plane; see basis(state)"
         )
     inverse = np.linalg.pinv(k1 + k2, rcond=_FLAT, hermitian=True)
-    u1 = inverse @ (wanted - lift + k2 @ sliding) + flat @ (flat.T @ sliding)
+    u1 = inverse @ (turning - lift + k2 @ sliding) + flat @ (flat.T @ sliding)
     return u1, u1 - sliding
 
 
 def planewise_speeds(
     curvatures: tuple[np.ndarray, np.ndarray],
-    ways: Sequence[np.ndarray],
+    directions: Sequence[np.ndarray],
     sliding: np.ndarray,
     rolling: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -101,25 +101,26 @@ def planewise_speeds(
 
     Args:
         curvatures: of both surfaces, in x and y of the contact frame (2, 2).
-        ways: principal directions of both, as columns in x and y (2, 2).
+        directions: principal directions of both, as columns in x and y (2, 2).
         sliding: (2,) [m/s].
         rolling: (2,) [rad/s].
     """
     k1, k2 = curvatures
     flat_directions(k1, k2)
-    wanted = np.array([rolling[1], -rolling[0]])
-    found = []
+    turning = np.array([rolling[1], -rolling[0]])
+    speeds = []
     for side, own in enumerate(curvatures):
         speed = np.zeros(2)
         # A round surface has no principal planes of its own: it takes the other's.
         (a, b), (_, d) = own
         even = math.hypot(a - d, 2 * b) <= _FLAT * math.hypot(a, d)
-        for way in ways[1 - side if even else side].T:
-            c1, c2 = float(way @ k1 @ way), float(way @ k2 @ way)
-            along = planar_speeds(c1, c2, float(way @ sliding), -float(way @ wanted))
-            speed += along[side] * way
-        found.append(speed)
-    return found[0], found[1]
+        for direction in directions[1 - side if even else side].T:
+            c1, c2 = (float(direction @ k @ direction) for k in (k1, k2))
+            slid, rolled = float(direction @ sliding), -float(direction @ turning)
+            along = planar_speeds(c1, c2, slid, rolled)
+            speed += along[side] * direction
+        speeds.append(speed)
+    return speeds[0], speeds[1]
 
 
 def planar_speeds(

@@ -62,8 +62,8 @@ class AxisJoint(Joint):
 
     def place(self, q: np.ndarray) -> JointState:
         """The joint at coordinates (freedoms,) [rad or m]."""
-        found = finite_array(q, (self.axes.shape[1],), "coordinates of a joint")
-        return JointState(self.first, self.second * pin.exp6(-self.axes @ found))
+        coordinates = finite_array(q, (self.axes.shape[1],), "coordinates of a joint")
+        return JointState(self.first, self.second * pin.exp6(-self.axes @ coordinates))
 
     def coordinates(self, state: JointState) -> np.ndarray:
         """The coordinates of a placed joint; angles within a turn."""

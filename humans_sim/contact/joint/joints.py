@@ -76,10 +76,10 @@ class Joint(ABC):
 
     def checked(self, state: JointState, velocity: np.ndarray) -> np.ndarray:
         """A velocity that the joint allows; a typed error where it does not."""
-        found = finite_array(velocity, (6,), "velocity of a joint")
+        twist = finite_array(velocity, (6,), "velocity of a joint")
         basis = self.basis(state)
-        stray = found - basis @ np.linalg.lstsq(basis, found, rcond=None)[0]
-        if math.sqrt(stray @ stray) > _STRAY * (1.0 + math.sqrt(found @ found)):
+        stray = twist - basis @ np.linalg.lstsq(basis, twist, rcond=None)[0]
+        if math.sqrt(stray @ stray) > _STRAY * (1.0 + math.sqrt(twist @ twist)):
             names = ("x", "y", "z", "about x", "about y", "about z")
             asked = {
                 name: float(value)
@@ -87,7 +87,7 @@ class Joint(ABC):
                 if abs(value) > _STRAY
             }
             raise ForbiddenMotionError(asked, "multiply basis(state) by rates instead")
-        return found
+        return twist
 
 
 def checked_time(dt: float) -> float:

@@ -120,10 +120,10 @@ class PlanarFrame:
         """The frame after an arc along its x axis that turns by an angle."""
         half = turn / 2.0
         chord = length * (math.sin(half) / half if half else 1.0)
-        way = self.angle + half
+        heading = self.angle + half
         return PlanarFrame(
-            self.x + chord * math.cos(way),
-            self.y + chord * math.sin(way),
+            self.x + chord * math.cos(heading),
+            self.y + chord * math.sin(heading),
             self.angle + turn,
         )
 
@@ -168,7 +168,7 @@ class PlanarContact:
         self, first: tuple[float, float], second: tuple[float, float]
     ) -> PlanarState:
         """The bodies put together at a point of each, or near it."""
-        found = []
+        places = []
         for contour, point, side in ((self.first, first, 1), (self.second, second, -1)):
             place = np.asarray(point, dtype=float)
             if place.shape != (2,) or not np.isfinite(place).all():
@@ -177,8 +177,8 @@ class PlanarContact:
             n = side * there.normal
             x, y = there.point
             angle = math.atan2(-n[0], n[1])
-            found.append(PlanarFrame(float(x), float(y), angle))
-        state = PlanarState(found[0], found[1])
+            places.append(PlanarFrame(float(x), float(y), angle))
+        state = PlanarState(places[0], places[1])
         planar_speeds(*self.curvatures(state), 0.0, 0.0)
         return state
 

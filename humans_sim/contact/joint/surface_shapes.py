@@ -61,8 +61,8 @@ class Revolution(Surface):
         A rotation about the axis turns the frame about its normal as well where the
         circle is no geodesic; that part is taken back.
         """
-        found = self.at(frame.translation)
-        flat = frame.rotation[:, :2].T @ found.axes
+        point = self.at(frame.translation)
+        flat = frame.rotation[:, :2].T @ point.axes
         along = flat[:, 0] / math.hypot(flat[0, 0], flat[1, 0])
         beside = side * np.array([-along[1], along[0]])
         circle, meridian = float(along @ step), float(beside @ step)
@@ -70,9 +70,9 @@ class Revolution(Surface):
         angle = circle / math.hypot(local.translation[0], local.translation[1])
         turn = pin.SE3(pin.utils.rotate("z", angle), np.zeros(3))
         around = self.placement * turn * local
-        spin = 0.0 if found.turning is None else -side * circle * found.turning[0]
+        spin = 0.0 if point.turning is None else -side * circle * point.turning[0]
         back = pin.SE3(pin.utils.rotate("z", float(spin)), np.zeros(3))
-        return around * arc(beside, meridian, side * float(found.curvatures[1])) * back
+        return around * arc(beside, meridian, side * float(point.curvatures[1])) * back
 
     def revolved(
         self, point: np.ndarray, radius: float, height: float, out: float, up: float
@@ -258,15 +258,15 @@ class Inside(Surface):
 
     def local(self, point: np.ndarray) -> SurfacePoint:
         """The same point: normal, e2 and curvatures change their signs."""
-        found = self.surface.local(point)
+        inner = self.surface.local(point)
         turning = None
-        if found.turning is not None:
-            turning = found.turning * (-1.0, 1.0)
+        if inner.turning is not None:
+            turning = inner.turning * (-1.0, 1.0)
         return SurfacePoint(
-            found.point,
-            -found.normal,
-            found.axes * (1.0, -1.0),
-            -found.curvatures,
+            inner.point,
+            -inner.normal,
+            inner.axes * (1.0, -1.0),
+            -inner.curvatures,
             turning,
         )
 

@@ -47,9 +47,9 @@ class SurfacePoint:
             given = getattr(self, name)
             if given is None:
                 continue
-            found = real_array(given, f"{name} of a surface")
-            if found is not given:
-                object.__setattr__(self, name, found)
+            numbers = real_array(given, f"{name} of a surface")
+            if numbers is not given:
+                object.__setattr__(self, name, numbers)
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -85,13 +85,13 @@ class Surface(ABC):
         if self._place is None:
             return self.local(point)
         turn, origin = self._place
-        found = self.local(turn.T @ (point - origin))
+        local_point = self.local(turn.T @ (point - origin))
         return SurfacePoint(
-            origin + turn @ found.point,
-            turn @ found.normal,
-            turn @ found.axes,
-            found.curvatures,
-            found.turning,
+            origin + turn @ local_point.point,
+            turn @ local_point.normal,
+            turn @ local_point.axes,
+            local_point.curvatures,
+            local_point.turning,
         )
 
     @cached_property
@@ -102,24 +102,24 @@ class Surface(ABC):
 
     def frame(self, point: np.ndarray, side: int = 1, angle: float = 0.0) -> pin.SE3:
         """The frame on the surface nearest to a point, x at an angle from e1."""
-        found = self.at(real_array(point, "point of a surface"))
-        z = side * found.normal
-        e1 = found.axes[:, 0]
+        surface_point = self.at(real_array(point, "point of a surface"))
+        z = side * surface_point.normal
+        e1 = surface_point.axes[:, 0]
         x = math.cos(angle) * e1 + math.sin(angle) * cross(z, e1)
-        return pin.SE3(np.column_stack([x, cross(z, x), z]), found.point)
+        return pin.SE3(np.column_stack([x, cross(z, x), z]), surface_point.point)
 
     def misfit(self, frame: pin.SE3, side: int = 1) -> tuple[float, float]:
         """How far a frame is from lying on the surface: height [m] and angle [rad]."""
-        found = self.at(frame.translation)
-        z = side * found.normal
+        point = self.at(frame.translation)
+        z = side * point.normal
         tilt = float(np.linalg.norm(cross(frame.rotation[:, 2], z)))
         angle = math.atan2(tilt, float(frame.rotation[:, 2] @ z))
-        return float(found.normal @ (frame.translation - found.point)), angle
+        return float(point.normal @ (frame.translation - point.point)), angle
 
     def settle(self, frame: pin.SE3, side: int = 1) -> pin.SE3:
         """The frame put back on the surface: nearest point, least rotation."""
-        found = self.at(frame.translation)
-        z = side * found.normal
+        point = self.at(frame.translation)
+        z = side * point.normal
         old = frame.rotation
         over = cross(old[:, 2], z)
         x = old[:, 0]
@@ -127,7 +127,7 @@ class Surface(ABC):
         x = x + twice + cross(over, twice) / (1.0 + float(old[:, 2] @ z))
         x = x - (x @ z) * z
         x = x / math.sqrt(x @ x)
-        return pin.SE3(np.column_stack([x, cross(z, x), z]), found.point)
+        return pin.SE3(np.column_stack([x, cross(z, x), z]), point.point)
 
     def walk(self, frame: pin.SE3, step: np.ndarray, side: int = 1) -> pin.SE3:
         """A frame walks along e1, then along e2, without turning about its normal.
@@ -141,23 +141,24 @@ class Surface(ABC):
             step: (2,), along the frame's x and y [m].
             side: +1 where z points outwards, -1 inwards.
         """
-        found = self.at(frame.translation)
+        point = self.at(frame.translation)
         if self.round:
             length = math.hypot(step[0], step[1])
-            way = step / length if length else step
-            return frame * arc(way, length, side * float(found.curvatures[0]))
-        flat = frame.rotation[:, :2].T @ found.axes
+            direction = step / length if length else step
+            return frame * arc(direction, length, side * float(point.curvatures[0]))
+        flat = frame.rotation[:, :2].T @ point.axes
         along = flat[:, 0] / math.hypot(flat[0, 0], flat[1, 0])
         beside = side * np.array([-along[1], along[0]])
-        for way, curvature in zip((along, beside), found.curvatures, strict=True):
-            frame = frame * arc(way, float(way @ step), side * float(curvature))
+        for direction, curvature in zip((along, beside), point.curvatures, strict=True):
+            length = float(direction @ step)
+            frame = frame * arc(direction, length, side * float(curvature))
         return frame
 
 
-def arc(way: np.ndarray, length: float, curvature: float) -> pin.SE3:
+def arc(direction: np.ndarray, length: float, curvature: float) -> pin.SE3:
     """An arc in the plane of a tangent (2,) and z, curved away from z: in the frame."""
-    turn = curvature * length
-    twist = [way[0] * length, way[1] * length, 0.0, -way[1] * turn, way[0] * turn, 0.0]
+    (x, y), turn = direction, curvature * length
+    twist = [x * length, y * length, 0.0, -y * turn, x * turn, 0.0]
     return pin.exp6(real_array(twist, "arc on a surface"))
 
 

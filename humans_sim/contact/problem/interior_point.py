@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from humans_sim.contact.problem.law_kernels import motion_of
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
 
 _STEPS = 60
@@ -144,12 +145,9 @@ def _path_errors(matrix, shift, x, y, blur, errors):
     n = x.shape[0]
     worst = 0.0
     for c in range(n):
+        motion_of(matrix, shift, y, c, errors[c])
         for i in range(3):
-            total = shift[c, i]
-            for d in range(n):
-                for j in range(3):
-                    total += matrix[3 * c + i, 3 * d + j] * y[d, j]
-            errors[c, i] = x[c, i] - total
+            errors[c, i] = x[c, i] - errors[c, i]
         errors[c, 0] -= np.sqrt(x[c, 1] ** 2 + x[c, 2] ** 2 + blur)
         for i in range(3):
             worst = max(worst, abs(errors[c, i]))

@@ -23,7 +23,11 @@ import numpy as np
 from numba import njit
 
 from humans_sim.contact.problem.interior_point import interior_point
-from humans_sim.contact.problem.law_kernels import ContactProblem, residual_of
+from humans_sim.contact.problem.law_kernels import (
+    ContactProblem,
+    motion_of,
+    residual_of,
+)
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
 
 _REGULAR = 1e-10
@@ -168,12 +172,7 @@ def _errors(problem, forces, motion, errors):
     n = forces.shape[0]
     total = 0.0
     for c in range(n):
-        for i in range(3):
-            moved = free[c, i]
-            for d in range(n):
-                for j in range(3):
-                    moved += matrix[3 * c + i, 3 * d + j] * forces[d, j]
-            motion[c, i] = moved
+        motion_of(matrix, free, forces, c, motion[c])
         pressed = max(0.0, forces[c, 0] - motion[c, 0])
         errors[c, 0] = forces[c, 0] - pressed
         errors[c, 1], errors[c, 2] = forces[c, 1], forces[c, 2]

@@ -246,14 +246,14 @@ def polish(tree, target, tolerance, last, q):
         trial[:n] = q[:n] + step
         task_rows(tree, trial, value, jacobian)
         value -= target[:ROWS]
-        found = np.sum(value * value)
-        if found < square:
-            if found < 0.25 * square:
+        new_square = np.sum(value * value)
+        if new_square < square:
+            if new_square < 0.25 * square:
                 factor *= 0.1
-            if found > 0.5 * square:
+            if new_square > 0.5 * square:
                 slow += 1
             q[:n] = trial[:n]
-            square = found
+            square = new_square
             if slow > _PATIENCE[last]:
                 break
         else:

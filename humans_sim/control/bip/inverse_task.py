@@ -13,11 +13,11 @@ from humans_sim.control.bip.task import BipTask
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 
 TOLERANCE = 1e-13
-"""Largest residual at which the iteration ends [m] (ours)."""
+"""Largest residual at which the iteration ends [m] (assumed)."""
 ACCEPTED = 1e-10
-"""Largest residual of an answer [m] (ours)."""
+"""Largest residual of a solution [m] (assumed)."""
 LIMIT_SLACK = 1e-5
-"""Angle beyond a limit that still counts as inside [rad] (ours)."""
+"""Angle beyond a limit that still counts as inside [rad] (assumed)."""
 _TOLERANCES = Tolerances(TOLERANCE, ACCEPTED, LIMIT_SLACK)
 
 _LEG = (

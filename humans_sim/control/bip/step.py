@@ -24,14 +24,14 @@ from humans_sim.core.errors import ParameterError
 
 @dataclass(frozen=True)
 class StepShape:
-    """What a step looks like (all ours).
+    """What a step looks like (all assumed).
 
     Attributes:
-        length: way of the left foot [m].
-        lift: height of the left foot in the middle of its way [m].
+        length: path of the left foot [m].
+        lift: height of the left foot in the middle of its path [m].
         crouch: how much lower than with straight legs the centre of mass is [m].
         forward: centre of mass ahead of the ankles, when standing [m].
-        inward: centre of mass inward of the right ankle, when it alone bears [m].
+        inward: centre of mass inward of the right ankle, in single support [m].
         shift: time to shift the weight [s].
         load: time for a foot to take or give its load [s].
         swing: time of the foot in the air [s].

@@ -100,12 +100,7 @@ class BipTask:
         return drift
 
     def _checked(self, vector: np.ndarray, name: str) -> np.ndarray:
-        vector = np.ascontiguousarray(vector, dtype=float)
-        if vector.shape != (self.size,):
-            raise ConfigurationError(
-                f"{name} of {self.model.name} has {self.size} HuMAnS coordinates "
-                f"(joints, then base), not shape {vector.shape}"
-            )
+        vector = np.ascontiguousarray(self.model.humans.sized(vector, name))
         if not np.isfinite(vector).all():
             raise ConfigurationError(f"an entry of {name} is not a finite number")
         return vector

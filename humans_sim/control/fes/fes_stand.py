@@ -26,15 +26,15 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class FesPlan:
-    """How stimulated knees stand up (all ours).
+    """How stimulated knees stand up (all assumed).
 
     Attributes:
         ramp_start: time at which the muscles begin to build up force [s].
         ramp: time in which they reach what the motion needs [s].
-        surplus: share of it that they go beyond while the seat still bears.
+        surplus: share of it that they go beyond while the seat still carries load.
         seat_share: share of the weight below which the seat is left.
-        speed: of the knees on their way [rad/s].
-        slow_speed: of the knees near the ends of their way [rad/s].
+        speed: of the knees while they stretch [rad/s].
+        slow_speed: of the knees near the ends of their path [rad/s].
         slow_zone: how near that is [rad].
         damping: torque for an error of that speed [N m s/rad].
         gain: torque for an error of the torque [-].
@@ -68,7 +68,7 @@ class FesStand(Controller):
 
     Every joint but the knees has a torque of whole-body control, which takes the
     torques of the knees as the muscles have them now. Seated, the body follows a motion
-    in time. Once the muscles bear enough for the seat to be left, the knees lead and
+    in time. Once the muscles carry enough for the seat to be left, the knees lead and
     the body follows the path of its postures by their angle; straight knees press
     against their limits.
 
@@ -79,8 +79,8 @@ class FesStand(Controller):
         muscles: the muscles.
         motion: what the body does while it is seated, by time.
         path: what it does then, by the angle of the knees.
-        seated: contacts that bear at first.
-        standing: contacts that bear then.
+        seated: contacts that carry load at first.
+        standing: contacts that carry load then.
         plan: how the knees are driven.
         period: time between two calls [s].
 
@@ -153,7 +153,7 @@ class FesStand(Controller):
     def _sit(
         self, t: float, q: np.ndarray, v: np.ndarray, now: np.ndarray
     ) -> np.ndarray:
-        """Torques while the seat bears; it is left once it bears next to nothing."""
+        """Torques while the seat carries load; it is left once that is next to none."""
         contacts = np.concatenate([self._feet, self._seat])
         answer = self._body.solve(
             t, q, v, self._seated_aims, contacts, self._given(now)
@@ -203,7 +203,7 @@ class FesStand(Controller):
         return needed + push
 
     def _speed(self, at: float) -> float:
-        """How fast the knees shall go: slower near the ends of their way [rad/s]."""
+        """How fast the knees shall go: slower near the ends of their path [rad/s]."""
         plan, (start, end) = self._plan, self._path.ends
         near = min(abs(at - start), abs(end - at)) / plan.slow_zone
         speed = plan.slow_speed + min(near, 1.0) * (plan.speed - plan.slow_speed)

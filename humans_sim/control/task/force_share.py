@@ -24,7 +24,7 @@ _SMALL = 1e-4
 """Price of a force against an error of the sums; less for large sums."""
 
 
-class Share(NamedTuple):
+class ForceShare(NamedTuple):
     """Contact forces.
 
     Attributes:
@@ -38,19 +38,19 @@ class Share(NamedTuple):
 
 def share_forces(
     rows: np.ndarray,
-    wanted: np.ndarray,
+    base_force: np.ndarray,
     friction: float,
     prices: np.ndarray,
-) -> Share:
+) -> ForceShare:
     """Share generalised forces of the base among contacts.
 
     Args:
         rows: Jacobians of the contacts with respect to the base (k, 3, 6); the first
             row of each is its normal.
-        wanted: generalised force of the base that the contacts shall give (6,).
+        base_force: generalised force of the base that the contacts shall give (6,).
         friction: coefficient that may be used.
-        prices: of each contact (k,), 1 for a usual one, more for one that is to bear
-            less; infinity for one that bears nothing.
+        prices: of each contact (k,), 1 for a usual one, more for one that is to carry
+            less; infinity for one that carries nothing.
     """
     count = len(rows)
     if prices.shape != (count,) or not (prices > 0).all():
@@ -59,16 +59,18 @@ def share_forces(
     edges[:, :, 0] = 1.0
     for k, (axis, sign) in enumerate(_EDGES):
         edges[:, k, axis] = sign * friction
-    bears = np.isfinite(prices)
+    loaded = np.isfinite(prices)
     forces = np.zeros((count, 3))
-    if not bears.any():
-        return Share(forces, float(np.abs(wanted).max()))
-    scale = max(float(np.abs(wanted).max()), 1.0)
-    gather = np.einsum("ckr,crn->nck", edges[bears], rows[bears]).reshape(6, -1)
-    price = np.repeat(np.sqrt(_SMALL * prices[bears]), 4)
-    matrix = np.vstack([gather, np.diag(price) / math.sqrt(scale)])
-    found, _ = nnls(matrix, np.concatenate([wanted / scale, np.zeros(len(price))]))
-    along = found.reshape(-1, 4) * scale
-    forces[bears] = np.einsum("ck,ckr->cr", along, edges[bears])
+    if not loaded.any():
+        return ForceShare(forces, float(np.abs(base_force).max()))
+    scale = max(float(np.abs(base_force).max()), 1.0)
+    wrenches = np.einsum("ckr,crn->nck", edges[loaded], rows[loaded]).reshape(6, -1)
+    price = np.repeat(np.sqrt(_SMALL * prices[loaded]), 4)
+    matrix = np.vstack([wrenches, np.diag(price) / math.sqrt(scale)])
+    coefficients, _ = nnls(
+        matrix, np.concatenate([base_force / scale, np.zeros(len(price))])
+    )
+    along = coefficients.reshape(-1, 4) * scale
+    forces[loaded] = np.einsum("ck,ckr->cr", along, edges[loaded])
     reached = np.einsum("crn,cr->n", rows, forces)
-    return Share(forces, float(np.abs(wanted - reached).max()))
+    return ForceShare(forces, float(np.abs(base_force - reached).max()))

@@ -48,9 +48,9 @@ def reach(
     bent[7 + places] = np.where(np.isfinite(low + high), 0.5 * (low + high), 0.0)
     least = np.inf
     for start in (np.array(q, dtype=float), bent):
-        found, missing = _newton(task, start, target, places, low, high)
+        posture, missing = _newton(task, start, target, places, low, high)
         if missing < _CLOSE:
-            return found
+            return posture
         least = min(least, missing)
     raise ControlError(
         f"{model.name} does not reach {', '.join(task.names[:3])}...: "

@@ -58,8 +58,8 @@ class TaskLaw:
         task: the task function.
         kp: K_p, a number or one a row [1/s^2].
         kv: K_v, a number or one a row [1/s]; 2 sqrt(kp) damps critically.
-        smallest: singular value of H below which damping begins (ours).
-        damping: largest damping, reached where H is singular (ours).
+        smallest: singular value of H below which damping begins (assumed).
+        damping: largest damping, reached where H is singular (assumed).
     """
 
     task: TaskFunction
@@ -99,14 +99,14 @@ class TaskLaw:
         task, zero = self.task, np.zeros(self.task.size)
         jacobian = task.jacobian(q)
         rate = zero if rate is None else rate
-        wanted = zero if acceleration is None else acceleration
+        desired = zero if acceleration is None else acceleration
         # A task with rotations knows its own error; others are differences.
         difference = getattr(task, "difference", _difference)
         error = difference(task.value(q), target)
-        push = wanted + self.kp * error + self.kv * (rate - jacobian @ v)
+        push = desired + self.kp * error + self.kv * (rate - jacobian @ v)
         return self.accelerations(jacobian, push - task.drift(q, v))
 
-    def accelerations(self, jacobian: np.ndarray, wanted: np.ndarray) -> Solution:
+    def accelerations(self, jacobian: np.ndarray, desired: np.ndarray) -> Solution:
         r"""Solve H a = w.
 
         Damping grows from zero at the bound: :math:`\lambda^2 = \lambda_{max}^2
@@ -120,9 +120,9 @@ class TaskLaw:
         if damped:
             square = self.damping**2 * (1.0 - (low / self.smallest) ** 2)
         inverse = values / (values**2 + square)
-        found = right.T @ (inverse * (left.T @ wanted))
+        solution = right.T @ (inverse * (left.T @ desired))
         condition = float(high / low) if low > 0 else np.inf
-        return Solution(found, damped, condition)
+        return Solution(solution, damped, condition)
 
 
 def _difference(value: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -55,7 +55,7 @@ class ControlError(HumansError):
 
 
 @dataclass(frozen=True)
-class Aim:
+class WeightedTask:
     """A task with what it shall do, and how much that matters.
 
     Attributes:
@@ -72,7 +72,7 @@ class Aim:
     stiffness: float = 100.0
     damping: float | None = None
 
-    def wanted(
+    def desired_acceleration(
         self, at: float, pace: float, value: np.ndarray, rate: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The acceleration that brings the task to its target, and its slope.
@@ -96,7 +96,7 @@ class Aim:
         return steady + damping * (slope * pace - rate), slope
 
 
-class Answer(NamedTuple):
+class WholeBodySolution(NamedTuple):
     """What whole-body control found.
 
     Attributes:
@@ -147,13 +147,13 @@ class WholeBody:
         at: float,
         q: np.ndarray,
         v: np.ndarray,
-        aims: Sequence[Aim],
+        aims: Sequence[WeightedTask],
         contacts: np.ndarray,
         given: Mapping[str, Bounds] | None = None,
         *,
         pace: float = 1.0,
         pace_aim: tuple[float, float] | None = None,
-    ) -> Answer:
+    ) -> WholeBodySolution:
         """Torques for a state.
 
         Args:
@@ -161,7 +161,7 @@ class WholeBody:
             q: configuration.
             v: velocity.
             aims: what the body shall do.
-            contacts: contacts that bear, as indices (see :meth:`contacts`).
+            contacts: contacts that carry load, as indices (see :meth:`contacts`).
             given: least and largest torques of joints that are driven by something
                 else [N m].
             pace: rate of the path's parameter.
@@ -184,7 +184,7 @@ class WholeBody:
         hessian, gradient = np.zeros((total, total)), np.zeros(total)
         for aim in aims:
             value, jacobian, drift = aim.task.terms(q, v)
-            wanted, slope = aim.wanted(at, pace, value, jacobian @ v)
+            desired, slope = aim.desired_acceleration(at, pace, value, jacobian @ v)
             jacobian = jacobian[:, free]
             effect = np.zeros((len(value), total))
             effect[:, :size] = jacobian @ moves
@@ -192,7 +192,7 @@ class WholeBody:
                 effect[:, -1] = -slope
             weighted = (np.asarray(aim.weight) * effect.T).T
             hessian += effect.T @ weighted
-            gradient += weighted.T @ (jacobian @ still + drift - wanted)
+            gradient += weighted.T @ (jacobian @ still + drift - desired)
         if pace_aim is not None:
             hessian[-1, -1] += pace_aim[1]
             gradient[-1] -= pace_aim[1] * pace_aim[0]
@@ -206,14 +206,14 @@ class WholeBody:
         load = mass[:, free] @ still + terms.bias
         bounds = self._bounds(given or {})
         matrix, low, high = self._conditions(moved, load, bounds, size, forces, weight)
-        found = self._minimise(hessian, gradient, matrix, low, high)
+        solution = self._minimise(hessian, gradient, matrix, low, high)
         acceleration = np.zeros(system.nv)
-        acceleration[free] = still + moves @ found[:size]
-        return Answer(
-            (load + moved @ found)[6:],
+        acceleration[free] = still + moves @ solution[:size]
+        return WholeBodySolution(
+            (load + moved @ solution)[6:],
             acceleration,
-            weight * found[size : size + forces].reshape(-1, 3),
-            float(found[-1]) if free_pace else 0.0,
+            weight * solution[size : size + forces].reshape(-1, 3),
+            float(solution[-1]) if free_pace else 0.0,
         )
 
     def _bounds(self, given: Mapping[str, Bounds]) -> list[tuple[int, float, float]]:
@@ -286,12 +286,12 @@ class WholeBody:
         return np.array(result.x)
 
 
-def _motions(rows: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All solutions of rows @ a = wanted: one of them, and a basis of the others."""
+def _motions(rows: np.ndarray, desired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All solutions of rows @ a = desired: one of them, and a basis of the others."""
     size = rows.shape[1]
     if len(rows) == 0:
         return np.zeros(size), np.eye(size)
     u, s, vt = np.linalg.svd(rows)
     rank = int(np.count_nonzero(s > _RANK * s[0]))
-    one = vt[:rank].T @ ((u[:, :rank].T @ wanted) / s[:rank])
+    one = vt[:rank].T @ ((u[:, :rank].T @ desired) / s[:rank])
     return one, vt[rank:].T

@@ -14,7 +14,13 @@ from humans_sim.control.task.task_functions import (
     JointTask,
     Task,
 )
-from humans_sim.control.task.whole_body import Aim, Answer, Bounds, Target, WholeBody
+from humans_sim.control.task.whole_body import (
+    Bounds,
+    Target,
+    WeightedTask,
+    WholeBody,
+    WholeBodySolution,
+)
 from humans_sim.control.trajectories.motion import Motion
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
@@ -26,7 +32,7 @@ def body_aims(
     target: Callable[[Task], Target],
     frames: Sequence[str] = ("base_link",),
     stiffness: float = 100.0,
-) -> list[Aim]:
+) -> list[WeightedTask]:
     """Aims of a whole body: its centre of mass, then some frames, then its posture.
 
     Args:
@@ -38,7 +44,9 @@ def body_aims(
     tasks: list[tuple[Task, float]] = [(CentreOfMass(model), 100.0)]
     tasks += [(FrameOrientation(model, frame), 10.0) for frame in frames]
     tasks += [(JointTask(model), 1.0)]
-    return [Aim(task, target(task), weight, stiffness) for task, weight in tasks]
+    return [
+        WeightedTask(task, target(task), weight, stiffness) for task, weight in tasks
+    ]
 
 
 class Follow(Controller):
@@ -47,7 +55,7 @@ class Follow(Controller):
     Args:
         body: whole-body control of the model in its scene.
         motion: the motion.
-        bearing: contacts that bear, by the time until which they do [s]; the last ones
+        bearing: loaded contacts, by the time until which they do [s]; the last ones
             stay.
         frames: frames whose orientation matters.
         stiffness: Kp of all aims [1/s^2].
@@ -70,7 +78,7 @@ class Follow(Controller):
         times = [until for until, _ in bearing]
         if not times or any(after <= before for before, after in pairwise(times)):
             raise ParameterError(
-                f"contacts that bear are wanted, until times that grow, not {times}"
+                f"loaded contacts are wanted, until times that grow, not {times}"
             )
         self._body, self.period = body, period
         self._bearing = [(until, body.contacts(names)) for until, names in bearing]
@@ -86,7 +94,7 @@ class Follow(Controller):
         q: np.ndarray,
         v: np.ndarray,
         given: Mapping[str, Bounds] | None = None,
-    ) -> Answer:
+    ) -> WholeBodySolution:
         """Torques with the acceleration and the forces they go with.
 
         Args:

@@ -63,7 +63,7 @@ class Path:
         return float(q[self._places].mean()), float(v[self._places - 1].mean())
 
     def target(self, task: Task) -> Target:
-        """What a task does along the path; beyond the ends it goes on straight."""
+        """What a task does along the path; beyond the ends it continues straight."""
         values = np.array([task.value(q) for q in self.postures])
         spline = CubicSpline(self.angles, values, bc_type="natural")
         slope, curvature = spline.derivative(1), spline.derivative(2)
@@ -138,13 +138,15 @@ def straightened(model: Model, q: np.ndarray, legs: Legs, angle: float) -> np.nd
     pose, aim = model.frame_pose(q, legs.foot), model.com(q)[0]
 
     def bent(ankle: float) -> np.ndarray:
-        found = q.copy()
+        straight = q.copy()
         for knee, other, hip in zip(legs.knees, legs.ankles, legs.hips, strict=True):
             before = q[place[knee]] + q[place[other]] + q[place[hip]]
-            found[place[knee]], found[place[other]] = angle, ankle
-            found[place[hip]] = before - angle - ankle
-        found[:3] += pose.translation - model.frame_pose(found, legs.foot).translation
-        return found
+            straight[place[knee]], straight[place[other]] = angle, ankle
+            straight[place[hip]] = before - angle - ankle
+        straight[:3] += (
+            pose.translation - model.frame_pose(straight, legs.foot).translation
+        )
+        return straight
 
     ankle = q[place[legs.ankles[0]]]
     low, high = ankle - 0.2, ankle + 0.1
@@ -154,9 +156,9 @@ def straightened(model: Model, q: np.ndarray, legs: Legs, angle: float) -> np.nd
             low = middle
         else:
             high = middle
-    found = bent(0.5 * (low + high))
+    straight = bent(0.5 * (low + high))
     task = FramePose(model, legs.foot)
-    missing = task.error(found, FramePose.target(pose))
-    if np.abs(missing).max() > 1e-6 or abs(model.com(found)[0] - aim) > 1e-6:
+    missing = task.error(straight, FramePose.target(pose))
+    if np.abs(missing).max() > 1e-6 or abs(model.com(straight)[0] - aim) > 1e-6:
         raise ControlError(f"{model.name} cannot straighten its knees from there")
-    return found
+    return straight

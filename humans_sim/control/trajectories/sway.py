@@ -70,7 +70,7 @@ class Sway:
         """Joint angles [rad] and speeds [rad/s] at a time [s]."""
         rate = 2 * np.pi / self.period
         angle = rate * t + self.phases
-        wanted = self.centres + self.amplitudes * np.sin(angle)
-        joints = np.clip(wanted, self.model.lower_limits, self.model.upper_limits)
-        speeds = np.where(joints == wanted, rate * self.amplitudes * np.cos(angle), 0.0)
+        angles = self.centres + self.amplitudes * np.sin(angle)
+        joints = np.clip(angles, self.model.lower_limits, self.model.upper_limits)
+        speeds = np.where(joints == angles, rate * self.amplitudes * np.cos(angle), 0.0)
         return joints, speeds

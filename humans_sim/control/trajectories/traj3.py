@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of trajectories, ``.traj3`` (manual section 8.2.2).
 
-Text with three blocks, each below its label. The layout of the blocks is ours, the
+Text with three blocks, each below its label. The layout of the blocks is assumed, the
 manual's figure being lost; numbers of the second block may stand on several lines::
 
     Nombre de points
@@ -111,9 +111,9 @@ def _blocks(path: Path) -> dict[str, tuple[int, _Lines]]:
             continue
         label = " ".join(words)
         if label[0].isalpha():
-            wanted = LABELS[len(blocks)] if len(blocks) < len(LABELS) else None
-            if label != wanted:
-                hope = "only numbers are" if wanted is None else f"'{wanted}' is"
+            expected = LABELS[len(blocks)] if len(blocks) < len(LABELS) else None
+            if label != expected:
+                hope = "only numbers are" if expected is None else f"'{expected}' is"
                 message = f"'{label[:40]}' stands where {hope} wanted"
                 raise TrajectoryFileError(message, path, i)
             lines = []

@@ -3,11 +3,11 @@ r"""Trajectories through stable and intermediate positions (manual section 8.2).
 
 Positions alternate: stable ones, reached at a given time with zero velocity and
 acceleration, and intermediate ones, passed in the middle of the time between their
-stable neighbours **(ours:** the manual gives them no time**)**. A segment goes from one
-stable position to the next through the intermediate one, each coordinate on its own.
+stable neighbours **(assumed:** the manual gives them no time**)**. A segment goes from
+one stable position to the next through the intermediate one, each coordinate alone.
 
-**The curve (ours).** Through a, b, c, at rest in a and c, the curve of least jerk
-(Flash and Hogan 1985) is two quintics that pass b with
+**The curve (not in the manual).** Through a, b, c, at rest in a and c, the curve of
+least jerk (Flash and Hogan 1985) is two quintics that pass b with
 
 .. math:: v_b = \tfrac{15}{16}(c - a), \qquad a_b = \tfrac{10}{3}(a - 2 b + c)
 

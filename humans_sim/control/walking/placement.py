@@ -15,8 +15,8 @@ import pinocchio as pin
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.pattern import PatternPoint
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.support import inside
 from humans_sim.control.walking.swing import way
+from humans_sim.core.convex_polygon import inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 

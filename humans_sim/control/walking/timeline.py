@@ -22,7 +22,8 @@ from humans_sim.control.walking.footsteps import (
     Velocity,
 )
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.support import HalfPlanes, SolePair, inside
+from humans_sim.control.walking.support import SolePair
+from humans_sim.core.convex_polygon import HalfPlanes, inside
 
 Feet = dict[Side, Footprint]
 STILL = Velocity()

@@ -12,7 +12,7 @@ from humans_sim.control.task.task_functions import (
     FramePose,
     JointTask,
 )
-from humans_sim.control.task.whole_body import Aim, Target, WholeBody
+from humans_sim.control.task.whole_body import Target, WeightedTask, WholeBody
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.timeline import WalkPhase
@@ -69,12 +69,12 @@ class WholeBodyWalk(Controller):
             side: body.contacts(support_tags(sole)) for side, sole in soles.items()
         }
         self._aims = [
-            Aim(CentreOfMass(model), self._com, _COM, 60.0),
-            Aim(FrameOrientation(model, "base_link"), self._trunk, _TRUNK),
-            Aim(JointTask(model), self._joints, _POSTURE),
+            WeightedTask(CentreOfMass(model), self._com, _COM, 60.0),
+            WeightedTask(FrameOrientation(model, "base_link"), self._trunk, _TRUNK),
+            WeightedTask(JointTask(model), self._joints, _POSTURE),
         ]
         self._feet = {
-            side: Aim(
+            side: WeightedTask(
                 FramePose(model, soles[side].name), self._foot(side), _FOOT, 300.0
             )
             for side in ("l", "r")

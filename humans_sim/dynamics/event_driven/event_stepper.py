@@ -189,20 +189,9 @@ class EventStepper(Stepper):
         self._search.watch_signals(self.state)
 
     def push(
-        self,
-        link: str,
-        point: np.ndarray,
-        impulse: np.ndarray,
-        duration: float = 0.0,
+        self, link: str, point: np.ndarray, impulse: np.ndarray, duration: float = 0.0
     ) -> None:
-        """Push a link: at once, or by a constant force over a duration.
-
-        Args:
-            link: name of a link; empty for the base.
-            point: where, in the link's frame [m].
-            impulse: in the world [N s].
-            duration: zero for an impact [s].
-        """
+        """Push a link; an impact decides the contacts anew."""
         if duration > 0.0:
             self.loads.add_push(self.state, link, point, impulse, duration)
             self._forget_step()

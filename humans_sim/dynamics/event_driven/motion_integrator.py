@@ -69,8 +69,7 @@ class MotionIntegrator:
         def derivative(t: float, y: np.ndarray) -> np.ndarray:
             return self._motion.derivative(chart, t, y)
 
-        self._solver = integrators.start(
-            self._options.integrator,
+        problem = integrators.InitialValueProblem(
             derivative,
             state.t,
             y,
@@ -78,6 +77,7 @@ class MotionIntegrator:
             np.full(len(y), self._options.atol),
             self._first_step,
         )
+        self._solver = integrators.start(self._options.integrator, problem)
 
     def stop(self) -> None:
         """Forget the last step; only its size is remembered."""

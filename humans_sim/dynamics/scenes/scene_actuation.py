@@ -81,12 +81,7 @@ class SceneActuation(Actuation):
         return self._robot.next_time(t)
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """The robot's."""
         return self._robot.handle(t, *self._own(q, v), z, fired)

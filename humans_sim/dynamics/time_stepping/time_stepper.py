@@ -115,11 +115,7 @@ class TimeStepper(Stepper):
         self.actuation.command(self.t, command)
 
     def push(
-        self,
-        link: str,
-        point: np.ndarray,
-        impulse: np.ndarray,
-        duration: float = 0.0,
+        self, link: str, point: np.ndarray, impulse: np.ndarray, duration: float = 0.0
     ) -> None:
         """Push a link: over one step, or by a constant force over a duration."""
         duration = max(duration, self.options.time_step)

@@ -2,8 +2,8 @@
 """The package's walk, led by a velocity, for a robot that feels nothing.
 
 As :mod:`.walk_stream`, but without an end: from where the joints are into the posture
-of the walk, slowly, and then wherever commands lead. Time goes on by periods, however
-late they come: a walk that was held up goes on where it was.
+of the walk, slowly, and then wherever commands lead. Time advances by periods, however
+late they come: a walk that was held up resumes where it was.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from humans_sim.kondo.driver.walk_stream import STEP
 from humans_sim.models import Model
 
 _PEAK = 1.875
-"""Largest speed of the way into the walk's posture over its mean."""
+"""Largest speed of the path into the walk's posture over its mean."""
 
 
 class BlindWalk:
@@ -105,7 +105,7 @@ class BlindWalk:
         return dict(zip(self._names, self._sent.tolist(), strict=True))
 
     def off(self, joints: Mapping[str, float]) -> float:
-        """How far a joint is at most from where it was told to be [rad]."""
+        """How far a joint is at most from its set point [rad]."""
         pairs = zip(self._names, self._sent.tolist(), strict=True)
         return max(abs(joints.get(name, angle) - angle) for name, angle in pairs)
 

@@ -21,11 +21,11 @@ from humans_sim.kondo.protocol.link import LinkStatistics, NoAnswerError
 
 
 class BoardError(HumansError, RuntimeError):
-    """A board does not do, or does not tell, what it should."""
+    """A board does not do, or does not report, what it should."""
 
 
 class NotFreedError(NoAnswerError):
-    """Servos were told to go limp, and not every board acknowledged it.
+    """Servos were commanded to go limp, and not every board acknowledged it.
 
     Attributes:
         freed: names of the boards that did.
@@ -108,17 +108,17 @@ class Boards(ABC):
         """Make sure that every board answers.
 
         Raises:
-            NoAnswerError: one does not; it tells which.
+            NoAnswerError: one does not; the message names it.
         """
 
     @abstractmethod
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
-        """Tell the channels of a board once where to be, there after about a duration.
+        """Send a board's channels a set point once, reached after about a duration.
 
         Args:
             board: which, counted from 0.
             values: of all channels of the robot.
-            duration: of the way [s].
+            duration: of the motion [s].
 
         Returns:
             whether it is certain that it took these values: where it did not answer in
@@ -143,10 +143,10 @@ class Boards(ABC):
         """Make every servo limp.
 
         Args:
-            within: boards that do not acknowledge it are told for so long [s].
+            within: boards that do not acknowledge it are commanded for so long [s].
 
         Raises:
-            NotFreedError: a board did not acknowledge it; it tells which.
+            NotFreedError: a board did not acknowledge it; the message names it.
         """
 
     @abstractmethod

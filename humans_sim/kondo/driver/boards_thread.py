@@ -11,8 +11,8 @@ from typing import Self, TypeVar
 
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.board import BoardError, Boards
-from humans_sim.kondo.driver.questions import Questions
 from humans_sim.kondo.driver.rcb1_boards import open_rcb1
+from humans_sim.kondo.driver.request_queue import RequestQueue
 from humans_sim.kondo.driver.robot_health import RobotStateError
 from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.protocol.link import LinkError, NoAnswerError, PortError
@@ -50,7 +50,7 @@ class BoardsThread(ABC):
         self._boards: Boards | None = None
         self._lock = threading.Lock()  # of all but the thread's own
         self._wake = threading.Condition(self._lock)
-        self._questions: Questions[Boards] = Questions()
+        self._requests: RequestQueue[Boards] = RequestQueue()
         self._thread: threading.Thread | None = None
         self._end = threading.Event()
 
@@ -96,14 +96,14 @@ class BoardsThread(ABC):
         if self._boards is not None:
             self._boards.close()
             self._boards = None
-        self._questions.refuse(RobotStateError("the robot was closed"))
+        self._requests.refuse(RobotStateError("the robot was closed"))
         self._closed()
 
-    def ask(self, question: Callable[[Boards], T], timeout: float = PATIENCE) -> T:
+    def ask(self, request: Callable[[Boards], T], timeout: float = PATIENCE) -> T:
         """Do something with the boards between two set points, and wait for it.
 
         Args:
-            question: is called with the boards, in the robot's thread.
+            request: is called with the boards, in the robot's thread.
             timeout: longest wait [s].
 
         Raises:
@@ -113,7 +113,7 @@ class BoardsThread(ABC):
         if self._thread is None:
             raise RobotStateError("the robot is closed")
         try:
-            return self._questions.ask(question, self._wake_up, timeout)
+            return self._requests.ask(request, self._wake_up, timeout)
         except TimeoutError as error:
             if isinstance(error, HumansError):
                 raise
@@ -153,7 +153,7 @@ class BoardsThread(ABC):
 
         Raises:
             LinkError: the line is gone again.
-            BoardError: a board does not tell what it should.
+            BoardError: a board does not report what it should.
         """
 
     @abstractmethod
@@ -162,7 +162,7 @@ class BoardsThread(ABC):
 
     @abstractmethod
     def _failed(self, boards: Boards | None, error: Exception) -> None:
-        """The thread ends by a fault of ours."""
+        """The thread ends by a fault of the driver."""
 
     def _run(self) -> None:
         while not self._end.is_set():
@@ -174,13 +174,13 @@ class BoardsThread(ABC):
             except PortError as error:
                 self._lose(str(error))
                 wait = 0.0
-            except Exception as error:  # a fault of ours must not leave servos driven
+            except Exception as error:  # a fault here must not leave servos driven
                 self._failed(self._boards, error)
-                self._questions.refuse(RobotStateError("the driver failed"))
+                self._requests.refuse(RobotStateError("the driver failed"))
                 raise
             with self._wake:
                 left = begun + wait - time.monotonic()
-                if left > 0.0 and not self._questions.open and not self._hurries():
+                if left > 0.0 and not self._requests.open and not self._hurries():
                     self._wake.wait(left)
 
     def _lose(self, reason: str) -> None:
@@ -188,11 +188,11 @@ class BoardsThread(ABC):
         if boards is not None:
             boards.close()
             self._lost(boards, reason)
-        self._questions.refuse(RobotStateError(reason))
+        self._requests.refuse(RobotStateError(reason))
 
     def _look(self) -> float:
         """Try to find the line again; how long to wait before the next try [s]."""
-        self._questions.refuse(RobotStateError(f"{self.port} is lost"))
+        self._requests.refuse(RobotStateError(f"{self.port} is lost"))
         try:
             boards = self._open_boards(self.port, self.settings)
         except LinkError:

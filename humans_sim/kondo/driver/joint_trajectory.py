@@ -2,8 +2,8 @@
 """Joint trajectories as ros2_control's joint_trajectory_controller takes them.
 
 Points with positions alone are joined by straight lines, with velocities by cubics,
-with accelerations too by quintics. The way begins where the joints are told to be now,
-at rest. Unlike there, speeds and ranges of the robot are checked along the whole way
+with accelerations too by quintics. The path begins at the present set points,
+at rest. Unlike there, speeds and ranges of the robot are checked along the whole path
 before anything moves, and points whose time is over are left out.
 """
 
@@ -125,12 +125,12 @@ class TrajectoryRules:
         present: Mapping[str, float],
         start: float | None = None,
     ) -> JointTrajectory:
-        """The way through the points, from where the joints are.
+        """The path through the points, from where the joints are.
 
         Args:
             names: of the joints.
             points: in the order of their times.
-            present: where the joints are told to be now [rad].
+            present: set points of the joints [rad].
             start: when the trajectory starts, from now [s]; None starts it now.
 
         Raises:
@@ -246,7 +246,7 @@ class JointTrajectory:
         begin: np.ndarray,
         start: float = 0.0,
     ) -> None:
-        """Lay the way.
+        """Compute the path.
 
         Args:
             names: of the joints.

@@ -28,7 +28,7 @@ def check_motion(
         rate: speed relative to the recorded one.
 
     Raises:
-        ParameterError: it does; the message tells the pose, and what can be done.
+        ParameterError: it does; the message names the pose, and what can be done.
     """
     if not (math.isfinite(rate) and rate > 0.0):
         raise ParameterError(f"rate must be above zero, not {rate}")

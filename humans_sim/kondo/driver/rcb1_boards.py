@@ -55,35 +55,35 @@ class Rcb1Boards(Boards):
     def move(self, board: int, values: Sequence[float | None], duration: float) -> bool:
         """Say one frame: whole degrees, the slowest sufficient speed."""
         rounded, taken = self.rounded(values[_part(board)]), self.taken[board]
-        told = array_of(rounded)
-        speed = _speed(taken.farthest(told), duration)
+        target = array_of(rounded)
+        speed = _speed(taken.farthest(target), duration)
         channels = tuple(self._unused if v is None else int(v) for v in rounded)
         order = rcb1.SetPositions(self._ids[board], speed, channels)
-        enough = taken.same_since(told)
+        enough = taken.same_since(target)
         # What goes out may be taken, whatever comes of it.
-        taken.sent(self._link.settle(order, enough), told)
+        taken.sent(self._link.settle(order, enough), target)
         try:
-            heard = self._link.tell(order, enough)
+            heard = self._link.send(order, enough)
         finally:
             for k, number in enumerate(self._ids):
                 self.taken[k].acknowledged(self._link.acknowledged(number))
                 self.heard_at[k] = self._link.heard_at(number)
-        return heard and taken.certain(told)
+        return heard and taken.certain(target)
 
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Whole degrees of the channels that have a servo."""
-        found: list[float | None] = []
+        readings: list[float | None] = []
         end = time.monotonic() + _SURE
         for k, board in enumerate(self._ids):
             values = self._twice(board, end) if sure else self._read(board)
             for at, value in enumerate(values, k * CHANNELS):
                 if self._used[at] and value > DEGREES:
                     raise BoardError(
-                        f"board {board} tells no angle of channel {at + 1}: is its "
+                        f"board {board} reports no angle of channel {at + 1}: is its "
                         "servo plugged in?"
                     )
-                found.append(float(value) if self._used[at] else None)
-        return tuple(found)
+                readings.append(float(value) if self._used[at] else None)
+        return tuple(readings)
 
     def _read(self, board: int, within: float | None = None) -> tuple[int, ...]:
         reply = self._link.exchange(rcb1.GetPositions(board), within=within)
@@ -99,11 +99,11 @@ class Rcb1Boards(Boards):
                 return now
             before = now
         raise BoardError(
-            f"board {board} tells other angles at every reading: is the line good?"
+            f"board {board} reports other angles at every reading: is the line good?"
         )
 
     def free(self, within: float) -> None:
-        """Every servo is told the byte that makes it limp."""
+        """Every servo is sent the byte that makes it limp."""
         begun, orders = time.monotonic(), list[rcb1.Command]()
         for k, board in enumerate(self._ids):
             used = self._used[_part(k)]
@@ -139,14 +139,14 @@ def _part(board: int) -> slice:
     return slice(board * CHANNELS, (board + 1) * CHANNELS)
 
 
-def _speed(way: float, duration: float) -> int:
+def _speed(change: float, duration: float) -> int:
     """The slowest speed step that gets there in time; the fastest if none does."""
-    enough = [k for k, s in enumerate(SPEED_STEPS) if way * s <= duration]
+    enough = [k for k, s in enumerate(SPEED_STEPS) if change * s <= duration]
     return max(enough, default=0)
 
 
 def _near(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two readings tell the same pose."""
+    """Whether two readings give the same pose."""
     return all(
         abs(a - b) <= _NEAR and (a > DEGREES) == (b > DEGREES)
         for a, b in zip(one, other, strict=True)

@@ -24,12 +24,12 @@ class Rcb1Memory:
 
     def trims(self) -> tuple[int, ...]:
         """What the boards add to every channel [deg]."""
-        found: list[int] = []
+        trims: list[int] = []
         for board in self._ids:
             reply = self._link.exchange(rcb1.GetTrims(board))
             assert isinstance(reply, rcb1.Trims)
-            found += [trim - TRIM_ZERO for trim in reply.trims]
-        return tuple(found)
+            trims += [trim - TRIM_ZERO for trim in reply.trims]
+        return tuple(trims)
 
     def set_trims(self, trims: Sequence[int]) -> None:
         """Let the boards add so much to every channel, -20 to 19 [deg]; compared.
@@ -78,13 +78,13 @@ class Rcb1Memory:
             )
 
     def _keep(
-        self, order: rcb1.Command, question: rcb1.Command, wanted: rcb1.Reply
+        self, order: rcb1.Command, question: rcb1.Command, expected: rcb1.Reply
     ) -> None:
         for _ in range(_TRIES):
             self._link.exchange(order)
-            if self._link.exchange(question) == wanted:
+            if self._link.exchange(question) == expected:
                 return
-        raise BoardError(f"board {wanted.board} does not keep {order}")
+        raise BoardError(f"board {expected.board} does not keep {order}")
 
     def stored(self, number: int) -> KondoMotion | None:
         """The motion in the boards' memory; None where there is none.

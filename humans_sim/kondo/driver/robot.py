@@ -41,7 +41,7 @@ __all__ = ["KondoRobot", "Reading", "RobotStateError"]
 _LIMP_BEAT = 0.05
 """Beat of the thread while nothing is sent [s]."""
 _FREE, _AGAIN, _LEAST = 1.8, 0.3, 0.2
-"""Servos are told to go limp for so long, in the background afterwards, and however
+"""Servos are freed for so long, in the background afterwards, and however
 late the thread begins [s]."""
 _THREAD = 1.0
 """The thread is waited for so much longer [s]."""
@@ -128,7 +128,7 @@ class KondoRobot(BoardsThread):
     def command(self, angles: Mapping[str, float]) -> None:
         """Let joints be there; others keep their targets. The latest command wins.
 
-        After the servos were energised, or held, the way there is slow.
+        After the servos were energised, or held, the approach is slow.
 
         Args:
             angles: of joints [rad].
@@ -160,11 +160,11 @@ class KondoRobot(BoardsThread):
             self._wake.notify_all()
 
     def energise(self) -> None:
-        """Read where the servos are and tell them to stay there.
+        """Read where the servos are and hold them there.
 
         Raises:
             LinkError: the boards do not answer.
-            BoardError: what they tell cannot be.
+            BoardError: what they report cannot be.
             RobotStateError: the robot is closed or lost.
         """
         state = self.state
@@ -184,7 +184,7 @@ class KondoRobot(BoardsThread):
         """Stay where the set points are, whatever is commanded, until energised anew.
 
         Limp servos stay limp. A robot whose line is lost is stopped when it is back.
-        It does not wait for the line: :meth:`unacknowledged` tells who heard of it.
+        It does not wait for the line: :meth:`unacknowledged` gives who did not hear.
         """
         with self._lock:
             if self._health.state == RobotState.LOST and self._before in ENERGISED:
@@ -251,12 +251,12 @@ class KondoRobot(BoardsThread):
             raise NotFreedError((), _EVERY, time.monotonic() - begun) from None
 
     def set_points(self) -> dict[str, float]:
-        """Where the servos are told to be; empty while they were told nothing [rad]."""
+        """Set points of the servos; empty while they were not commanded [rad]."""
         with self._lock:
             return self._guard.angles() if self._health.state in ENERGISED else {}
 
     def approaching(self) -> bool:
-        """Whether the robot is still on its slow way to what was commanded."""
+        """Whether the robot is still in its slow approach to what was commanded."""
         with self._lock:
             return (
                 self._health.state == RobotState.FOLLOWING and self._guard.approaching
@@ -278,7 +278,7 @@ class KondoRobot(BoardsThread):
 
         Raises:
             LinkError: the boards do not answer.
-            BoardError: what they tell cannot be.
+            BoardError: what they report cannot be.
         """
         return self.ask(self._read).angles
 
@@ -289,7 +289,7 @@ class KondoRobot(BoardsThread):
 
     def _beat(self, boards: Boards) -> float:
         self._notice_gap()
-        if self._questions.answer(boards, PortError) and self._delivery:
+        if self._requests.answer(boards, PortError) and self._delivery:
             self._delivery.answered()
         self._watch(boards)
         if self.state in ENERGISED and self._delivery is not None:
@@ -316,7 +316,7 @@ class KondoRobot(BoardsThread):
 
         def interrupted() -> bool:
             newer = self._pending not in (None, pending)
-            return newer or self._questions.open or self._health.state not in ENERGISED
+            return newer or self._requests.open or self._health.state not in ENERGISED
 
         new = pending is not None
         if delivery.deliver(values, new, interrupted) and pending is not None:

@@ -20,7 +20,7 @@ class RobotState(Enum):
     CLOSED = "closed"
     """The port is not open."""
     LIMP = "limp"
-    """The servos are free, or nobody told them anything yet."""
+    """The servos are free, or were never commanded."""
     HOLDING = "holding"
     """They stay where they are."""
     FOLLOWING = "following"
@@ -32,7 +32,7 @@ class RobotState(Enum):
 
 
 ENERGISED = (RobotState.HOLDING, RobotState.FOLLOWING, RobotState.STOPPED)
-"""States in which the servos are told positions."""
+"""States in which the servos are commanded."""
 
 
 class RobotStateError(HumansError, RuntimeError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot with Kondo boards, as its YAML file tells: boards, limits, channels."""
+"""A robot with Kondo boards, of its YAML file: boards, limits, channels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Limits:
     Attributes:
         speed: of a channel [deg/s].
         step: from one set point to the next [deg].
-        approach: speed on the way to the first pose [deg/s].
+        approach: speed towards the first pose [deg/s].
     """
 
     speed: float = 340.0
@@ -49,7 +49,7 @@ class RobotSettings:
         limits: of its set points.
         protocol: what its boards speak.
         ids: of the boards, in the order of the channels.
-        unused: what a channel without a servo is told.
+        unused: what a channel without a servo is sent.
         period: between two set points on the line [s].
     """
 
@@ -71,7 +71,7 @@ def load_robot(name: Path | str = "khr1") -> RobotSettings:
     """Settings of a robot of ``config/kondo``, or of one's own YAML file.
 
     Raises:
-        ModelFileError: the file is malformed; it tells the line and the key.
+        ModelFileError: the file is malformed; the message names the line and the key.
         ParameterError: no robot has that name.
     """
     parts = read_robot_file(name)
@@ -104,22 +104,22 @@ def _limits(value: YamlValue | None) -> Limits:
 
 def _boards(value: YamlValue) -> dict[str, Any]:
     fields = value.fields((), ("protocol", "ids", "unused", "period"))
-    found: dict[str, Any] = {}
+    boards: dict[str, Any] = {}
     if "protocol" in fields:
-        found["protocol"] = fields["protocol"].choice(PROTOCOLS)
+        boards["protocol"] = fields["protocol"].choice(PROTOCOLS)
     if "ids" in fields:
         ids = tuple(int(v) for v in fields["ids"].vector(_LINE))
         if len(set(ids)) != _LINE or not all(0 <= v < BOARDS for v in ids):
             raise fields["ids"].error(f"two different ids of 0 to {BOARDS - 1}")
-        found["ids"] = ids
+        boards["ids"] = ids
     if "unused" in fields:
         unused = fields["unused"].number()
         if unused not in SPECIAL:
             raise fields["unused"].error(f"one of {', '.join(map(str, SPECIAL))}")
-        found["unused"] = int(unused)
+        boards["unused"] = int(unused)
     if "period" in fields:
         period = fields["period"].positive()
         if not 0.002 <= period <= 0.1:
             raise fields["period"].error("0.002 to 0.1 s")
-        found["period"] = period
-    return found
+        boards["period"] = period
+    return boards

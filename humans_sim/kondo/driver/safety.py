@@ -79,7 +79,7 @@ class Guard:
         Raises:
             JointCommandError: a name, or a number, cannot be.
         """
-        found = {}
+        values = {}
         if not angles:
             raise JointCommandError("a command names no joint")
         for joint, angle in angles.items():
@@ -105,8 +105,8 @@ class Guard:
                     f"{joint} must be {ends[0]:.3f} to {ends[1]:.3f} rad, not "
                     f"{float(angle):.3f}"
                 )
-            found[joint] = value
-        return found
+            values[joint] = value
+        return values
 
     def aim(self, angles: Mapping[str, float], slowly: bool = False) -> None:
         """Go there; joints that are not named keep their targets.
@@ -136,7 +136,7 @@ class Guard:
             reach: least and largest value of every channel of the robot that is no
                 step too long from what the boards took [deg]; None: they took all.
         """
-        limits, way = self._limits, self._target - self._now
+        limits, distance = self._limits, self._target - self._now
         dt = min(max(dt, 0.0), _LATE)
         # A command that comes just after a set point is not late for that.
         # Nor is one that had to wait for a slow line: its step is limited all the same.
@@ -144,17 +144,17 @@ class Guard:
             self._spare + limits.speed * dt, limits.speed * max(_WINDOW, dt)
         )
         if self.approaching:
-            # All channels arrive together; the longest way sets the pace.
-            longest = float(np.abs(way).max())
+            # All channels arrive together; the longest distance sets the pace.
+            longest = float(np.abs(distance).max())
             most = min(limits.approach * dt, limits.step)
-            moved = way * (min(most / longest, 1.0) if longest else 1.0)
+            moved = distance * (min(most / longest, 1.0) if longest else 1.0)
         else:
             free = np.minimum(self._spare, limits.step)
-            moved = np.clip(way, -free, free)
+            moved = np.clip(distance, -free, free)
         if reach is not None:
             lower, upper = (ends[self._at] for ends in reach)
             moved = np.clip(self._now + moved, lower, upper) - self._now
-        late = np.abs(way - moved)
+        late = np.abs(distance - moved)
         self.limited += bool(np.any(late > _TINY)) and not self.approaching
         self._now = self._now + moved
         self._spare = self._spare - np.abs(moved)

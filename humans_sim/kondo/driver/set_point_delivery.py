@@ -22,7 +22,7 @@ class SetPointDelivery:
     """Says set points to boards; of one thread.
 
     Args:
-        boards: that are told.
+        boards: that receive them.
         period: between two set points [s].
     """
 

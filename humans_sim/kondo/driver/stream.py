@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot led along a course in real time, by the thread that waits for it."""
+"""A robot led along a path in real time, by the thread that waits for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.kondo.driver.course import Course, Leader, Progress
+from humans_sim.kondo.driver.joint_path import JointPath, PathFollower, Progress
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.safety import JointCommandError
@@ -20,11 +20,11 @@ _SETTLE = 10.0
 
 
 class StreamError(HumansError, RuntimeError):
-    """The robot does not follow its course any more."""
+    """The robot does not follow its path any more."""
 
 
 class Streamed(NamedTuple):
-    """How a course was kept.
+    """How a path was kept.
 
     Attributes:
         commands: that were given.
@@ -36,25 +36,25 @@ class Streamed(NamedTuple):
 
 
 class Rest:
-    """What is left of a course from a time on."""
+    """What is left of a path from a time on."""
 
-    def __init__(self, course: Course, begin: float) -> None:
+    def __init__(self, path: JointPath, begin: float) -> None:
         """Leave out the beginning.
 
         Args:
-            course: the whole.
+            path: the whole.
             begin: time of it that is the first now [s].
         """
-        self._course, self._begin = course, begin
+        self._path, self._begin = path, begin
 
     @property
     def duration(self) -> float:
         """From there to the end [s]."""
-        return max(self._course.duration - self._begin, 0.0)
+        return max(self._path.duration - self._begin, 0.0)
 
     def angles(self, t: float) -> dict[str, float]:
         """Where the joints shall be [rad]."""
-        return self._course.angles(self._begin + max(t, 0.0))
+        return self._path.angles(self._begin + max(t, 0.0))
 
 
 def energise(robot: KondoRobot) -> dict[str, float]:
@@ -64,7 +64,7 @@ def energise(robot: KondoRobot) -> dict[str, float]:
 
     Raises:
         LinkError: the boards do not answer.
-        BoardError: what they tell cannot be.
+        BoardError: what they report cannot be.
         StreamError: the joints did not come back, or the robot was lost.
     """
     robot.energise()
@@ -84,36 +84,36 @@ def energise(robot: KondoRobot) -> dict[str, float]:
 
 def stream(
     robot: KondoRobot,
-    course: Course,
+    path: JointPath,
     name: str,
     watch: Callable[[float, float], None] | None = None,
     period: float = PERIOD,
 ) -> Streamed:
-    """Lead an energised robot along a course that begins where it is, to its end.
+    """Lead an energised robot along a path that begins where it is, to its end.
 
     Args:
         robot: holds, or follows.
-        course: where the joints shall be.
-        name: of the course.
-        watch: is called with the time of the course, and its duration [s].
+        path: where the joints shall be.
+        name: of the path.
+        watch: is called with the time of the path, and its duration [s].
         period: between two commands [s].
 
     Raises:
         ParameterError: the period is none.
         RobotStateError: the robot is not energised.
-        JointCommandError: the course leaves the joints' ranges.
+        JointCommandError: the path leaves the joints' ranges.
         StreamError: the robot was stopped, held or lost on the way.
     """
     if not 1e-3 <= period <= 0.1:
         raise ParameterError(f"period must be 0.001 to 0.1 s, not {period}")
-    leader = Leader(robot)
-    leader.begin(course, name)
+    follower = PathFollower(robot)
+    follower.begin(path, name)
     due, commands, late = time.monotonic(), 0, 0.0
-    while (progress := leader.tick()) is Progress.RUNNING:
+    while (progress := follower.tick()) is Progress.RUNNING:
         commands += 1
         if watch is not None:
-            t = leader.time(time.monotonic()) or 0.0
-            watch(min(t, course.duration), course.duration)
+            t = follower.time(time.monotonic()) or 0.0
+            watch(min(t, path.duration), path.duration)
         due += period
         left = due - time.monotonic()
         late = max(late, -left)
@@ -122,11 +122,11 @@ def stream(
         else:
             due -= left  # what is late once need not be late ever after
     if progress is not Progress.ARRIVED:
-        raise StreamError(f"{name}: {leader.reason or _why(robot)}")
+        raise StreamError(f"{name}: {follower.reason or _why(robot)}")
     return Streamed(commands, late)
 
 
 def _why(robot: KondoRobot) -> str:
     health = robot.health()
-    told = f": {health.reason}" if health.reason else ""
-    return f"the robot is {health.state.value}{told}"
+    reason = f": {health.reason}" if health.reason else ""
+    return f"the robot is {health.state.value}{reason}"

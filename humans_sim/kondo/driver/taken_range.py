@@ -5,7 +5,7 @@ A frame that was not answered was taken or not. The set point in force is the la
 that is known to have been taken, or any that was sent since; what lies between the
 least and the largest of them bounds the next step. An acknowledgement that is late, or
 could be an earlier frame's, still rules out what was sent before that frame: so a robot
-on a slow line goes on, by one step for each acknowledgement.
+on a slow line continues, by one step for each acknowledgement.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Possible(NamedTuple):
 
 
 Values = Sequence[float | None] | np.ndarray
-"""Of the channels of a board [deg]; None or NaN: not told."""
+"""Of the channels of a board [deg]; None or NaN: not commanded."""
 
 
 def array_of(values: Values) -> np.ndarray:
@@ -75,8 +75,8 @@ class TakenRange:
             number: of the request, larger than all before.
             values: of the channels [deg].
         """
-        told = array_of(values)
-        self._possible.append(_Possible(number, told, told))
+        commanded = array_of(values)
+        self._possible.append(_Possible(number, commanded, commanded))
         if len(self._possible) > _MOST:
             first, second = self._possible.popleft(), self._possible.popleft()
             low, high = np.fmin(first.low, second.low), np.fmax(first.high, second.high)
@@ -94,17 +94,17 @@ class TakenRange:
         """
         if len(self._possible) == 1:
             return None
-        told, number = array_of(values), None
+        commanded, number = array_of(values), None
         for entry in list(self._possible)[:0:-1]:
-            if not _equal(entry.low, told) or not _equal(entry.high, told):
+            if not _equal(entry.low, commanded) or not _equal(entry.high, commanded):
                 break
             number = entry.number
         return number
 
     def certain(self, values: Values) -> bool:
         """Whether nothing but these values can be in force."""
-        told, (low, high) = array_of(values), self.ends()
-        return _equal(low, told) and (low is high or _equal(high, told))
+        commanded, (low, high) = array_of(values), self.ends()
+        return _equal(low, commanded) and (low is high or _equal(high, commanded))
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest values that may be in force [deg]; NaN: not known."""
@@ -115,10 +115,10 @@ class TakenRange:
         return low, high
 
     def farthest(self, values: Values) -> float:
-        """The longest way that one of the channels may have to values [deg]."""
-        told, (low, high) = array_of(values), self.ends()
-        ways = np.fmax(told - low, high - told)
-        return float(np.fmax.reduce(ways, initial=0.0))
+        """The longest distance that one of the channels may have to values [deg]."""
+        commanded, (low, high) = array_of(values), self.ends()
+        distances = np.fmax(commanded - low, high - commanded)
+        return float(np.fmax.reduce(distances, initial=0.0))
 
     def reach(self, step: float, resolution: float) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest next set points that are no step too long from any [deg].
@@ -137,5 +137,5 @@ class TakenRange:
 
 
 def _equal(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether values agree; those that are not told in the other do not matter."""
+    """Whether values agree; those that are not commanded in the other do not matter."""
     return bool(np.all((one == other) | np.isnan(other)))

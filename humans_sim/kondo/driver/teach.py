@@ -44,7 +44,7 @@ class Lesson:
         Args:
             robot: open; its servos should be limp.
             path: of the motion file.
-            speed: step on the way to every pose, 0 (fast) to 7 (slow).
+            speed: step towards every pose, 0 (fast) to 7 (slow).
 
         Raises:
             MotionFileError: there is no such speed step.
@@ -62,7 +62,7 @@ class Lesson:
         """Read the pose, keep it, and write the file.
 
         Raises:
-            BoardError: the robot is not at rest, or tells no pose; nothing is kept.
+            BoardError: the robot is not at rest, or reports no pose; nothing is kept.
             LinkError: the boards do not answer.
             MotionFileError: a motion has no room for more.
             HumansError: the file cannot be written; the pose is kept.

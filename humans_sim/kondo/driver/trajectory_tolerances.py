@@ -37,7 +37,7 @@ class Tolerances:
     """Of one goal; zero or a joint that is left out: any difference will do.
 
     Attributes:
-        path: of joints on the way [rad].
+        path: of joints along the path [rad].
         goal: of joints at the end [rad].
         goal_time: after the end of the trajectory, to get within ``goal`` [s]; zero
             waits for ever.
@@ -57,7 +57,7 @@ class Tolerances:
         """What a goal asks for, over these: 0 keeps them, -1 takes them away.
 
         Args:
-            path: joints and their tolerances on the way [rad].
+            path: joints and their tolerances along the path [rad].
             goal: joints and their tolerances at the end [rad].
             goal_time: as the attribute [s].
             known: names of all joints.
@@ -75,7 +75,7 @@ class Tolerances:
     def judge(
         self, trajectory: JointTrajectory, t: float, actual: Mapping[str, float]
     ) -> Verdict | None:
-        """How the goal ends now, or None while it goes on.
+        """How the goal ends now, or None while it runs.
 
         Args:
             trajectory: of the goal.
@@ -83,9 +83,9 @@ class Tolerances:
             actual: where they were [rad].
         """
         over = t >= trajectory.duration
-        wanted = trajectory.at(t).positions
+        desired = trajectory.at(t).positions
         fault = _fault(
-            trajectory.names, wanted, actual, self.goal if over else self.path
+            trajectory.names, desired, actual, self.goal if over else self.path
         )
         if not over:
             if fault:
@@ -102,12 +102,12 @@ class Tolerances:
 
 def _fault(
     names: Iterable[str],
-    wanted: np.ndarray,
+    desired: np.ndarray,
     actual: Mapping[str, float],
     tolerances: Mapping[str, float],
 ) -> str:
     """Which joint is too far off; empty where none is."""
-    for name, angle in zip(names, wanted.tolist(), strict=True):
+    for name, angle in zip(names, desired.tolist(), strict=True):
         most = tolerances.get(name, 0.0)
         # Written so that NaN is a fault.
         if most > 0.0 and not abs(actual.get(name, math.nan) - angle) <= most:
@@ -122,12 +122,12 @@ def _over(
     known: set[str],
     what: str,
 ) -> dict[str, float]:
-    found = dict(usual)
+    merged = dict(usual)
     for name, value in asked:
         if name not in known:
             raise JointTrajectoryError(f"{what}: the robot has no joint '{name}'")
-        found[name] = _chosen(usual.get(name, 0.0), value, f"{what} of {name}")
-    return found
+        merged[name] = _chosen(usual.get(name, 0.0), value, f"{what} of {name}")
+    return merged
 
 
 def _chosen(usual: float, value: float, what: str) -> float:

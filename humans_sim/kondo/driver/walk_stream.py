@@ -32,7 +32,7 @@ _REST = 0.4
 _STILL = 0.02
 """Speed of the joints at which the plan is at rest [rad/s]."""
 _PEAK = 1.875
-"""Largest speed of the way into the walk's posture over its mean."""
+"""Largest speed of the path into the walk's posture over its mean."""
 _SAME = 1e-9
 
 
@@ -42,7 +42,7 @@ class WalkStreamError(HumansError, ValueError):
 
 @dataclass(frozen=True)
 class WalkStream:
-    """Set points of a walk; also a course that a robot can be led along.
+    """Set points of a walk; also a path that a robot can be led along.
 
     Iterating gives pairs of a time [s] and joint angles by name [rad], in whole degrees
     of the channels, as the boards take them.
@@ -51,7 +51,7 @@ class WalkStream:
         times: of the set points (n,), evenly from 0 [s].
         joints: their angles, before they are rounded (n, njoints) [rad].
         joint_names: of the columns.
-        begin: when the walk begins; before it is the way into its posture [s].
+        begin: when the walk begins; before it is the path into its posture [s].
         velocity: that is walked with, within the reach of the legs.
         steps: how many.
         fastest: largest speed of a joint [rad/s].
@@ -135,11 +135,11 @@ def walk_stream(
     stance = pattern.standing()[7:]
     rows = _into(_first(model, robot, start), stance, robot, period)
     begin = (len(rows) - 1) * period
-    walk, found = _walk(pattern, steps, velocity, period)
+    walk, reached = _walk(pattern, steps, velocity, period)
     joints = np.array([*rows, *walk])[:, columns]
     fastest = _check(joints, robot, period)
     times = period * np.arange(len(joints))
-    return WalkStream(times, joints, names, begin, found, steps, fastest, robot)
+    return WalkStream(times, joints, names, begin, reached, steps, fastest, robot)
 
 
 def _column(model: Model, name: str) -> int:
@@ -164,8 +164,8 @@ def _into(
     first: np.ndarray, stance: np.ndarray, robot: RobotSettings, period: float
 ) -> list[np.ndarray]:
     """From a posture to the walk's, no faster than the approach, and a rest."""
-    way = float(np.abs(stance - first).max())
-    duration = max(_PEAK * way / math.radians(robot.limits.approach), period)
+    change = float(np.abs(stance - first).max())
+    duration = max(_PEAK * change / math.radians(robot.limits.approach), period)
     approach = Approach(first, stance, 0.0, duration)
     count = math.ceil((duration + _REST) / period)
     return [approach.at(k * period) for k in range(count + 1)]
@@ -177,17 +177,17 @@ def _walk(
     """Joint angles of the steps and of a rest after them; the velocity followed."""
     pattern.walk(steps, *velocity)
     rows: list[np.ndarray] = []
-    found, over = Velocity(0.0, 0.0, 0.0), math.inf
+    reached, over = Velocity(0.0, 0.0, 0.0), math.inf
     while (t := (len(rows) + 1) * period) <= over:
         point = pattern.tick(t)
         rows.append(point.joints.copy())
         if point.phase != WalkPhase.STANDING:
-            found = point.velocity if any(point.velocity) else found
+            reached = point.velocity if any(point.velocity) else reached
         elif over == math.inf and point.steps == steps:
             # The centre of mass comes to rest after the last step.
             if float(np.abs(point.joint_speeds).max()) < _STILL:
                 over = t + _REST
-    return rows, found
+    return rows, reached
 
 
 def _check(joints: np.ndarray, robot: RobotSettings, period: float) -> float:

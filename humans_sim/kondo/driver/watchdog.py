@@ -2,7 +2,7 @@
 """Times a driver keeps: since the last command, at rest, and since its own last beat.
 
 The clock counts while the machine is suspended. A driver that was paused (a signal, a
-suspended machine, a line that blocked) does not go on with what it did: its own beat
+suspended machine, a line that blocked) does not resume what it did: its own beat
 shows the gap, whatever its cause was.
 """
 

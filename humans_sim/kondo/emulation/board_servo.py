@@ -119,12 +119,7 @@ class BoardServo(Servo):
         return self._until
 
     def handle(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray,
-        fired: np.ndarray,
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, fired: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Event]]:
         """The next way, or rest."""
         self.refresh(t)

@@ -18,7 +18,11 @@ import numpy as np
 
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.robot_settings import RobotSettings
-from humans_sim.kondo.emulation.simulated_body import BodySettings, SimulatedBody, Way
+from humans_sim.kondo.emulation.simulated_body import (
+    BodySettings,
+    Displacement,
+    SimulatedBody,
+)
 from humans_sim.kondo.emulation.virtual_board import Memory
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.frames import CHANNELS
@@ -54,7 +58,7 @@ class BodyPlan:
 
 @dataclass(frozen=True)
 class Advance:
-    """Let the body hear commands at their times, and go on to a time.
+    """Let the body hear commands at their times, and advance to a time.
 
     Attributes:
         t: [s].
@@ -73,16 +77,18 @@ class BodyState:
         t: simulated time [s].
         q: configuration.
         felt: where the servos are, board after board [deg].
-        way: how far it has come.
+        displacement: how far it has come.
         held: whether a hand holds it still.
         fallen: whether it has fallen.
-        failure: why the simulation could not go on; empty where it does.
+        failure: why the simulation could not continue; empty where it does.
     """
 
     t: float
     q: np.ndarray
     felt: tuple[tuple[float, ...], ...]
-    way: Way = field(default_factory=lambda: Way(0.0, 0.0, 0.0))
+    displacement: Displacement = field(
+        default_factory=lambda: Displacement(0.0, 0.0, 0.0)
+    )
     held: bool = True
     fallen: bool = False
     failure: str = ""
@@ -92,7 +98,13 @@ class BodyState:
         """The state of a body now."""
         felt = tuple(body.felt(k) for k in range(len(body.boards)))
         return cls(
-            body.t, body.q.copy(), felt, body.way(), body.held, body.fallen, failure
+            body.t,
+            body.q.copy(),
+            felt,
+            body.displacement(),
+            body.held,
+            body.fallen,
+            failure,
         )
 
 

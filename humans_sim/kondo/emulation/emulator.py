@@ -27,7 +27,7 @@ from humans_sim.kondo.protocol.frames import BYTE, CHANNELS
 from humans_sim.kondo.protocol.line_faults import FaultyLine, LineFaults
 
 THINK = 0.0005
-"""Time a board takes before it answers (ours) [s]."""
+"""Time a board takes before it answers (assumed) [s]."""
 _BEAT = 0.05
 """Longest wait for a byte before the thread looks whether it should end [s]."""
 _YIELD = 0.001
@@ -35,7 +35,7 @@ _YIELD = 0.001
 
 
 Listener = Callable[[float, rcb1.Command], None]
-"""Is told the time of time.monotonic() [s] and a command that a board took."""
+"""Called with the time of time.monotonic() [s] and a command that a board took."""
 T = TypeVar("T")
 
 

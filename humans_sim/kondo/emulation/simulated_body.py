@@ -61,7 +61,7 @@ class BodySettings:
             raise ParameterError(f"keep must be above zero, not {self.keep}")
 
 
-class Way(NamedTuple):
+class Displacement(NamedTuple):
     """How far a robot has come, seen from where it stood at first.
 
     Attributes:
@@ -224,12 +224,14 @@ class SimulatedBody:
         lies = self.model.com(self.q)[2] < self._low
         self.fallen |= bool(lies or upright < math.cos(self._setup.fall_tilt))
 
-    def way(self) -> Way:
+    def displacement(self) -> Displacement:
         """How far it has come."""
         first = self.model.base_footprint(self._q0)
         moved = first.actInv(self.model.base_footprint(self.q))
         turn = math.atan2(moved.rotation[1, 0], moved.rotation[0, 0])
-        return Way(float(moved.translation[0]), float(moved.translation[1]), turn)
+        return Displacement(
+            float(moved.translation[0]), float(moved.translation[1]), turn
+        )
 
     def run(self) -> Run:
         """What is kept of its motion, from when the hand let go.

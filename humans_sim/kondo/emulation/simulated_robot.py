@@ -30,7 +30,7 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.emulation.body_process import RUN, Advance, BodyPlan, BodyState
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.kondo.emulation.simulated_body import BodySettings, Way
+from humans_sim.kondo.emulation.simulated_body import BodySettings, Displacement
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.results.run import Run
 
@@ -45,7 +45,7 @@ _CHILD = "from humans_sim.kondo.emulation.body_process import main; main()"
 
 
 class SimulatedBodyError(HumansError, RuntimeError):
-    """The simulation of a robot's body cannot go on."""
+    """The simulation of a robot's body cannot continue."""
 
 
 class SimulatedRobot:
@@ -119,7 +119,7 @@ class SimulatedRobot:
 
     def _check_limp(self) -> None:
         if any(any(board.driven) for board in self.emulator.boards):
-            raise ParameterError("couple the robot before its boards are told anything")
+            raise ParameterError("couple the robot before its boards are commanded")
 
     @property
     def t(self) -> float:
@@ -148,18 +148,18 @@ class SimulatedRobot:
 
     @property
     def failure(self) -> str:
-        """Why the simulation could not go on; empty where it does."""
+        """Why the simulation could not continue; empty where it does."""
         return self._state.failure
 
-    def distance(self) -> Way:
+    def distance(self) -> Displacement:
         """How far it has come, seen from where it stood at first."""
-        return self._state.way
+        return self._state.displacement
 
     def catch_up(self, timeout: float = 30.0) -> None:
         """Wait until the simulation has come to the present.
 
         Raises:
-            SimulatedBodyError: it did not, or cannot go on.
+            SimulatedBodyError: it did not, or cannot continue.
         """
         now = time.monotonic() - self._zero
         with self._changed:
@@ -178,9 +178,9 @@ class SimulatedRobot:
             SimulatedBodyError: nothing has moved yet, or the process is gone.
         """
         if self._run is None and not self._end.is_set():
-            found = self._ask(RUN)
-            if isinstance(found, Run):
-                return found
+            run = self._ask(RUN)
+            if isinstance(run, Run):
+                return run
         if self._run is None:
             raise SimulatedBodyError(
                 self.failure or "nothing has moved yet: not all channels are driven"
@@ -215,7 +215,7 @@ class SimulatedRobot:
         self._log.append((t, command))
 
     def _follow(self) -> None:
-        """Let the body go on with real time."""
+        """Let the body follow real time."""
         while not self._end.is_set():
             begun = time.monotonic()
             now, log = self.emulator.moment(self._taken)
@@ -251,15 +251,15 @@ class SimulatedRobot:
 
 def _start(plan: BodyPlan) -> tuple[Connection, subprocess.Popen[bytes]]:
     """A process that simulates a body, ready to be asked."""
-    ours, its = socket.socketpair()
-    with ours, its:
+    own, its = socket.socketpair()
+    with own, its:
         number = its.fileno()
         process = subprocess.Popen(
             [sys.executable, "-c", _CHILD, str(number)],
             pass_fds=[number],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        connection = Connection(ours.detach())
+        connection = Connection(own.detach())
     problem = "its process ended"
     with suppress(EOFError, OSError):
         connection.send(plan)

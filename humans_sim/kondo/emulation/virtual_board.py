@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An RCB-1 without its hardware: memory, servos that take their time, answers.
 
-Pure: it is told commands and times, and says replies and angles. What the board's
-documents leave open is ours: a motion plays where the switch MOTION is on and SLEEP is
-off; a channel that was never told an angle is at home; a read tells whole degrees of
-where the servo is led to. With a body (:attr:`VirtualBoard.felt`) a read tells where
-the joint is instead, and a limp channel sets out from there.
+Pure: it takes commands and times, and gives replies and angles. What the board's
+documents leave open is assumed: a motion plays where the switch MOTION is on and
+SLEEP is off; a channel that was never commanded is at home; a read gives whole
+degrees of where the servo is led to. With a body (:attr:`VirtualBoard.felt`) a read
+gives where the joint is instead, and a limp channel sets out from there.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Segment:
     """From where, to where and when the channels go."""
 
     start: float
@@ -122,7 +122,7 @@ class VirtualBoard:
         self.felt: Callable[[float], Sequence[float]] | None = None
         rest = tuple(float(v if v <= DEGREES else _MIDDLE) for v in home)
         self._unused = tuple(v > DEGREES for v in home)
-        self._ways = [_Way(-math.inf, -math.inf, rest, rest)]
+        self._segments = [_Segment(-math.inf, -math.inf, rest, rest)]
 
     def angles(self, t: float) -> tuple[float, ...]:
         """Where the channels are led to at a time, trims included [deg]."""
@@ -131,29 +131,29 @@ class VirtualBoard:
         return tuple(v + trim for v, trim in zip(now, trims, strict=True))
 
     def lead(self, t: float) -> Lead:
-        """Where the channels are led to at a time, and how it goes on."""
-        angles, way = self.angles(t), self._way(t)
-        if t < way.end:
-            span = way.end - way.start
-            pairs = zip(way.before, way.after, strict=True)
-            return Lead(angles, tuple((b - a) / span for a, b in pairs), way.end)
-        starts = [other.start for other in self._ways if other.start > t]
+        """Where the channels are led to at a time, and what follows."""
+        angles, segment = self.angles(t), self._segment(t)
+        if t < segment.end:
+            span = segment.end - segment.start
+            pairs = zip(segment.before, segment.after, strict=True)
+            return Lead(angles, tuple((b - a) / span for a, b in pairs), segment.end)
+        starts = [other.start for other in self._segments if other.start > t]
         return Lead(angles, (0.0,) * CHANNELS, min(starts, default=math.inf))
 
     def arrival(self) -> float:
-        """When the last way that was begun ends [s]."""
-        return self._ways[-1].end
+        """When the last segment that was begun ends [s]."""
+        return self._segments[-1].end
 
-    def _way(self, t: float) -> _Way:
-        """The last way that was begun by a time."""
-        current = self._ways[0]
-        for way in self._ways:
-            if way.start <= t:
-                current = way
+    def _segment(self, t: float) -> _Segment:
+        """The last segment that was begun by a time."""
+        current = self._segments[0]
+        for segment in self._segments:
+            if segment.start <= t:
+                current = segment
         return current
 
     def _values(self, t: float) -> tuple[float, ...]:
-        return self._way(t).at(t)
+        return self._segment(t).at(t)
 
     def _places(self, t: float) -> tuple[float, ...]:
         """Where the servos are, trims aside [deg]."""
@@ -174,9 +174,9 @@ class VirtualBoard:
             return rcb1.Acknowledged(self.board)
         if getattr(command, "board", self.board) != self.board:
             return None
-        return self._asked(command, t) or self._told(command, t)
+        return self._reply(command, t) or self._execute(command, t)
 
-    def _asked(self, command: rcb1.Command, t: float) -> rcb1.Reply | None:
+    def _reply(self, command: rcb1.Command, t: float) -> rcb1.Reply | None:
         """The answer to a question; None if it is none."""
         memory, me = self.memory, self.board
         match command:
@@ -190,8 +190,8 @@ class VirtualBoard:
             case rcb1.GetMotionLength(motion=motion):
                 return rcb1.MotionLength(me, memory.lengths.get(motion, 0))
             case rcb1.GetScenario(scenario=scenario, index=index):
-                found = memory.scenarios.get((scenario, index), 0)
-                return rcb1.ScenarioMotion(me, found)
+                entry = memory.scenarios.get((scenario, index), 0)
+                return rcb1.ScenarioMotion(me, entry)
             case rcb1.GetScenarioLength(scenario=scenario):
                 length = memory.scenario_lengths.get(scenario, 0)
                 return rcb1.ScenarioLength(me, length)
@@ -203,7 +203,7 @@ class VirtualBoard:
                 return rcb1.Trims(me, memory.trims)
         return None
 
-    def _told(self, command: rcb1.Command, t: float) -> rcb1.Reply:
+    def _execute(self, command: rcb1.Command, t: float) -> rcb1.Reply:
         """Do an order."""
         memory = self.memory
         match command:
@@ -245,11 +245,11 @@ class VirtualBoard:
     def _stop(self, t: float) -> None:
         """End what is played; the channels stay where they are now."""
         now = self._values(t)
-        self._ways = [_Way(t, t, now, now)]
+        self._segments = [_Segment(t, t, now, now)]
 
     def _go(self, t: float, speed: int, channels: Sequence[int]) -> None:
-        """Begin a way after the last one, not before t."""
-        last = self._ways[-1]
+        """Begin a segment after the last one, not before t."""
+        last = self._segments[-1]
         start = max(t, last.end)
         before = tuple(
             led if driven else place
@@ -263,7 +263,7 @@ class VirtualBoard:
         )
         largest = max(abs(a - b) for a, b in zip(before, after, strict=True))
         end = start + largest * SPEED_STEPS[speed]
-        self._ways.append(_Way(start, end, before, after))
+        self._segments.append(_Segment(start, end, before, after))
         self.driven = tuple(
             new <= DEGREES or (was and new != FREE)
             for was, new in zip(self.driven, channels, strict=True)

@@ -85,7 +85,7 @@ class ChannelMap:
         Raises:
             ParameterError: a value is out of its channel's range.
         """
-        found = {}
+        angles = {}
         for number, channel in self.channels.items():
             value = values[number - 1]
             if value == UNUSED:
@@ -95,8 +95,8 @@ class ChannelMap:
                     f"ch{number} ({channel.joint}) must be {channel.lower:g} to "
                     f"{channel.upper:g} degrees, not {value:g}"
                 )
-            found[channel.joint] = channel.angle(value)
-        return found
+            angles[channel.joint] = channel.angle(value)
+        return angles
 
     def values(self, angles: Mapping[str, float]) -> tuple[int, ...]:
         """Channel values of joint angles, to whole degrees; others are unused."""
@@ -129,7 +129,7 @@ def load_channels(name: Path | str = "khr1") -> ChannelMap:
     """Channels of a robot of ``config/kondo``, or of one's own YAML file.
 
     Raises:
-        ModelFileError: the file is malformed; it tells the line and the key.
+        ModelFileError: the file is malformed; the message names the line and the key.
         ParameterError: no robot has that name.
     """
     return channels_of(read_robot_file(name)["channels"])
@@ -147,23 +147,23 @@ def read_robot_file(name: Path | str) -> dict[str, YamlValue]:
 
 
 def channels_of(value: YamlValue) -> ChannelMap:
-    """Channels from the part of a file that tells them."""
+    """Channels from the part of a file that lists them."""
     entries = value.mapping()
-    found: dict[int, Channel] = {}
+    channels: dict[int, Channel] = {}
     joints: set[str] = set()
     for key, entry in entries.items():
         channel = _channel(key, entry)
         if channel.joint in joints:
             raise entry.error(f"{channel.joint} has another channel already")
-        found[channel.number] = channel
+        channels[channel.number] = channel
         joints.add(channel.joint)
-    for number, channel in found.items():
-        other = found.get(channel.mirror)
+    for number, channel in channels.items():
+        other = channels.get(channel.mirror)
         if other is None or other.mirror != number:
             raise entries[str(number)].error(
                 f"mirror {channel.mirror} does not name this channel as its own mirror"
             )
-    return ChannelMap(tuple(found.values()))
+    return ChannelMap(tuple(channels.values()))
 
 
 def _channel(key: str, entry: YamlValue) -> Channel:

@@ -40,7 +40,7 @@ class Pose:
     """Where all channels go, and how fast.
 
     Attributes:
-        speed: speed step on the way to this pose, 0 (fast) to 7 (slow).
+        speed: speed step towards this pose, 0 (fast) to 7 (slow).
         channels: 24 angles [deg], or :data:`UNUSED`.
     """
 
@@ -87,7 +87,7 @@ def read_motion(path: Path | str) -> KondoMotion:
     """Read a motion file; its name is the file's.
 
     Raises:
-        MotionFileError: the file is missing or not a motion; it tells the line.
+        MotionFileError: the file is missing or not a motion; with the line.
     """
     path = Path(path)
     text = read_text(path, MotionFileError, _LARGEST_FILE)
@@ -96,8 +96,8 @@ def read_motion(path: Path | str) -> KondoMotion:
     except csv.Error as error:
         raise MotionFileError(f"cannot read the file: {error}", path) from error
     if not rows or tuple(rows[0]) != HEADER:
-        wanted = f"{','.join(HEADER[:3])},...,{HEADER[-1]}"
-        raise MotionFileError(f"the header must be {wanted}", path, 1)
+        header = f"{','.join(HEADER[:3])},...,{HEADER[-1]}"
+        raise MotionFileError(f"the header must be {header}", path, 1)
     poses: list[Pose] = []
     for line, row in enumerate(rows[1:], 2):
         try:
@@ -116,9 +116,9 @@ def _pose(row: list[str], position: int) -> Pose:
     for name, text in zip(HEADER, row, strict=True):
         if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
             raise MotionFileError(f"{name} must be a whole number, not '{text[:40]}'")
-    found, speed, *channels = map(int, row)
-    if found != position:
-        raise MotionFileError(f"position {position} is wanted here, not {found}")
+    number, speed, *channels = map(int, row)
+    if number != position:
+        raise MotionFileError(f"position {position} is wanted here, not {number}")
     return Pose(speed, tuple(channels))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions played as the RCB-1 plays them: what the joints are told at every time.
+"""Motions played as the RCB-1 plays them: the set points of the joints at every time.
 
 The way to a pose takes the largest change among all channels, in degrees, times the
 seconds a degree of the pose's speed step. All channels move linearly and arrive

@@ -74,7 +74,7 @@ def _twelve(name: str, values: object) -> tuple[int, ...]:
 
 
 def _check(name: str, value: object) -> bytes:
-    """Bytes of a field, which its name tells the range of."""
+    """Bytes of a field, whose name gives its range."""
     if name == "channels":
         values = _twelve(name, value)
         return bytes(_channel(f"channel {k}", v) for k, v in enumerate(values, 1))

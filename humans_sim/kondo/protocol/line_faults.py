@@ -6,11 +6,11 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.checked_numbers import NumbersInRange
 
 
 @dataclass(frozen=True)
-class LineFaults:
+class LineFaults(NumbersInRange):
     """How often a line fails.
 
     Attributes:
@@ -20,7 +20,15 @@ class LineFaults:
         late: share of replies that come after ``delay``.
         delay: of late replies [s].
         seed: of the chance.
+
+    Raises:
+        ParameterError: a share is not 0 to 1, or the delay not 0 to 60 s.
     """
+
+    RANGES = {
+        **dict.fromkeys(("lost", "corrupted", "doubled", "late"), (0.0, 1.0)),
+        "delay": (0.0, 60.0),
+    }
 
     lost: float = 0.0
     corrupted: float = 0.0
@@ -28,18 +36,6 @@ class LineFaults:
     late: float = 0.0
     delay: float = 0.05
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            ParameterError: a share is not 0 to 1, or the delay is negative.
-        """
-        for name in ("lost", "corrupted", "doubled", "late"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ParameterError(f"{name} must be 0 to 1")
-        if not 0.0 <= self.delay < 60.0:
-            raise ParameterError(f"delay must be 0 to 60 s, not {self.delay}")
 
 
 class FaultyLine:

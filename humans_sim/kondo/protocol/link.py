@@ -18,15 +18,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.frames import ProtocolError
 from humans_sim.kondo.protocol.owed_replies import OwedReplies, board_of
-from humans_sim.kondo.protocol.patience import Patience
 from humans_sim.kondo.protocol.reply_stream import HOLD, Heard, ReplyStream
+from humans_sim.kondo.protocol.reply_timeout import ReplyTimeout
 from humans_sim.kondo.protocol.serial_port import LinkError, PortError, SerialPort
 
 __all__ = ["LinkError", "LinkStatistics", "NoAnswerError", "PortError", "SerialLink"]
@@ -100,7 +99,7 @@ class SerialLink:
         self.statistics = LinkStatistics()
         self._timeout, self._retries, self._adapt = timeout, retries, adapt
         self._lock = threading.Lock()
-        self._patience = Patience()
+        self._reply_timeout = ReplyTimeout()
         self._owed = OwedReplies()
         self._replies = ReplyStream(self._owed)
         self._latest: dict[tuple[int | None, type[rcb1.Reply]], Heard] = {}
@@ -113,12 +112,7 @@ class SerialLink:
         """Itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 
@@ -186,8 +180,8 @@ class SerialLink:
     def settle(self, order: rcb1.Command, enough: int | None = None) -> int:
         """Ask, where an earlier acknowledgement could be taken for an order's.
 
-        The answer to a question comes after all that was owed, and tells a line that is
-        slow from one that loses.
+        The answer to a question comes after all that was owed, and distinguishes a slow
+        line from one that loses bytes.
 
         Args:
             order: what is to be said next.
@@ -205,7 +199,7 @@ class SerialLink:
             self._settle(order, first, math.inf)
             return self._owed.next_number
 
-    def tell(self, order: rcb1.Command, enough: int | None = None) -> bool:
+    def send(self, order: rcb1.Command, enough: int | None = None) -> bool:
         """Say an order once; whether it was acknowledged in time.
 
         Late acknowledgements are heard with it (:meth:`acknowledged`). It is said also
@@ -253,7 +247,7 @@ class SerialLink:
         short = longest = max(_LONGEST, self._timeout)
         if self._adapt:
             size = max(c.size() + c.REPLY.size() for c in commands)
-            usual = self._patience.limit(size, self._timeout, longest)
+            usual = self._reply_timeout.limit(size, self._timeout, longest)
             short = max(usual, self._timeout)
         with self._lock:
             self._drain()
@@ -358,7 +352,7 @@ class SerialLink:
             self._timeout / 3 if isinstance(command, QUICK) else self._timeout
         )
         if self._adapt:
-            limit = self._patience.limit(size, longest, max(longest, _LONGEST))
+            limit = self._reply_timeout.limit(size, longest, max(longest, _LONGEST))
         if self._unanswered > _BORNE:
             grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
             limit = max(longest, min(grown, _LONGEST))
@@ -373,7 +367,7 @@ class SerialLink:
         self._bytes, number = 0, self._owed.next_number
         self._write(command)
         if not self._listen(begun + limit, lambda: self._answered(command, first)):
-            self._patience.miss()
+            self._reply_timeout.miss()
             self._unanswered += 1
             raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
         heard = self._latest[board_of(command), command.REPLY]
@@ -382,10 +376,10 @@ class SerialLink:
         # loses, or it is slow.
         if now < heard.sent + longest:
             self._unanswered = 0
-            self._patience.hear()
+            self._reply_timeout.hear()
         if heard.number == number:
             self._unanswered = 0
-            self._patience.learn(size, now - begun)
+            self._reply_timeout.learn(size, now - begun)
             self.statistics.latencies.append(now - begun)
         return heard.reply
 

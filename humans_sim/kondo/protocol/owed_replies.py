@@ -3,7 +3,7 @@
 
 An acknowledgement of the RCB-1 names its board and nothing else. A late one, of a
 request that was given up, looks like that of the next request. A board does what it is
-told in order and answers in order, so a reply proves that no reply to an earlier
+commanded in order and answers in order, so a reply proves that no reply to an earlier
 request of that board follows it. Which of several equal requests it answers is open:
 here it is always taken for the oldest one. So what counts as answered was answered, or
 a later one was.
@@ -72,7 +72,7 @@ class OwedReplies:
         """Number of the first request whose reply is as good as a command's own.
 
         An order that is repeated, with no other to that board in between, is done
-        whichever of its repeats was acknowledged. An answer tells of its own time.
+        whichever of its repeats was acknowledged. An answer is of its own time.
         """
         order, number = self._orders.get(board_of(command), (None, 0))
         return number if order == command else self.next_number

@@ -46,17 +46,17 @@ class SerialPort(NamedTuple):
 
 def serial_ports() -> list[SerialPort]:
     """The ports, adapters first; also one that the environment names."""
-    found = []
+    ports = []
     for port in list_ports.comports():
         text = "" if port.description in (None, "n/a") else port.description
-        found.append(_examined(port.device, text, port.vid is not None))
+        ports.append(_examined(port.device, text, port.vid is not None))
     named = os.environ.get(VARIABLE, "")
-    if named and all(os.path.realpath(named) != p.name for p in found):
-        found.append(_examined(named, f"named by ${VARIABLE}", False))
-    return sorted(found, key=lambda port: (not port.usb, port.name))
+    if named and all(os.path.realpath(named) != p.name for p in ports):
+        ports.append(_examined(named, f"named by ${VARIABLE}", False))
+    return sorted(ports, key=lambda port: (not port.usb, port.name))
 
 
-def choose_port(wanted: str | None = None) -> str:
+def choose_port(name: str | None = None) -> str:
     """The port to use: the one that is asked for, or else the one that it must be.
 
     That is the one of ``$KONDO_PORT``, the one that the udev rule names, or the only
@@ -65,7 +65,7 @@ def choose_port(wanted: str | None = None) -> str:
     Raises:
         PortChoiceError: there is none, or more than one.
     """
-    named = wanted or os.environ.get(VARIABLE)
+    named = name or os.environ.get(VARIABLE)
     if named:
         return named
     if Path(RULE_NAME).exists():
@@ -111,12 +111,12 @@ def _group(name: str) -> str:
 
 def _users(name: str) -> list[str]:
     """Programs that have a port open, as far as the system reports (Linux)."""
-    device, found = os.path.realpath(name), []
+    device, users = os.path.realpath(name), []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if any(os.readlink(link) == device for link in (entry / "fd").iterdir()):
                 program = (entry / "comm").read_text().strip()
-                found.append(f"{program} (process {entry.name})")
+                users.append(f"{program} (process {entry.name})")
         except OSError:  # gone, or another user's
             continue
-    return found
+    return users

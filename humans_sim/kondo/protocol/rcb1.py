@@ -60,7 +60,7 @@ class Reply(Frame):
 
 @dataclass(frozen=True)
 class Acknowledged(Reply):
-    """A board has done what it was told."""
+    """A board has done what it was commanded."""
 
     def encode(self) -> bytes:
         """``ID 06``, without a checksum."""
@@ -140,7 +140,7 @@ class Trims(Reply):
 
 @dataclass(frozen=True)
 class Command(Frame):
-    """What a board is told."""
+    """What a board is sent."""
 
     CODE: ClassVar[bytes] = b""
     REPLY: ClassVar[type[Reply]] = Acknowledged

@@ -100,7 +100,7 @@ class SerialPort:
                     return b""
                 data = os.read(self._file, _CHUNK)
                 if not data:
-                    raise OSError("it tells that bytes are there, and gives none")
+                    raise OSError("it reports bytes, and gives none")
                 return data
             self.device.timeout = left
             there = min(self.device.in_waiting, _CHUNK)

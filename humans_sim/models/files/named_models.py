@@ -87,14 +87,14 @@ def named_lengths(
         if len(values) != len(known):
             raise ParameterError(f"{model} has {len(known)} lengths, not {len(values)}")
         given = dict(zip(known, values.tolist(), strict=True))
-    found = {}
+    lengths = {}
     for name, value in given.items():
         if name not in known:
             raise ParameterError(
                 f"{model} has no length '{name}' (it has: {', '.join(known) or 'none'})"
             )
-        found[name] = _positive(f"length '{name}'", value)
-    return found
+        lengths[name] = _positive(f"length '{name}'", value)
+    return lengths
 
 
 def named_tags(
@@ -113,7 +113,7 @@ def named_tags(
                 f"not {values.size}"
             )
         given = dict(zip(known, values.reshape(-1, 3), strict=True))
-    found = {}
+    tags = {}
     for name, position in given.items():
         if name not in known:
             raise ParameterError(f"{model} has no tag '{name}'")
@@ -122,8 +122,8 @@ def named_tags(
             raise ParameterError(
                 f"the position of '{name}' is not three finite numbers"
             )
-        found[name] = point
-    return found
+        tags[name] = point
+    return tags
 
 
 def _positive(word: str, value: float) -> float:

@@ -96,18 +96,18 @@ class TreeFile:
     def _named(
         self, section: str, given: Mapping[str, float], names: Mapping[str, float]
     ) -> dict[str, float]:
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         if section in self.sections:
             for key, value in self.sections[section].mapping().items():
-                found[key] = value.number({**names, **found})
+                values[key] = value.number({**names, **values})
         for key, number in given.items():
-            if key not in found:
+            if key not in values:
                 raise ParameterError(
                     f"{self.path.name} has no entry '{key}' under {section} "
-                    f"(it has: {', '.join(found) or 'none'})"
+                    f"(it has: {', '.join(values) or 'none'})"
                 )
-            found[key] = number
-        return found
+            values[key] = number
+        return values
 
     def names_for(self, body: str) -> dict[str, float]:
         """Names an expression on a body may use: ``yfemur`` is its own side's."""
@@ -245,10 +245,10 @@ class TreeFile:
             if frame.body is None:
                 continue
             fields = frame.row.mapping()
-            wanted: tuple[str, ...] = ("mass", "com", "inertia")
+            keys: tuple[str, ...] = ("mass", "com", "inertia")
             if frame.body != BASE_LINK:
-                wanted += ("joint", "sense")
-            for key in wanted:
+                keys += ("joint", "sense")
+            for key in keys:
                 if key not in fields:
                     raise frame.row.error(f"a body needs the key '{key}'")
             rotations: tuple[tuple[str, np.ndarray], ...] = ()

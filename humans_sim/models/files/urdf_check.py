@@ -120,7 +120,7 @@ def _check_limits(robot: ET.Element, path: Path) -> None:
 
 
 def _check_inertias(robot: ET.Element, path: Path) -> None:
-    found: dict[str, np.ndarray] = {}
+    inertias: dict[str, np.ndarray] = {}
     for link in robot.iter("link"):
         where = f"link {link.get('name')}"
         mass = _number(link.find("inertial/mass"), "value")
@@ -132,9 +132,9 @@ def _check_inertias(robot: ET.Element, path: Path) -> None:
             for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
         )
         matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        found[where] = np.linalg.eigvalsh(matrix)
-    largest = max((float(moments[2]) for moments in found.values()), default=0.0)
-    for where, (least, middle, most) in found.items():
+        inertias[where] = np.linalg.eigvalsh(matrix)
+    largest = max((float(moments[2]) for moments in inertias.values()), default=0.0)
+    for where, (least, middle, most) in inertias.items():
         # Each moment is above zero, and none is above the sum of the others.
         missing = max(-least, most - least - middle)
         if missing > _UNPHYSICAL * max(largest, 0.0) and missing > 0:

@@ -133,8 +133,8 @@ class _Expander:
             kept = self._truth(value, name) == (name == "if")
             return self._children(element, scope) if kept else []
         if name in ("property", "macro", "arg", "include", "insert_block"):
-            found: list[ET.Element] = getattr(self, f"_{name}")(element, scope)
-            return found
+            expanded: list[ET.Element] = getattr(self, f"_{name}")(element, scope)
+            return expanded
         if name == "call":
             name = self._needed(element, "macro", scope)
         if name not in self._macros:
@@ -172,10 +172,10 @@ class _Expander:
             if text[place].isspace():
                 place += 1
                 continue
-            found = _PARAMETER.match(text, place)
-            if found is None:
+            match = _PARAMETER.match(text, place)
+            if match is None:
                 raise self._error(f"cannot read its params '{shortened(text)}'", name)
-            word, inherited, default = found.groups()
+            word, inherited, default = match.groups()
             if word.startswith("*"):
                 blocks.append(word)
             else:
@@ -184,7 +184,7 @@ class _Expander:
                     inherited is not None,
                     default if default is not None and known else None,
                 )
-            place = found.end()
+            place = match.end()
         self._macros[name] = _Macro(parameters, tuple(blocks), element)
         return []
 
@@ -283,12 +283,12 @@ class _Expander:
     def _text(self, text: str, scope: _Scope) -> str:
         """Text with its expressions and arguments replaced."""
 
-        def replaced(found: re.Match[str]) -> str:
-            if found[1] is not None:
-                return str(self._value(found[1], scope))
-            if found[2] is not None:
-                return self._command(found[2])
-            return found[0][1:]
+        def replaced(match: re.Match[str]) -> str:
+            if match[1] is not None:
+                return str(self._value(match[1], scope))
+            if match[2] is not None:
+                return self._command(match[2])
+            return match[0][1:]
 
         made = _PART.sub(replaced, text)
         self._length += len(made)

@@ -138,12 +138,12 @@ def _value(node: ast.expr, names: Names, depth: int) -> Value:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _combined(type(op), part(left), part(right))
         case ast.BoolOp(op=op, values=values):
-            found: Value = False
+            result: Value = False
             for item in values:
-                found = part(item)
-                if bool(found) != isinstance(op, ast.And):
+                result = part(item)
+                if bool(result) != isinstance(op, ast.And):
                     break
-            return found
+            return result
         case ast.Compare(left=left, ops=ops, comparators=others):
             value = part(left)
             for order, other in zip(ops, map(part, others), strict=True):

@@ -9,7 +9,7 @@ from humans_sim.nodes.common.diagnostic_status import StatusTopic
 
 
 class ActuationDiagnostics:
-    """Counts what comes in and what goes wrong, and tells it.
+    """Counts what comes in and what goes wrong, and reports it.
 
     Attributes:
         states: joint states answered.
@@ -32,7 +32,7 @@ class ActuationDiagnostics:
         self.states = self.commands = self.late = self.starts = 0
         self.refused_commands = self.refused_states = 0
         self._refusal = ""
-        self._told_troubles = 0
+        self._reported_troubles = 0
 
     def refuse_command(self, reason: str) -> None:
         """Count a command that is not taken."""
@@ -45,15 +45,15 @@ class ActuationDiagnostics:
         self._refusal = f"joint_states: {reason}"
 
     def publish(self, state: str, failure: str, simulation_time: float) -> None:
-        """Tell how it is.
+        """Report how it is.
 
         Args:
             state: one word or a few.
-            failure: why it does not go on, empty while it does.
+            failure: why it does not continue, empty while it does.
             simulation_time: of the last joint state [s].
         """
         troubles = self.late + self.refused_commands + self.refused_states
-        worse = troubles > self._told_troubles
+        worse = troubles > self._reported_troubles
         values = {
             "simulation_time [s]": f"{simulation_time:.9g}",
             "states": str(self.states),
@@ -66,4 +66,4 @@ class ActuationDiagnostics:
         }
         warning = "messages were late or refused" if worse else ""
         self._status.publish(state, failure, warning, values)
-        self._told_troubles = troubles
+        self._reported_troubles = troubles

@@ -35,12 +35,12 @@ from humans_sim.nodes.common.conversions import joint_values, joints_of, nanosec
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.named_values import named_values
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 
 _DEPTH = 100
 """Messages kept while the node is busy."""
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _REPEAT = 0.5
 """Wall time within which a state that comes again is not answered again [s]."""
 _MOST = 1e6
@@ -99,12 +99,12 @@ class Actuation(ModelNode):
             sample = self._sample_of(message)
         except ConfigurationError as error:
             self._diagnostics.refuse_state(str(error))
-            self._warn(f"joint_states refused: {error}")
+            warn_refused(self, "joint_states", error)
             return
         self._heard = True
         self._joints, self._speeds = sample.angles, sample.speeds
         if self._open is not None:
-            # Nobody commanded it in time: go on without an answer.
+            # Nobody commanded it in time: continue without an answer.
             self._follow(self._open[1])
         self._open = None
         if not self._sampled.continues(sample):
@@ -187,7 +187,7 @@ class Actuation(ModelNode):
             late = self._sampled.command(t, command)
         except HumansError as error:
             self._diagnostics.refuse_command(str(error))
-            self._warn(f"command refused: {error}")
+            warn_refused(self, "command", error)
             return
         self._last = command
         self._diagnostics.commands += 1
@@ -220,9 +220,6 @@ class Actuation(ModelNode):
         return t, named_values(names, message.name, values, self._last, field, owner)
 
     # -- diagnostics -----------------------------------------------------------------
-
-    def _warn(self, text: str) -> None:
-        self.get_logger().warning(text, throttle_duration_sec=_WARNING_PERIOD)
 
     def _beat(self) -> None:
         self._diagnose()

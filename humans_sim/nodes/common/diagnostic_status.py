@@ -10,7 +10,7 @@ from rclpy.node import Node
 
 
 class StatusTopic:
-    """Tells how one part of a node fares.
+    """Reports how one part of a node fares.
 
     Args:
         node: whose part it is.
@@ -27,11 +27,11 @@ class StatusTopic:
     def publish(
         self, state: str, failure: str, warning: str, values: Mapping[str, str]
     ) -> None:
-        """Tell how it is.
+        """Report how it is.
 
         Args:
             state: one word or a few.
-            failure: why it does not go on, empty while it does.
+            failure: why it does not continue, empty while it does.
             warning: what else went wrong, empty where nothing did.
             values: by name.
         """
@@ -41,8 +41,8 @@ class StatusTopic:
             status.level, status.message = DiagnosticStatus.ERROR, failure
         elif warning:
             status.level, status.message = DiagnosticStatus.WARN, f"{state}, {warning}"
-        told = {"state": state, **values}
-        status.values = [KeyValue(key=k, value=v) for k, v in told.items()]
+        entries = {"state": state, **values}
+        status.values = [KeyValue(key=k, value=v) for k, v in entries.items()]
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._topic.publish(message)

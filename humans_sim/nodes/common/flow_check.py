@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the messages of a graph's topics, to tell whether they flow."""
+"""Counts the messages of a graph's topics, to see whether they flow."""
 
 from __future__ import annotations
 

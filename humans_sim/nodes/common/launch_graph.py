@@ -124,8 +124,8 @@ def _value(context: LaunchContext, name: str) -> Any:
             return [float(forwards), float(left), float(turn)]
         return coerce_to_type(text, kind)
     except ValueError:
-        wanted = _WORDS[kind]
-        raise ParameterError(f"{name} must be {wanted}, not '{text}'") from None
+        word = _WORDS[kind]
+        raise ParameterError(f"{name} must be {word}, not '{text}'") from None
 
 
 def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:

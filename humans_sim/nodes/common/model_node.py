@@ -52,9 +52,9 @@ def node_class(kind: str) -> Callable[..., ModelNode]:
         module = importlib.import_module(f"humans_sim.nodes.{kind}")
         if hasattr(module, "__path__"):
             module = importlib.import_module(f"humans_sim.nodes.{kind}.node")
-        found: Any = getattr(module, "".join(word.title() for word in kind.split("_")))
+        node: Any = getattr(module, "".join(word.title() for word in kind.split("_")))
     except (ModuleNotFoundError, AttributeError) as error:
         if isinstance(error, ModuleNotFoundError) and kind not in str(error.name):
             raise
         raise ParameterError(f"there is no node type '{kind}'") from None
-    return found
+    return node

@@ -89,11 +89,11 @@ class Parameters:
         if value is None:  # what an empty list in a parameter file becomes
             return ()
         # What comes from a message is an array.
-        found = list(value) if hasattr(value, "__iter__") else [value]
-        if isinstance(value, str) or (size and len(found) not in (0, size)):
-            wanted = f"{size} numbers" if size else "a list of numbers"
-            raise ParameterError(f"{name} must be {wanted}, not {value!r}")
-        return tuple(_number(name, x, -math.inf, math.inf) for x in found)
+        numbers = list(value) if hasattr(value, "__iter__") else [value]
+        if isinstance(value, str) or (size and len(numbers) not in (0, size)):
+            expected = f"{size} numbers" if size else "a list of numbers"
+            raise ParameterError(f"{name} must be {expected}, not {value!r}")
+        return tuple(_number(name, x, -math.inf, math.inf) for x in numbers)
 
     def path(self, name: str, description: str) -> Path | None:
         """A file; None where it is empty."""

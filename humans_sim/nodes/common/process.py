@@ -76,14 +76,14 @@ Leave = Callable[[int], None]
 
 
 class _CompilationLog:
-    """Tells once that kernels are compiled: a node is silent meanwhile."""
+    """Says once that kernels are compiled: a node is silent meanwhile."""
 
     def __init__(self) -> None:
-        self._told = False
+        self._reported = False
 
     def __call__(self, compilation: Compilation) -> None:
-        if not self._told:
-            self._told = True
+        if not self._reported:
+            self._reported = True
             rclpy.logging.get_logger("humans_sim").info(
                 "compiling kernels, once: this may take a minute"
             )

@@ -19,14 +19,14 @@ class Requests:
     All methods belong to the thread of the node.
     """
 
-    def __init__(self, node: Node, tell: Callable[[str], None]) -> None:
+    def __init__(self, node: Node, report: Callable[[str], None]) -> None:
         """Call for a node.
 
         Args:
             node: that asks.
-            tell: called with one line when something is refused or not answered.
+            report: called with one line when something is refused or not answered.
         """
-        self._node, self._tell = node, tell
+        self._node, self._report = node, report
         self._clients: dict[str, Any] = {}
         self._waiting: list[tuple[float, str, Any]] = []
 
@@ -54,7 +54,7 @@ class Requests:
             done: called when the answer is that it was done.
         """
         if not self.ready(name):
-            self._tell(f"nobody offers '{name}'")
+            self._report(f"nobody offers '{name}'")
             return
         future = self._clients[name].call_async(request)
         self._waiting.append((time.monotonic() + _PATIENCE, name, future))
@@ -71,20 +71,20 @@ class Requests:
                 continue
             future.cancel()
             self._clients[name].remove_pending_request(future)
-            self._tell(f"'{name}' was not answered in {_PATIENCE:g} s")
+            self._report(f"'{name}' was not answered in {_PATIENCE:g} s")
         self._waiting = kept
 
     def _judge(self, name: str, answered: Any, done: Callable[[], None]) -> None:
         if answered.cancelled():
             return
         if answered.exception() is not None:
-            self._tell(f"'{name}' failed: {answered.exception()}")
+            self._report(f"'{name}' failed: {answered.exception()}")
             return
         ok, reason = _verdict(answered.result())
         if ok:
             done()
         else:
-            self._tell(f"'{name}' was refused: {reason}")
+            self._report(f"'{name}' was refused: {reason}")
 
 
 def _verdict(response: Any) -> tuple[bool, str]:

@@ -11,7 +11,7 @@ from humans_sim.nodes.common.diagnostic_status import StatusTopic
 
 
 class RunDiagnostics:
-    """Counts what goes wrong and tells it.
+    """Counts what goes wrong and reports it.
 
     Attributes:
         periods: sampling periods integrated.
@@ -32,13 +32,13 @@ class RunDiagnostics:
         self._status = StatusTopic(node, "simulation", model)
         self.periods = self.held = self.late = self.refused = 0
         self._refusal = ""
-        self._told_at = time.monotonic()
-        self._told_periods = self._told_troubles = 0
+        self._reported_at = time.monotonic()
+        self._reported_periods = self._reported_troubles = 0
 
     @property
     def advanced(self) -> bool:
         """Whether anything was integrated since the last message."""
-        return self.periods > self._told_periods
+        return self.periods > self._reported_periods
 
     def refuse(self, reason: str) -> None:
         """Count a command that is not applied."""
@@ -46,19 +46,19 @@ class RunDiagnostics:
         self._refusal = reason
 
     def publish(self, state: str, failure: str, simulation_time: float) -> None:
-        """Tell how it is.
+        """Report how it is.
 
         Args:
             state: one word or two.
-            failure: why the run ended, empty while it goes on.
+            failure: why the run ended, empty while it runs.
             simulation_time: [s].
         """
         now, troubles = time.monotonic(), self.held + self.refused
-        simulated = (self.periods - self._told_periods) * self._period
-        worse = troubles > self._told_troubles
+        simulated = (self.periods - self._reported_periods) * self._period
+        worse = troubles > self._reported_troubles
         values = {
             "simulation_time [s]": f"{simulation_time:.9g}",
-            "real_time_factor": f"{simulated / max(now - self._told_at, 1e-9):.3g}",
+            "real_time_factor": f"{simulated / max(now - self._reported_at, 1e-9):.3g}",
             "held_commands": str(self.held),
             "late_commands": str(self.late),
             "refused_commands": str(self.refused),
@@ -66,5 +66,5 @@ class RunDiagnostics:
         }
         warning = "commands were held or refused" if worse else ""
         self._status.publish(state, failure, warning, values)
-        self._told_at, self._told_periods = now, self.periods
-        self._told_troubles = troubles
+        self._reported_at, self._reported_periods = now, self.periods
+        self._reported_troubles = troubles

@@ -13,8 +13,7 @@ from sensor_msgs.msg import JointState
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.nodes.common.conversions import base_of, joints_of
 from humans_sim.nodes.common.model_node import ModelNode
-
-_WARNING_PERIOD = 5.0
+from humans_sim.nodes.common.refusals import warn_refused
 
 
 class StateListener(ModelNode):
@@ -60,8 +59,6 @@ class StateListener(ModelNode):
         try:
             take()
         except ConfigurationError as error:
-            self.get_logger().warning(
-                f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-            )
+            warn_refused(self, topic, error)
             return False
         return True

@@ -44,6 +44,7 @@ from humans_sim.nodes.common.conversions import (
 from humans_sim.nodes.common.deferred_service import Reply, create_deferred_service
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
 from humans_sim.nodes.common.run_recorder import RunRecorder
 from humans_sim.nodes.dynamics.pushes import WaitingPushes
@@ -57,7 +58,6 @@ _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
-_WARNING_PERIOD = 5.0
 _FAILED = "the run has failed, reset it"
 
 
@@ -194,7 +194,7 @@ class Dynamics(ModelNode):
         self._diagnostics.held += 1
         text = f"no command came in {self._settings.timeout:g} s, the last one is held"
         event = Event(self._run.t, SimulationEvent.TIMEOUT, "", {"text": text})
-        self._topics.tell([event])
+        self._topics.publish_events([event])
 
     def _fail(self, error: Exception) -> None:
         self._failure = f"at {self._run.t:.9g} s: {error}"
@@ -227,7 +227,7 @@ class Dynamics(ModelNode):
         self._topics.publish(self._now, self._state, self._soles, effort)
 
     def _publish_events(self) -> None:
-        self._topics.tell(self._run.events)
+        self._topics.publish_events(self._run.events)
         self._run.events.clear()
 
     def _record(self) -> None:
@@ -285,9 +285,7 @@ class Dynamics(ModelNode):
             )
         except ConfigurationError as error:
             self._diagnostics.refuse(str(error))
-            self.get_logger().warning(
-                f"command refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-            )
+            warn_refused(self, "command", error)
             return
         self._command = self._last = command
         self._newest, self._heard = stamp, True
@@ -329,7 +327,7 @@ class Dynamics(ModelNode):
             response.stamp = time_of(self._now)
             return response
         response.success, response.stamp = True, time_of(self._now)
-        self._topics.tell([Event(0.0, RESET)])
+        self._topics.publish_events([Event(0.0, RESET)])
         self._publish_run()
         self._go()
         return response

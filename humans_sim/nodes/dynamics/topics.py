@@ -99,7 +99,7 @@ class DynamicsTopics:
             joint_state(self._model, stamp, q[7:], v[6:], effort)
         )
 
-    def tell(self, events: Iterable[Event]) -> None:
+    def publish_events(self, events: Iterable[Event]) -> None:
         """Publish events."""
         for event in events:
             self._events.publish(simulation_event(event))

@@ -14,11 +14,11 @@ _RESTING = (RobotState.HOLDING, RobotState.LIMP)
 
 
 class BridgeDiagnostics:
-    """Counts what was refused, and tells what the robot says of itself.
+    """Counts what was refused, and reports what the robot says of itself.
 
     Attributes:
         failure: why the node is not where it should be; empty where it is.
-        note: what else went wrong last; told once.
+        note: what else went wrong last; reported once.
     """
 
     def __init__(self, node: Node, hardware: str) -> None:
@@ -30,7 +30,7 @@ class BridgeDiagnostics:
         """
         self._status = StatusTopic(node, "robot", hardware)
         self.failure = self.note = ""
-        self._refused, self._told, self._refusal = 0, 0, ""
+        self._refused, self._reported, self._refusal = 0, 0, ""
 
     def refuse(self, reason: str) -> None:
         """Count what was not taken."""
@@ -38,7 +38,7 @@ class BridgeDiagnostics:
         self._refusal = reason
 
     def publish(self, stage: str, health: Health, more: dict[str, str]) -> None:
-        """Tell how it is.
+        """Report how it is.
 
         Args:
             stage: of the node's life.
@@ -51,9 +51,9 @@ class BridgeDiagnostics:
             failure = f"{state}: {health.reason}" if health.reason else state
         elif health.state in _RESTING and health.reason:
             warnings.append(health.reason)
-        if self._refused > self._told:
+        if self._refused > self._reported:
             warnings.append(f"messages were refused: {self._refusal}")
-        self._told, self.note = self._refused, ""
+        self._reported, self.note = self._refused, ""
         values = {"stage": stage, "reason": health.reason, **more}
         values |= _figures(health)
         values |= {
@@ -65,7 +65,7 @@ class BridgeDiagnostics:
 
 def _figures(health: Health) -> dict[str, str]:
     share = 100.0 * health.delivered / health.given if health.given else 100.0
-    found = {
+    figures = {
         "set_points": str(health.given),
         "delivered [%]": f"{share:.2f}",
         "limited": str(health.limited),
@@ -75,10 +75,10 @@ def _figures(health: Health) -> dict[str, str]:
     }
     if health.latencies:
         median, most = np.percentile(list(health.latencies), [50, 99]) * 1e3
-        found["latency_median [ms]"] = f"{median:.1f}"
-        found["latency_99 [ms]"] = f"{most:.1f}"
+        figures["latency_median [ms]"] = f"{median:.1f}"
+        figures["latency_99 [ms]"] = f"{most:.1f}"
     if health.line is not None:
-        found["frames"] = str(health.line.sent)
-        found["repeated_frames"] = str(health.line.repeated)
-        found["unanswered"] = str(health.line.failed)
-    return found
+        figures["frames"] = str(health.line.sent)
+        figures["repeated_frames"] = str(health.line.repeated)
+        figures["unanswered"] = str(health.line.failed)
+    return figures

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action import GoalResponse
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 
 from humans_sim.core.errors import HumansError
-from humans_sim.kondo.driver.course import Leader, Progress
+from humans_sim.kondo.driver.joint_path import PathFollower, Progress
 from humans_sim.kondo.driver.joint_trajectory import (
     GoalCode,
     JointTrajectory,
@@ -39,7 +39,7 @@ Result = FollowJointTrajectory.Result
 _FEEDBACK = 0.05
 """Time between two feedbacks [s]."""
 _NAME = "trajectory"
-"""Of the courses led here."""
+"""Of the paths led here."""
 _DEPTH = 10
 
 
@@ -55,16 +55,16 @@ class Present(NamedTuple):
     time: float
 
 
-class Driven(NamedTuple):
+class DrivenRobot(NamedTuple):
     """The robot as goals see it.
 
     Attributes:
-        leader: leads it.
-        set_points: tells where it is told to be; raises where it follows nothing.
-        actual: tells where it is.
+        follower: leads it.
+        set_points: gives its set points; raises where it follows nothing.
+        actual: gives where it is.
     """
 
-    leader: Leader
+    follower: PathFollower
     set_points: Callable[[], Mapping[str, float]]
     actual: Callable[[], Present]
 
@@ -76,7 +76,7 @@ class _Goal:
     handle: Any
     trajectory: JointTrajectory
     tolerances: Tolerances
-    told: float = 0.0
+    reported: float = 0.0
 
 
 class TrajectoryGoals:
@@ -95,7 +95,7 @@ class TrajectoryGoals:
         node: Node,
         rules: TrajectoryRules,
         usual: Tolerances,
-        driven: Callable[[], Driven],
+        driven: Callable[[], DrivenRobot],
         refuse: Callable[[str, HumansError], None],
     ) -> None:
         """Begin to serve."""
@@ -107,10 +107,8 @@ class TrajectoryGoals:
             node,
             FollowJointTrajectory,
             self._action,
-            execute_callback=lambda _: None,
+            self._on_goal,
             goal_callback=self._on_request,
-            handle_accepted_callback=self._on_goal,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
         )
         node.create_subscription(
             TrajectoryMessage, "joint_trajectory", self._on_message, _DEPTH
@@ -122,7 +120,7 @@ class TrajectoryGoals:
         return self._goal is not None
 
     def abort(self, reason: str) -> None:
-        """Give the trajectory up, if there is one; the robot is not told."""
+        """Give the trajectory up, if there is one; nothing is sent to the robot."""
         goal, self._goal = self._goal, None
         if goal is not None:
             self._end(goal, Verdict(GoalCode.INVALID_GOAL, reason))
@@ -135,12 +133,12 @@ class TrajectoryGoals:
         driven = self._driven()
         if goal.handle is not None and goal.handle.is_cancel_requested:
             self._goal = None
-            driven.leader.finish()
+            driven.follower.finish()
             self._end(goal, Verdict(GoalCode.SUCCESSFUL, "cancelled"), cancelled=True)
             return
-        progress = driven.leader.tick()
+        progress = driven.follower.tick()
         if progress is Progress.BROKEN:
-            self.abort(driven.leader.reason)
+            self.abort(driven.follower.reason)
             return
         verdict = self._judge(goal, driven)
         if verdict is None:
@@ -148,7 +146,7 @@ class TrajectoryGoals:
         if verdict.code is GoalCode.SUCCESSFUL and progress is not Progress.ARRIVED:
             return
         self._goal = None
-        driven.leader.finish()
+        driven.follower.finish()
         self._end(goal, verdict)
 
     # -- what comes in ---------------------------------------------------------------
@@ -196,19 +194,19 @@ class TrajectoryGoals:
     def _begin(self, handle: Any, message: Any, request: Any) -> None:
         trajectory, tolerances = self._planned(message, request)
         self.abort("another trajectory took its place")
-        self._driven().leader.begin(trajectory, _NAME)
+        self._driven().follower.begin(trajectory, _NAME)
         self._goal = _Goal(handle, trajectory, tolerances)
 
     # -- how it goes -----------------------------------------------------------------
 
-    def _judge(self, goal: _Goal, driven: Driven) -> Verdict | None:
+    def _judge(self, goal: _Goal, driven: DrivenRobot) -> Verdict | None:
         actual = driven.actual()
-        t = driven.leader.time(actual.time)
+        t = driven.follower.time(actual.time)
         if t is None or t < 0.0:  # not begun yet, or looked at before
             return None
         now = time.monotonic()
-        if goal.handle is not None and now >= goal.told + _FEEDBACK:
-            goal.told = now
+        if goal.handle is not None and now >= goal.reported + _FEEDBACK:
+            goal.reported = now
             stamp = self._node.get_clock().now().to_msg()
             feedback = feedback_message(stamp, goal.trajectory, t, actual.angles)
             goal.handle.publish_feedback(feedback)

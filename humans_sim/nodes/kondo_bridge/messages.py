@@ -88,16 +88,16 @@ def feedback_message(
     stamp: Any, trajectory: JointTrajectory, t: float, actual: Mapping[str, float]
 ) -> Any:
     """Feedback of the action: where the joints should be, and where they are."""
-    wanted = trajectory.at(t)
+    desired = trajectory.at(t)
     there = np.array([actual[name] for name in trajectory.names])
     feedback = FollowJointTrajectory.Feedback(
         header=Header(stamp=stamp), joint_names=list(trajectory.names)
     )
-    feedback.desired = _point(t, wanted.positions)
-    feedback.desired.velocities = wanted.velocities.tolist()
-    feedback.desired.accelerations = wanted.accelerations.tolist()
+    feedback.desired = _point(t, desired.positions)
+    feedback.desired.velocities = desired.velocities.tolist()
+    feedback.desired.accelerations = desired.accelerations.tolist()
     feedback.actual = _point(t, there)
-    feedback.error = _point(t, wanted.positions - there)
+    feedback.error = _point(t, desired.positions - there)
     return feedback
 
 

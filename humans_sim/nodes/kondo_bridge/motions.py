@@ -10,7 +10,7 @@ from humans_msgs.srv import PlayMotion
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo import KondoMotion
 from humans_sim.kondo.driver.board import Boards
-from humans_sim.kondo.driver.course import MotionCourse
+from humans_sim.kondo.driver.joint_path import MotionPath
 from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.motion.motion_library import load_motion
@@ -20,7 +20,7 @@ from humans_sim.nodes.common.request_files import RequestFolder
 
 def requested_course(
     model: Model, robot: KondoRobot, request: Any, folder: RequestFolder
-) -> MotionCourse:
+) -> MotionPath:
     """The motion that a request asks for.
 
     A motion of the boards' memory is read and played over the line, so that the limits
@@ -38,7 +38,7 @@ def requested_course(
     rate, repetitions = request.rate or 1.0, request.repetitions or 1
     motion = _motion(robot, request, folder)
     present = robot.set_points()
-    return MotionCourse(model, robot.settings, motion, present, rate, repetitions)
+    return MotionPath(model, robot.settings, motion, present, rate, repetitions)
 
 
 def _motion(robot: KondoRobot, request: Any, folder: RequestFolder) -> KondoMotion:
@@ -49,10 +49,10 @@ def _motion(robot: KondoRobot, request: Any, folder: RequestFolder) -> KondoMoti
 
     def ask(boards: Boards) -> KondoMotion | None:
         if not isinstance(boards, Rcb1Boards):
-            raise ParameterError("these boards do not tell their motions")
+            raise ParameterError("the motions of these boards cannot be read")
         return boards.memory.stored(request.number)
 
-    found = robot.ask(ask)
-    if found is None:
+    motion = robot.ask(ask)
+    if motion is None:
         raise ParameterError(f"the boards have no motion {request.number}")
-    return found
+    return motion

@@ -23,15 +23,21 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from humans_sim.core.errors import HumansError
-from humans_sim.kondo.driver.course import Course, Leader, Progress, way_home
+from humans_sim.kondo.driver.joint_path import (
+    JointPath,
+    PathFollower,
+    Progress,
+    path_home,
+)
 from humans_sim.kondo.driver.robot import KondoRobot, Reading, RobotStateError
 from humans_sim.kondo.driver.robot_health import ENERGISED, Health, RobotState
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.nodes.common.conversions import duration_of, time_of
 from humans_sim.nodes.common.lifecycle_node import LifecycleModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.kondo_bridge.diagnostics import BridgeDiagnostics
-from humans_sim.nodes.kondo_bridge.goals import Driven, Present, TrajectoryGoals
+from humans_sim.nodes.kondo_bridge.goals import DrivenRobot, Present, TrajectoryGoals
 from humans_sim.nodes.kondo_bridge.messages import command_of, joint_state
 from humans_sim.nodes.kondo_bridge.motions import requested_course
 from humans_sim.nodes.kondo_bridge.settings import BridgeSettings
@@ -40,10 +46,9 @@ _DEPTH = 10
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
-"""So many periods of reading old, a reading is no more told [-]."""
+"""So many periods of reading old, a reading is no more published [-]."""
 _MOVABLE = (RobotState.HOLDING, RobotState.FOLLOWING)
 _MEND = ": deactivate and activate the node (limp servos: or call home)"
 
@@ -59,7 +64,7 @@ class KondoBridge(LifecycleModelNode):
         self._settings = BridgeSettings.declare(Parameters(self))
         self._robot: KondoRobot | None = None
         self._ends = False
-        self._leader: Leader | None = None
+        self._follower: PathFollower | None = None
         self._emulator: Emulator | None = None
         self._read_at, self._source = 0.0, ""
         kind = "emulated " if self._settings.fake else ""
@@ -116,7 +121,7 @@ class KondoBridge(LifecycleModelNode):
         except HumansError:
             self._unplug()
             raise
-        self._robot, self._leader = robot, Leader(robot)
+        self._robot, self._follower = robot, PathFollower(robot)
 
     def activate(self) -> None:
         """Energise the servos where they are."""
@@ -140,7 +145,7 @@ class KondoBridge(LifecycleModelNode):
         """Stop, hold or free, and close the port."""
         self._release()
         robot, self._robot = self._robot, None
-        self._leader = None
+        self._follower = None
         self._goals.abort("the node was closed")
         if robot is not None:
             robot.close()
@@ -188,7 +193,7 @@ class KondoBridge(LifecycleModelNode):
 
     def _on_command(self, message: JointState) -> None:
         try:
-            robot, name = self._ready(), self._leader.name if self._leader else ""
+            robot, name = self._ready(), self._follower.name if self._follower else ""
             if name:
                 raise RobotStateError(f"the robot is busy: {name}")
             robot.command(command_of(message))
@@ -197,13 +202,11 @@ class KondoBridge(LifecycleModelNode):
 
     def _refuse(self, topic: str, error: HumansError) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
-    def _driven(self) -> Driven:
+    def _driven(self) -> DrivenRobot:
         robot = self._ready()
-        assert self._leader is not None
+        assert self._follower is not None
 
         def set_points() -> Mapping[str, float]:
             if robot.state not in _MOVABLE:
@@ -216,7 +219,7 @@ class KondoBridge(LifecycleModelNode):
                 return Present(points, time.monotonic())
             return Present(points | read.angles, read.time)
 
-        return Driven(self._leader, set_points, actual)
+        return DrivenRobot(self._follower, set_points, actual)
 
     # -- services --------------------------------------------------------------------
 
@@ -234,8 +237,10 @@ class KondoBridge(LifecycleModelNode):
         robot = self._ready()
         if robot.state is RobotState.LIMP:
             robot.energise()
-        way = self._lead(lambda: way_home(robot.settings, robot.set_points()), "home")
-        return f"on the way for {way:.1f} s"
+        duration = self._lead(
+            lambda: path_home(robot.settings, robot.set_points()), "home"
+        )
+        return f"on the way for {duration:.1f} s"
 
     def _free(self) -> str:
         robot = self._opened()
@@ -272,33 +277,33 @@ class KondoBridge(LifecycleModelNode):
         response.success, response.duration = True, duration_of(seconds)
         return response
 
-    def _lead(self, make: Callable[[], Course], name: str) -> float:
-        """Lead along a course from here on, in place of any other; its duration [s]."""
+    def _lead(self, make: Callable[[], JointPath], name: str) -> float:
+        """Lead along a path from here on, in place of any other; its duration [s]."""
         driven = self._driven()
         driven.set_points()
-        course = make()
+        path = make()
         self._goals.abort(f"{name} took its place")
-        driven.leader.begin(course, name)
-        return course.duration
+        driven.follower.begin(path, name)
+        return path.duration
 
     def _give_up(self, reason: str) -> None:
         self._goals.abort(reason)
-        if self._leader is not None:
-            self._leader.drop()
+        if self._follower is not None:
+            self._follower.drop()
 
     # -- what goes out ---------------------------------------------------------------
 
     def _tick(self) -> None:
-        if self.stage != "active" or self._robot is None or self._leader is None:
+        if self.stage != "active" or self._robot is None or self._follower is None:
             return
         if self._goals.active:
             self._goals.tick()
         else:
-            name, progress = self._leader.name, self._leader.tick()
+            name, progress = self._follower.name, self._follower.tick()
             if progress is Progress.ARRIVED:
-                self._leader.finish()
+                self._follower.finish()
             elif progress is Progress.BROKEN:
-                self._diagnostics.note = f"{name} ended: {self._leader.reason}"
+                self._diagnostics.note = f"{name} ended: {self._follower.reason}"
                 self.get_logger().warning(self._diagnostics.note)
         self._publish(self._robot)
 
@@ -339,7 +344,7 @@ class KondoBridge(LifecycleModelNode):
         robot = self._robot
         health = Health() if robot is None else robot.health()
         self._diagnostics.failure = self.failure
-        doing = self._leader.name if self._leader is not None else ""
+        doing = self._follower.name if self._follower is not None else ""
         more = {
             "port": self._settings.port if robot is None else robot.port,
             "emulated": str(self._settings.fake).lower(),

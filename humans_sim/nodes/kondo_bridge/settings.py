@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from humans_sim.kondo.driver.course import joint_limits
+from humans_sim.kondo.driver.joint_path import joint_limits
 from humans_sim.kondo.driver.joint_trajectory import TrajectoryRules
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.driver.trajectory_tolerances import Tolerances
@@ -17,7 +17,7 @@ _ENDS = ("hold", "free")
 
 @dataclass(frozen=True)
 class BridgeSettings:
-    """What the node is told.
+    """Parameters of the node.
 
     Attributes:
         robot: how it is driven.
@@ -95,6 +95,8 @@ def _tolerances(given: Parameters, robot: RobotSettings) -> Tolerances:
     path, goal = {}, {}
     for joint in robot.joint_names:
         name = f"constraints.{joint}"
-        path[joint] = given.number(f"{name}.trajectory", 0.0, "on the way [rad]", 0.0)
+        path[joint] = given.number(
+            f"{name}.trajectory", 0.0, "along the path [rad]", 0.0
+        )
         goal[joint] = given.number(f"{name}.goal", 0.0, "at the end [rad]", 0.0)
     return Tolerances(path, goal, time)

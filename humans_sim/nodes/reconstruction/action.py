@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from humans_msgs.action import Reconstruct
-from rclpy.action import CancelResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Header
@@ -46,15 +45,8 @@ class FileGoals:
         self._job, self._frame = job, frame
         self._worker: FileWorker | None = None
         self._handle: Any = None
-        self._told: Done | None = None
-        self._server = PatientServer(
-            node,
-            Reconstruct,
-            "reconstruct",
-            execute_callback=lambda _: None,
-            handle_accepted_callback=self._on_goal,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
-        )
+        self._reported: Done | None = None
+        self._server = PatientServer(node, Reconstruct, "reconstruct", self._on_goal)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_LOOK, self._look, clock=steady)
 
@@ -82,7 +74,7 @@ class FileGoals:
         except HumansError as error:
             self._give(handle, Result(success=False, message=str(error)))
             return
-        self._handle, self._told = handle, None
+        self._handle, self._reported = handle, None
         self._worker = FileWorker(job)
 
     def _look(self) -> None:
@@ -94,8 +86,8 @@ class FileGoals:
         if worker.over:
             self._worker = self._handle = None
             self._end(handle, worker)
-        elif worker.done is not None and worker.done is not self._told:
-            self._told = worker.done
+        elif worker.done is not None and worker.done is not self._reported:
+            self._reported = worker.done
             handle.publish_feedback(self._feedback(worker.done))
 
     def _feedback(self, done: Done) -> Any:
@@ -142,12 +134,12 @@ class FileGoals:
         self._server.notify_execute(handle, finish)
 
 
-def _result(found: Reconstruction) -> Any:
-    result = Result(success=True, frames=len(found.q), rms=found.rms)
-    worst = found.worst_frames(1)
-    result.worst_frame = int(found.trial.frames[worst[0]]) % 2**32
-    result.marker_names = list(found.names)
-    result.marker_rms = found.marker_rms.tolist()
-    result.marker_occlusion = occlusion(found).tolist()
-    result.unobservable_joints = list(found.unobservable)
+def _result(reconstruction: Reconstruction) -> Any:
+    result = Result(success=True, frames=len(reconstruction.q), rms=reconstruction.rms)
+    worst = reconstruction.worst_frames(1)
+    result.worst_frame = int(reconstruction.trial.frames[worst[0]]) % 2**32
+    result.marker_names = list(reconstruction.names)
+    result.marker_rms = reconstruction.marker_rms.tolist()
+    result.marker_occlusion = occlusion(reconstruction).tolist()
+    result.unobservable_joints = list(reconstruction.unobservable)
     return result

@@ -14,7 +14,7 @@ from humans_sim.observation.posture.result import MarkerStatus
 
 
 class ReconstructionDiagnostics:
-    """Counts frames and what goes wrong, and tells it.
+    """Counts frames and what goes wrong, and reports it.
 
     Attributes:
         frames: that were answered.
@@ -33,8 +33,8 @@ class ReconstructionDiagnostics:
         self._status = StatusTopic(node, "reconstruction", model)
         self.frames = self.missed = self.refused = 0
         self.heard_at = -np.inf
-        self._refusal, self._told_refused = "", 0
-        self._told_at = time.monotonic()
+        self._refusal, self._reported_refused = "", 0
+        self._reported_at = time.monotonic()
         self._forget()
 
     def _forget(self) -> None:
@@ -65,7 +65,7 @@ class ReconstructionDiagnostics:
         self._lost += not frame.converged
 
     def publish(self, state: str, note: str, starts: int, files: str) -> None:
-        """Tell how the time since the last message was.
+        """Report how the time since the last message was.
 
         Args:
             state: one word or a few.
@@ -74,9 +74,9 @@ class ReconstructionDiagnostics:
             files: what the action does.
         """
         now = time.monotonic()
-        count, span = len(self._solved), max(now - self._told_at, 1e-9)
+        count, span = len(self._solved), max(now - self._reported_at, 1e-9)
         warning = note
-        if self.refused > self._told_refused:
+        if self.refused > self._reported_refused:
             warning = f"messages were refused: {self._refusal}"
         elif count and 2 * self._lost > count:
             warning = "most frames did not converge"
@@ -96,7 +96,7 @@ class ReconstructionDiagnostics:
             "last_refusal": self._refusal,
         }
         self._status.publish(state, "", warning, values)
-        self._told_at, self._told_refused = now, self.refused
+        self._reported_at, self._reported_refused = now, self.refused
         self._forget()
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +68,7 @@ class FileJob:
         start: first sample, in the file's time [s].
         end: last sample [s]; 0: to the end.
         folder: where results are written; None: nowhere.
-        correspondence: file that tells the labels, or None; goes before ``pipeline``.
+        correspondence: file of the labels, or None; goes before ``pipeline``.
         pipeline: file of :class:`PipelineSettings`, or None: their defaults.
         settings: of the search.
     """
@@ -121,12 +121,7 @@ class FileJob:
         Raises:
             HumansError: a file of settings is wrong.
         """
-        chosen = PipelineSettings()
-        if self.pipeline is not None:
-            chosen = PipelineSettings.load(self.pipeline)
-        if self.correspondence is not None:
-            chosen = replace(chosen, correspondence=self.correspondence)
-        return chosen
+        return PipelineSettings.of_files(self.pipeline, self.correspondence)
 
 
 class FileWorker:
@@ -172,7 +167,7 @@ class FileWorker:
             self._go_on()
             self.files = self._write(result)
             self.result = result
-        except Exception as error:  # told to whoever sent the goal, whatever it is
+        except Exception as error:  # reported to whoever sent the goal, whatever it is
             self.error = error
         self.seconds = time.perf_counter() - begun
 

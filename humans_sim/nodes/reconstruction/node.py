@@ -38,6 +38,7 @@ from humans_sim.nodes.common.marker_messages import (
 )
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.reconstruction.action import FileGoals
 from humans_sim.nodes.reconstruction.diagnostics import ReconstructionDiagnostics
 from humans_sim.nodes.reconstruction.job import FileJob
@@ -51,7 +52,6 @@ _WAITING = 10
 """Frames that may wait: where the machine is too slow older ones are missed."""
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
-_WARNING_PERIOD = 5.0
 _WORLD, _MARKERS = "world", "markers"
 
 
@@ -73,7 +73,7 @@ class Reconstruction(ModelNode):
             else load_marker_set(chosen, self.model)
         )
         self._folder = given.request_folder()
-        self._correspondence = given.path("correspondence", "file that tells labels")
+        self._correspondence = given.path("correspondence", "file of labels")
         self._cutoff = given.number(
             "cutoff", 0.0, "of the live low-pass filter [Hz]; 0: none", 0.0, 1e4
         )
@@ -107,7 +107,7 @@ class Reconstruction(ModelNode):
             settings=self._settings,
             longest_gap=gap,
         )
-        self._told = ReconstructionDiagnostics(self, self.model.name)
+        self._diagnostics = ReconstructionDiagnostics(self, self.model.name)
         make = self.create_publisher
         self._odometry = make(Odometry, "odom", _DEPTH)
         self._tf = make(TFMessage, "/tf", _DEPTH)
@@ -131,14 +131,14 @@ class Reconstruction(ModelNode):
             self._refuse(error)
             return
         if not frame.begins:
-            self._told.missed += max(message.frame_number - self._number - 1, 0)
+            self._diagnostics.missed += max(message.frame_number - self._number - 1, 0)
         self._number = message.frame_number
-        self._told.heard_at = time.monotonic()
+        self._diagnostics.heard_at = time.monotonic()
         header = Header(
             stamp=message.header.stamp, frame_id=message.header.frame_id or _WORLD
         )
         self._tell_posture(header, frame)
-        self._told.take(frame, time.perf_counter() - begun)
+        self._diagnostics.take(frame, time.perf_counter() - begun)
         self._tell_fit(header, message.frame_number, frame)
 
     def _tell_posture(self, header: Header, frame: LiveFrame) -> None:
@@ -179,10 +179,8 @@ class Reconstruction(ModelNode):
             )
 
     def _refuse(self, error: Exception) -> None:
-        self._told.refuse(str(error))
-        self.get_logger().warning(
-            f"markers refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        self._diagnostics.refuse(str(error))
+        warn_refused(self, "markers", error)
 
     def _job(self, goal: Any) -> FileJob:
         """A file to do, by a goal; what it leaves open is that of the parameters.
@@ -211,12 +209,12 @@ class Reconstruction(ModelNode):
         )
 
     def _diagnose(self) -> None:
-        silent = time.monotonic() > self._told.heard_at + _BEAT
+        silent = time.monotonic() > self._diagnostics.heard_at + _BEAT
         state = "waiting for markers" if silent else "reconstructs"
         live, note = self._live, self._live.note
-        if silent and self._told.frames:
+        if silent and self._diagnostics.frames:
             note = gone(self, _MARKERS) or note
-        self._told.publish(state, note, live.beginnings, self._files.state)
+        self._diagnostics.publish(state, note, live.beginnings, self._files.state)
 
     def close(self) -> None:
         """End the work on a file."""

@@ -72,7 +72,7 @@ def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
         ConfigurationError: a number is not finite, or there are too many points.
     """
     _check_count(sum(1 + len(marker.points) for marker in message.markers))
-    found = []
+    steps = []
     for marker in message.markers:
         if marker.action != Marker.ADD or marker.type != Marker.LINE_STRIP:
             continue
@@ -84,8 +84,8 @@ def planned_of(message: MarkerArray) -> tuple[PlannedStep, ...]:
             raise ConfigurationError("a colour is not finite")
         red, green, blue = (round(255 * min(max(c, 0.0), 1.0)) for c in colour)
         # A strip closes where it began.
-        found.append(PlannedStep(corners[:-1].reshape(-1, 3), (red, green, blue)))
-    return tuple(found)
+        steps.append(PlannedStep(corners[:-1].reshape(-1, 3), (red, green, blue)))
+    return tuple(steps)
 
 
 def seen_markers_of(message: MarkerArray) -> SeenMarkers:
@@ -96,14 +96,14 @@ def seen_markers_of(message: MarkerArray) -> SeenMarkers:
             too many points.
     """
     _check_count(sum(1 + len(marker.points) for marker in message.markers))
-    found = {
+    positions = {
         marker.ns: np.array([vector_of(p) for p in marker.points]).reshape(-1, 3)
         for marker in message.markers
         if marker.action == Marker.ADD
     }
 
     def points(kind: str) -> np.ndarray:
-        return found.get(kind, np.zeros((0, 3)))
+        return positions.get(kind, np.zeros((0, 3)))
 
     def lines(kind: str) -> np.ndarray:
         ends = points(kind)

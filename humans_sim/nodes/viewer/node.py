@@ -46,6 +46,7 @@ from humans_sim.core.errors import ConfigurationError, HumansError, ParameterErr
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import nanoseconds_of, velocity_of
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.requests import Requests
 from humans_sim.nodes.common.start_posture import walk_settings
 from humans_sim.nodes.common.state_listener import StateListener
@@ -69,7 +70,6 @@ PUSH_TIME = 0.05
 """How long a push lasts [s]."""
 _NOTE_TIME = 6.0
 """How long a note is shown [s]."""
-_WARNING_PERIOD = 5.0
 _STATES_KEPT = 50
 """Configurations that wait for the markers of their time."""
 _MARKER_TIME = 1.0
@@ -182,14 +182,14 @@ class Viewer(StateListener):
         elif isinstance(self._page.panel, Panel) and nanoseconds_of(
             message.header.stamp
         ) < nanoseconds_of(last.header.stamp):
-            # The simulation was reset: the walk goes on as it was asked to. A real
+            # The simulation was reset: the walk resumes as it was commanded. A real
             # robot never sets off by itself.
             self._send_velocity(self._velocity)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        found = simulation_state(message)
-        if found is not None:
-            self._paused, self._failure = found[0] == _PAUSED, found[1]
+        state = simulation_state(message)
+        if state is not None:
+            self._paused, self._failure = state[0] == _PAUSED, state[1]
 
     # -- the page --------------------------------------------------------------------
 
@@ -291,9 +291,7 @@ class Viewer(StateListener):
             return ()
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     def _settings(self) -> WalkSettings | None:
         try:
@@ -323,11 +321,11 @@ class Viewer(StateListener):
             walk=later(self._walk_with),
         )
 
-    def _pause(self, wanted: bool) -> None:
+    def _pause(self, paused: bool) -> None:
         def done() -> None:
-            self._paused = wanted
+            self._paused = paused
 
-        self._requests.call(_PAUSE, SetBool.Request(data=wanted), done)
+        self._requests.call(_PAUSE, SetBool.Request(data=paused), done)
 
     def _stop_robot(self) -> None:
         self._walk_with(Velocity())
@@ -346,8 +344,8 @@ class Viewer(StateListener):
         value = ParameterValue(
             type=ParameterType.PARAMETER_DOUBLE, double_value=float(factor)
         )
-        wanted = Parameter(name="real_time_factor", value=value)
-        request = SetParameters.Request(parameters=[wanted])
+        parameter = Parameter(name="real_time_factor", value=value)
+        request = SetParameters.Request(parameters=[parameter])
         self._requests.call(self._speed_service, request)
 
     def _walk_with(self, velocity: Velocity) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pinocchio as pin
 from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
-from rclpy.action import CancelResponse
 from rclpy.node import Node
 
 from humans_sim.control.walking import WalkPattern, WalkPhase
@@ -35,7 +34,7 @@ class _Goal:
     steps: int = 0
     moved: bool = False
     stands_since: float = math.inf
-    told: float = -math.inf
+    reported: float = -math.inf
 
 
 def begin_steps(
@@ -54,11 +53,11 @@ def begin_steps(
     """
     if not standing:
         raise ParameterError("it walks already: stop it by cmd_vel first")
-    wanted = (velocity[0], velocity[1], velocity[5])
+    command = (velocity[0], velocity[1], velocity[5])
     if steps:
-        pattern.walk(steps, *wanted)
-    elif any(wanted):
-        pattern.command(*wanted)
+        pattern.walk(steps, *command)
+    elif any(command):
+        pattern.command(*command)
     else:
         raise ParameterError("neither steps nor a velocity are given")
 
@@ -88,14 +87,7 @@ class WalkGoals:
         self._settling, self._calm = settling, calm
         self._goal: _Goal | None = None
         self._now, self._place = 0.0, None
-        self._server = PatientServer(
-            node,
-            WalkAction,
-            "walk",
-            execute_callback=lambda _: None,
-            handle_accepted_callback=self._on_goal,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
-        )
+        self._server = PatientServer(node, WalkAction, "walk", self._on_goal)
 
     @property
     def active(self) -> bool:
@@ -132,8 +124,8 @@ class WalkGoals:
                 self.end(Result.CANCELLED, "it was cancelled")
             else:
                 self.end(Result.DONE, "")
-        elif t >= goal.told + _FEEDBACK:
-            goal.told = t
+        elif t >= goal.reported + _FEEDBACK:
+            goal.reported = t
             feedback = WalkAction.Feedback(status=status)
             feedback.displacement = pose_message(self._moved(goal))
             goal.handle.publish_feedback(feedback)
@@ -147,11 +139,11 @@ class WalkGoals:
         if goal.place is None and outcome == Result.DONE:
             message = "without odometry the displacement is not known"
         seconds = max(self._now - goal.t_start, 0.0)
-        way = float(math.hypot(*moved.translation[:2]))
+        distance = float(math.hypot(*moved.translation[:2]))
         result = Result(outcome=outcome, message=message, steps=goal.steps)
         result.displacement = pose_message(moved)
         result.duration = duration_of(seconds)
-        result.mean_speed = way / seconds if seconds else 0.0
+        result.mean_speed = distance / seconds if seconds else 0.0
         self._give(goal.handle, result)
 
     def _moved(self, goal: _Goal) -> pin.SE3:

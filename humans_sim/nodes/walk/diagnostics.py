@@ -9,7 +9,7 @@ from humans_sim.nodes.common.diagnostic_status import StatusTopic
 
 
 class WalkDiagnostics:
-    """Counts what comes in and what goes wrong, and tells it.
+    """Counts what comes in and what goes wrong, and reports it.
 
     Attributes:
         ticks: states answered.
@@ -27,9 +27,9 @@ class WalkDiagnostics:
         """
         self._status = StatusTopic(node, "walk", model)
         self.ticks = self.blind = self.starts = self.refused = 0
-        self._refusal, self._told_refused = "", 0
+        self._refusal, self._reported_refused = "", 0
         self._spent, self._longest = 0.0, 0.0
-        self._told_ticks = 0
+        self._reported_ticks = 0
 
     def refuse(self, reason: str) -> None:
         """Count a message that is not taken."""
@@ -43,16 +43,16 @@ class WalkDiagnostics:
         self._longest = max(self._longest, seconds)
 
     def publish(self, state: str, failure: str, warning: str, t: float) -> None:
-        """Tell how it is.
+        """Report how it is.
 
         Args:
             state: one word or a few.
-            failure: why it does not go on, empty while it does.
+            failure: why it does not continue, empty while it does.
             warning: what is wrong besides, empty where nothing is.
             t: time of the last tick [s].
         """
-        ticks = self.ticks - self._told_ticks
-        if self.refused > self._told_refused and not warning:
+        ticks = self.ticks - self._reported_ticks
+        if self.refused > self._reported_refused and not warning:
             warning = f"messages were refused: {self._refusal}"
         values = {
             "time [s]": f"{t:.9g}",
@@ -65,5 +65,5 @@ class WalkDiagnostics:
             "last_refusal": self._refusal,
         }
         self._status.publish(state, failure, warning, values)
-        self._told_refused, self._told_ticks = self.refused, self.ticks
+        self._reported_refused, self._reported_ticks = self.refused, self.ticks
         self._spent = self._longest = 0.0

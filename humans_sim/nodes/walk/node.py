@@ -47,9 +47,10 @@ from humans_sim.nodes.common.conversions import (
     velocity_of,
 )
 from humans_sim.nodes.common.diagnostic_status import gone
-from humans_sim.nodes.common.gather import Gather
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
 from humans_sim.nodes.walk.messages import WalkMarkers, walk_status
@@ -59,7 +60,6 @@ _DEPTH = 100
 """Messages kept while the node is busy."""
 _BEAT, _BEATS = 0.1, 10
 """Wall time between two looks at the sensors [s]; as many of them to diagnostics."""
-_WARNING_PERIOD = 5.0
 _REPEAT = 0.5
 """Wall time within which a state that comes again is not answered again [s]."""
 _CALM = 0.05
@@ -83,7 +83,7 @@ class Walk(ModelNode):
         corners = SolePair.of_model(self.model, walking).corners
         self._markers = WalkMarkers(dict(corners), walking.com_height)
         self._left, self._right = f"{walking.left}/wrench", f"{walking.right}/wrench"
-        self._gather = Gather(_STATES, [_IMU, self._left, self._right])
+        self._synchronizer = StampSynchronizer(_STATES, [_IMU, self._left, self._right])
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
         self._base: np.ndarray | None = None
@@ -184,19 +184,17 @@ class Walk(ModelNode):
         self._frame = message.header.frame_id or self._frame
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
-        found = self._gather.put(topic, stamp, value)
-        if found is None:
+        complete = self._synchronizer.put(topic, stamp, value)
+        if complete is None:
             return
         self._blind = ""
-        attitude, spin = found[_IMU]
-        measured = Measured(attitude, spin, found[self._left], found[self._right])
-        self._answer(stamp, found[_STATES], measured)
+        attitude, spin = complete[_IMU]
+        measured = Measured(attitude, spin, complete[self._left], complete[self._right])
+        self._answer(stamp, complete[_STATES], measured)
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
-        self.get_logger().warning(
-            f"{topic} refused: {error}", throttle_duration_sec=_WARNING_PERIOD
-        )
+        warn_refused(self, topic, error)
 
     # -- ticks -----------------------------------------------------------------------
 
@@ -204,7 +202,7 @@ class Walk(ModelNode):
         self, stamp: int, joints: np.ndarray, measured: Measured | None
     ) -> None:
         """Answer a state: by a tick, or again where it came again."""
-        if self._begun != self._gather.beginnings:
+        if self._begun != self._synchronizer.beginnings:
             self._goals.end(WalkAction.Result.ABORTED, "the time began anew")
             self._forget()
             self._begin(stamp, joints)
@@ -222,7 +220,7 @@ class Walk(ModelNode):
 
     def _begin(self, stamp: int, joints: np.ndarray) -> None:
         """Stand where the robot is, from this state on."""
-        self._begun = self._gather.beginnings
+        self._begun = self._synchronizer.beginnings
         self._diagnostics.starts += 1
         self._walker.reset(self._time_of(stamp))
         self._placement.reset()
@@ -283,7 +281,7 @@ class Walk(ModelNode):
 
     def _answer_blindly(self) -> None:
         """Stop, and answer the newest state without the other sensors."""
-        stamp = self._gather.newest
+        stamp = self._synchronizer.newest
         assert stamp is not None
         self._stop()
         self._goals.end(WalkAction.Result.ABORTED, self._blind)
@@ -371,8 +369,8 @@ class Walk(ModelNode):
     def _beat(self) -> None:
         now = time.monotonic()
         if now > self._waits_since + self._settings.sensor_timeout and not self._blind:
-            assert self._gather.newest is not None
-            topics = ", ".join(self._gather.missing(self._gather.newest))
+            assert self._synchronizer.newest is not None
+            topics = ", ".join(self._synchronizer.missing(self._synchronizer.newest))
             self._blind = f"nothing comes on {topics}: it stands without feeling"
             self.get_logger().error(self._blind)
             self._answer_blindly()

@@ -46,7 +46,7 @@ class WalkOutcome:
             ``interrupted`` where its end was not waited for.
         message: why it is not ``done``.
         steps: steps made.
-        forwards: way of base_footprint, in its own axes at the start [m].
+        forwards: displacement of base_footprint, in its own axes at the start [m].
         sideways: to the left [m].
         turn: to the left [rad].
         duration: simulated [s].
@@ -73,9 +73,9 @@ class WalkOutcome:
 
     @property
     def speed(self) -> float:
-        """Length of the way over the time [m/s]."""
-        way = math.hypot(self.forwards, self.sideways)
-        return way / self.duration if self.duration else 0.0
+        """Distance over the time [m/s]."""
+        distance = math.hypot(self.forwards, self.sideways)
+        return distance / self.duration if self.duration else 0.0
 
     @property
     def real_time_factor(self) -> float:

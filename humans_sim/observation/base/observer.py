@@ -6,13 +6,13 @@ not move since the last call, so the base is where the joint angles put it over 
 foot. Where we depart from the manual:
 
 - The distance between a foot's reference pose and its present one is that of two poses,
-  not of six coordinates of three tags; for one foot both are zero at the same base.
-- A foot that bears at the first call counts as well on the ground: the manual starts in
+  not of six coordinates of three tags; with one foot both vanish at the same base.
+- A foot loaded at the first call counts as well on the ground: the manual starts in
   the air.
 - A foot stays on the ground down to a share of the threshold, so that a force that
   wavers about it does not change the reference at every call.
 - The suspension takes its reference pose when it comes into use, as a foot does; the
-  manual keeps that of the start. Bodies without suspension go on with their last
+  manual keeps that of the start. Bodies without suspension continue with their last
   velocity.
 - Velocity comes from the joint speeds where they are given. Otherwise it is the
   manual's difference, of two poses that are seen from the same reference: a change of
@@ -222,7 +222,7 @@ class BaseObserver:
             self._supported = t
             before = {body.name: body.in_base for body in self._bodies()}
         for foot, force in zip(self._feet, forces, strict=True):
-            foot.bears |= first and force > self.threshold
+            foot.loaded |= first and force > self.threshold
             foot.load(force, self.threshold, self._release)
         held = self._held(before)
         if held:

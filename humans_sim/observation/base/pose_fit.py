@@ -88,5 +88,5 @@ def _least_squares(
 ) -> np.ndarray:
     matrix = scale[:, None] * np.concatenate(rows)
     vector = scale * np.concatenate(values)
-    found: np.ndarray = np.linalg.lstsq(matrix, vector, rcond=None)[0]
-    return found
+    solution: np.ndarray = np.linalg.lstsq(matrix, vector, rcond=None)[0]
+    return solution

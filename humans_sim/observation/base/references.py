@@ -14,9 +14,9 @@ from humans_sim.models import Model
 THRESHOLDS = {"bip": 40.0}
 """Force above which a foot of a model is on the ground [N] (manual, section 7.1)."""
 THRESHOLD_FRACTION = 0.3
-"""The same for other models, as a share of the weight (ours)."""
+"""The same for other models, as a share of the weight (assumed)."""
 RELEASE = 0.8
-"""Share of the threshold below which a foot is off the ground again (ours)."""
+"""Share of the threshold below which a foot is off the ground again (assumed)."""
 FIRST_SOLE = "r_sole"
 """Sole that is asked first (manual, section 7.1; the name is REP-120's)."""
 SUSPENSION_PREFIX = "suspension_"
@@ -37,16 +37,16 @@ class Body:
     frame: int
     in_base: pin.SE3
     force: float = 0.0
-    bears: bool = False
+    loaded: bool = False
     on_ground: bool = False
     calls: int = 0
     reference: pin.SE3 | None = None
 
     def load(self, force: float, threshold: float, release: float) -> None:
         """Take the force of a new call."""
-        bore, self.bears, self.force = self.bears, force > threshold, force
+        before, self.loaded, self.force = self.loaded, force > threshold, force
         held = self.on_ground and force > release * threshold
-        self.on_ground = held or (bore and self.bears)
+        self.on_ground = held or (before and self.loaded)
         if not self.on_ground:
             self.reference, self.calls = None, 0
 
@@ -78,9 +78,9 @@ def suspension_link(model: Model, tags: Sequence[str] | None) -> str | None:
     for name in tags:
         if name not in links:
             raise ParameterError(f"{model.name} has no tag called '{name}'")
-    found = sorted({links[name] for name in tags})
-    if len(found) > 1:
+    names = sorted({links[name] for name in tags})
+    if len(names) > 1:
         raise ParameterError(
-            f"tags of a suspension are on one link, not on {' and '.join(found)}"
+            f"tags of a suspension are on one link, not on {' and '.join(names)}"
         )
-    return found[0] if found else None
+    return names[0] if names else None

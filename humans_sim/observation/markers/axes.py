@@ -92,7 +92,7 @@ def tallest_axis(positions: np.ndarray) -> str:
         positions: of the markers (n, m, 3), NaN where missing.
 
     Returns:
-        ``x``, ``y`` or ``z``; ``z`` where the markers cannot tell.
+        ``x``, ``y`` or ``z``; ``z`` where the markers do not show it.
     """
     present = ~np.isnan(positions)
     counts = present.sum(axis=0)

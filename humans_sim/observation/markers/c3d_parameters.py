@@ -239,18 +239,18 @@ class C3dHead:
         Raises:
             MarkerFileError: it holds numbers.
         """
-        found: list[str] = []
+        texts: list[str] = []
         number = 1
         while True:
             full = name if number == 1 else f"{name}{number}"
             parameter = self.parameters.get(full)
             if parameter is None:
-                return found
+                return texts
             if parameter.kind > 0:
                 raise self.error("text is wanted, not numbers", full)
             length = parameter.shape[0] if parameter.shape else 1
             data = parameter.data
-            found += [
+            texts += [
                 _text(data[k : k + length]) for k in range(0, len(data), length or 1)
             ]
             number += 1

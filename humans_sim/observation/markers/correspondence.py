@@ -107,7 +107,7 @@ def load_correspondence(path: Path | str, names: Sequence[str]) -> Correspondenc
 def identify(
     trial: MarkerTrial,
     correspondence: Correspondence | None,
-    wanted: Sequence[str],
+    names: Sequence[str],
     aliases: Mapping[str, Sequence[str]] | None = None,
 ) -> Identified:
     """Give the markers of a trial the names and the order of a marker set.
@@ -119,42 +119,42 @@ def identify(
     Args:
         trial: as read.
         correspondence: of the laboratory, or None.
-        wanted: markers of the set, in its order.
+        names: markers of the set, in its order.
         aliases: other names of markers of the set.
 
     Raises:
         ModelFileError: the correspondence has a number that the trial does not.
         ParameterError: a name fits two markers, or no marker was found at all.
     """
-    found: dict[str, int] = {}
+    sources: dict[str, int] = {}
     given = {} if correspondence is None else correspondence.labels
-    for name in wanted:
+    for name in names:
         label = given.get(name)
         if correspondence is not None and isinstance(label, int):
             if label > len(trial.names):
                 raise correspondence.error(
                     name, f"there are {len(trial.names)} markers, no number {label}"
                 )
-            found[name] = label - 1
+            sources[name] = label - 1
     named = {name: (label,) for name, label in given.items() if isinstance(label, str)}
-    own = {name: (name,) for name in wanted if name not in given}
+    own = {name: (name,) for name in names if name not in given}
     others = {
         name: tuple(also) for name, also in (aliases or {}).items() if name not in given
     }
     for labels in (named, own, others):
         for key in (_same, plain_name):
-            _claim(trial.names, wanted, labels, key, found)
-    if not found:
+            _claim(trial.names, names, labels, key, sources)
+    if not sources:
         raise ParameterError(
-            f"none of the markers {', '.join(wanted)} was found among "
+            f"none of the markers {', '.join(names)} was found among "
             f"{', '.join(trial.names)}: give a correspondence file"
         )
-    columns = {name: trial.names[found[name]] for name in wanted if name in found}
+    columns = {name: trial.names[sources[name]] for name in names if name in sources}
     chosen = trial.select(tuple(columns.values()))
-    taken = set(found.values())
+    taken = set(sources.values())
     return Identified(
         replace(chosen, names=tuple(columns)),
-        tuple(name for name in wanted if name not in found),
+        tuple(name for name in names if name not in sources),
         tuple(name for k, name in enumerate(trial.names) if k not in taken),
     )
 
@@ -171,19 +171,19 @@ def _same(name: str) -> str:
 
 def _claim(
     names: Sequence[str],
-    wanted: Iterable[str],
+    markers: Iterable[str],
     labels: Mapping[str, tuple[str, ...]],
     key: Callable[[str], str],
-    found: dict[str, int],
+    sources: dict[str, int],
 ) -> None:
     """Find the markers that are still wanted by their labels, compared by a key."""
     columns: dict[str, list[int]] = {}
     for k, name in enumerate(names):
-        if k not in found.values():
+        if k not in sources.values():
             columns.setdefault(key(name), []).append(k)
     takers: dict[int, str] = {}
-    for name in wanted:
-        if name in found:
+    for name in markers:
+        if name in sources:
             continue
         for label in labels.get(name, ()):
             places = columns.get(key(label), [])
@@ -202,7 +202,7 @@ def _claim(
             if places:
                 takers[places[0]] = name
                 break
-    found.update({name: k for k, name in takers.items()})
+    sources.update({name: k for k, name in takers.items()})
 
 
 def _of_mapping(root: YamlValue, names: Sequence[str], path: Path) -> Correspondence:

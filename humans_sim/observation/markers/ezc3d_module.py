@@ -25,12 +25,12 @@ def ezc3d_module() -> ModuleType:
     Raises:
         MissingDependencyError: it is not installed, or does not load.
     """
-    found = find_spec("ezc3d")
-    if found is None:
+    spec = find_spec("ezc3d")
+    if spec is None:
         raise MissingDependencyError(
             "C3D files are written by ezc3d: pip install 'humans-sim[c3d]'"
         )
-    for folder in found.submodule_search_locations or ():
+    for folder in spec.submodule_search_locations or ():
         library = Path(folder) / _LIBRARY
         if library.is_file():
             ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)

@@ -92,20 +92,20 @@ def read_frame(value: YamlValue) -> pin.SE3:
     Raises:
         ModelFileError: it is none of these, or no rigid motion.
     """
-    found = value.fields((), ("matrix", "translation", "rpy"))
-    if not found:
+    given = value.fields((), ("matrix", "translation", "rpy"))
+    if not given:
         raise value.error("a matrix, or a translation and rpy, are wanted")
-    if "matrix" not in found:
+    if "matrix" not in given:
         place = (
-            found["translation"].vector(3) if "translation" in found else np.zeros(3)
+            given["translation"].vector(3) if "translation" in given else np.zeros(3)
         )
-        angles = found["rpy"].vector(3) if "rpy" in found else np.zeros(3)
+        angles = given["rpy"].vector(3) if "rpy" in given else np.zeros(3)
         return pin.SE3(pin.rpy.rpyToMatrix(*np.radians(angles)), place)
-    if len(found) > 1:
+    if len(given) > 1:
         raise value.error("a matrix stands alone, without translation and rpy")
-    rows = found["matrix"].items()
+    rows = given["matrix"].items()
     if len(rows) != 4:
-        raise found["matrix"].error(f"4 rows are wanted, not {len(rows)}")
+        raise given["matrix"].error(f"4 rows are wanted, not {len(rows)}")
     matrix = np.array([row.vector(4) for row in rows])
     rotation = matrix[:3, :3]
     if not np.allclose(matrix[3], (0, 0, 0, 1)):
@@ -114,7 +114,7 @@ def read_frame(value: YamlValue) -> pin.SE3:
         not np.allclose(rotation @ rotation.T, np.eye(3), atol=_EXACT)
         or np.linalg.det(rotation) < 0
     ):
-        raise found["matrix"].error("the upper left 3 by 3 numbers are no rotation")
+        raise given["matrix"].error("the upper left 3 by 3 numbers are no rotation")
     left, _, right = np.linalg.svd(rotation)
     return pin.SE3(left @ right, matrix[:3, 3])
 

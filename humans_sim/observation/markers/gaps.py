@@ -20,7 +20,7 @@ _ROUNDING = 1e-6
 def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTrial:
     """Fill the gaps of each marker by a cubic spline of each coordinate.
 
-    Nothing is made up before the first and after the last sample of a marker. A
+    Nothing is extrapolated before the first and after the last sample of a marker. A
     spline runs through all samples between two gaps that stay open; where these are
     three or two, it is a parabola or a line.
 

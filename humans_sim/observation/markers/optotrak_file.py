@@ -123,14 +123,14 @@ def _is_number(field: str) -> bool:
 
 def _preamble(lines: list[str]) -> tuple[dict[str, tuple[str, int]], int]:
     """Lines ``key: value`` above the table, with their numbers, and where it begins."""
-    found: dict[str, tuple[str, int]] = {}
+    columns: dict[str, tuple[str, int]] = {}
     for k, line in enumerate(lines):
         match = _PREAMBLE.fullmatch(line) if len(line) <= _LONGEST else None
         if match and not re.search(r"[,;\t]", match.group(2)):
-            found[match.group(1).lower()] = match.group(2), k + 1
+            columns[match.group(1).lower()] = match.group(2), k + 1
         elif line.strip(" \t,;"):
-            return found, k
-    return found, len(lines)
+            return columns, k
+    return columns, len(lines)
 
 
 def _said(

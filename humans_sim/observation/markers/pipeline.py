@@ -7,7 +7,7 @@ Identify, fill gaps, change the frame, filter.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pinocchio as pin
@@ -46,7 +46,7 @@ class PipelineSettings:
     """Choices for the steps.
 
     Attributes:
-        correspondence: file that tells the markers, or None.
+        correspondence: file of the markers' labels, or None.
         fill: whether gaps are filled.
         max_gap: longest gap to fill [s]; None fills any.
         frame: ``recorded`` (as it is), ``standing`` (from the first samples), or the
@@ -96,6 +96,24 @@ class PipelineSettings:
         return cls.read(read_yaml(path), Path(path).parent)
 
     @classmethod
+    def of_files(
+        cls, settings: Path | str | None, correspondence: Path | None
+    ) -> PipelineSettings:
+        """Settings of a file, and a file of correspondences that goes before its own.
+
+        Args:
+            settings: a YAML file; None for the defaults.
+            correspondence: None for that of the settings.
+
+        Raises:
+            HumansError: a file of settings is wrong.
+        """
+        chosen = cls() if settings is None else cls.load(settings)
+        if correspondence is None:
+            return chosen
+        return replace(chosen, correspondence=correspondence)
+
+    @classmethod
     def read(cls, value: YamlValue, folder: Path) -> PipelineSettings:
         """Settings of a YAML mapping; what it does not say keeps its default.
 
@@ -106,26 +124,26 @@ class PipelineSettings:
         Raises:
             ModelFileError: a key is unknown or its value impossible.
         """
-        found = value.fields((), _KEYS)
+        fields = value.fields((), _KEYS)
         chosen: dict[str, object] = {}
-        if "correspondence" in found:
-            chosen["correspondence"] = folder / found["correspondence"].text()
+        if "correspondence" in fields:
+            chosen["correspondence"] = folder / fields["correspondence"].text()
         for key in ("fill", "filter"):
-            if key in found:
-                chosen[key] = _truth(found[key])
-        if "max_gap" in found:
-            gap = found["max_gap"]
+            if key in fields:
+                chosen[key] = _truth(fields[key])
+        if "max_gap" in fields:
+            gap = fields["max_gap"]
             chosen["max_gap"] = None if gap.text() == "any" else gap.positive()
-        if "cutoff" in found:
-            chosen["cutoff"] = found["cutoff"].positive()
-        if "order" in found:
-            chosen["order"] = _count(found["order"], MOST)
-        if "frame" in found:
-            frame = found["frame"]
+        if "cutoff" in fields:
+            chosen["cutoff"] = fields["cutoff"].positive()
+        if "order" in fields:
+            chosen["order"] = _count(fields["order"], MOST)
+        if "frame" in fields:
+            frame = fields["frame"]
             given = frame.is_mapping()
             chosen["frame"] = read_frame(frame) if given else frame.choice(FRAMES)
-        if "standing" in found:
-            chosen.update(_standing(found["standing"]))
+        if "standing" in fields:
+            chosen.update(_standing(fields["standing"]))
         return cls(**chosen)  # type: ignore[arg-type]
 
 
@@ -149,7 +167,7 @@ class Prepared:
 def prepare(
     trial: MarkerTrial,
     settings: PipelineSettings | None = None,
-    wanted: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
     aliases: Mapping[str, Sequence[str]] | None = None,
 ) -> Prepared:
     """Identify markers, fill gaps, change the frame, filter.
@@ -157,7 +175,7 @@ def prepare(
     Args:
         trial: as read, z up.
         settings: choices for the steps; the defaults otherwise.
-        wanted: markers of the set in its order; None takes all, by their own names.
+        names: markers of the set in its order; None takes all, by their own names.
         aliases: other names of markers of the set.
 
     Raises:
@@ -167,10 +185,10 @@ def prepare(
     settings = PipelineSettings() if settings is None else settings
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    if wanted is not None:
+    if names is not None:
         path = settings.correspondence
-        table = None if path is None else load_correspondence(path, wanted)
-        known = identify(trial, table, wanted, aliases)
+        table = None if path is None else load_correspondence(path, names)
+        known = identify(trial, table, names, aliases)
         trial, missing, ignored = known.trial, known.missing, known.ignored
     elif settings.correspondence is not None:
         raise ParameterError("a correspondence file needs the markers of a set")
@@ -200,20 +218,20 @@ def _transform(trial: MarkerTrial, settings: PipelineSettings) -> pin.SE3:
 
 def _standing(value: YamlValue) -> dict[str, object]:
     keys = ("samples", "ankles", "hips", "tilt", "ankle_height")
-    found = value.fields((), keys)
+    given = value.fields((), keys)
     chosen: dict[str, object] = {}
-    if "samples" in found:
-        chosen["standing_samples"] = _count(found["samples"], 1_000_000)
+    if "samples" in given:
+        chosen["standing_samples"] = _count(given["samples"], 1_000_000)
     for key in ("ankles", "hips"):
-        if key in found:
-            names = tuple(item.text() for item in found[key].items())
+        if key in given:
+            names = tuple(item.text() for item in given[key].items())
             if len(names) != 2:
-                raise found[key].error("a right and a left marker are wanted")
+                raise given[key].error("a right and a left marker are wanted")
             chosen[key] = names
-    if "tilt" in found:
-        chosen["tilt"] = _truth(found["tilt"])
-    if "ankle_height" in found:
-        chosen["ankle_height"] = found["ankle_height"].number()
+    if "tilt" in given:
+        chosen["tilt"] = _truth(given["tilt"])
+    if "ankle_height" in given:
+        chosen["ankle_height"] = given["ankle_height"].number()
     return chosen
 
 

@@ -90,17 +90,17 @@ class Playback:
         return self._row
 
     def restart(self, now: int) -> None:
-        """Begin with the first frame, now [ns]; a pause goes on."""
+        """Begin with the first frame, now [ns]; a pause lasts."""
         self._origin = now
         self._row = self._round = 0
         if self._paused_at is not None:
             self._paused_at = now
 
-    def pause(self, wanted: bool, now: int) -> None:
-        """Hold the time, or let it go on."""
-        if wanted and self._paused_at is None:
+    def pause(self, paused: bool, now: int) -> None:
+        """Hold the time, or resume it."""
+        if paused and self._paused_at is None:
             self._paused_at = now
-        elif not wanted and self._paused_at is not None:
+        elif not paused and self._paused_at is not None:
             if self._origin is not None:
                 self._origin += now - self._paused_at
             self._paused_at = None

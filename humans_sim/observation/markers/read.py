@@ -33,7 +33,7 @@ def read_markers(
     """Read markers from a TRC, C3D or HuMAnS/Optotrak CSV file.
 
     Args:
-        path: the file; its ending tells the format.
+        path: the file; its ending says the format.
         up: axis of the file that points up: x, -x, y, -y, z or -z. By default what
             the file says (C3D), y (TRC), or the axis along which the markers lie
             furthest apart (CSV).

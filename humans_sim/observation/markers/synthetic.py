@@ -142,10 +142,12 @@ def _occlusions(
     Each marker is lost and found again by chance, the first sample by the same odds.
     """
     chance = rng.random(shape)
-    found = 1.0 / max(mean, 1.0 / (1.0 - share))
-    lost = found * share / (1.0 - share)
+    reappearance = 1.0 / max(mean, 1.0 / (1.0 - share))
+    lost = reappearance * share / (1.0 - share)
     gone = np.zeros(shape, dtype=bool)
     gone[0] = chance[0] < share
     for row in range(1, shape[0]):
-        gone[row] = np.where(gone[row - 1], chance[row] >= found, chance[row] < lost)
+        gone[row] = np.where(
+            gone[row - 1], chance[row] >= reappearance, chance[row] < lost
+        )
     return gone

@@ -157,8 +157,8 @@ class Bundle:
 
     def places(self) -> np.ndarray:
         """Markers in their bodies' frames (m, 3) [m]."""
-        found: np.ndarray = self.shape.locals(self.sizes) + self.offsets
-        return found
+        places: np.ndarray = self.shape.locals(self.sizes) + self.offsets
+        return places
 
     def _prior_terms(self) -> tuple[np.ndarray, np.ndarray]:
         """Information matrix of the prior, and its pull at the present values."""

@@ -56,7 +56,7 @@ class SizeFound:
         value: found [m].
         usual: at this stature [m].
         spread: one standard deviation [m].
-        seen: whether markers told it.
+        seen: whether markers determine it.
         bounded: whether it lies on a bound.
     """
 
@@ -78,7 +78,7 @@ class MarkerFound:
         moved: from where the set has it [m].
         spread: one standard deviation of its place, worst axis [m].
         rms: distance that is left [m].
-        seen: whether the trials told its place.
+        seen: whether the trials determine its place.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Calibration:
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What the trials could not tell: it stays as tables say."""
+        """What the trials do not determine: it stays as tables say."""
         names = [s.name for s in self.sizes if not s.seen]
         names += [m.name for m in self.markers if not m.seen]
         return tuple(names if self.mass_given else [*names, "mass"])
@@ -213,7 +213,7 @@ def _found(
     )
     distance = np.sqrt(_column_means(bundle.residuals() ** 2))
     around = spread[k:].reshape(-1, 3).max(axis=1)
-    told = share[k:].reshape(-1, 3).max(axis=1) < SEEN
+    determined = share[k:].reshape(-1, 3).max(axis=1) < SEEN
     markers = tuple(
         MarkerFound(
             marker.name,
@@ -221,7 +221,7 @@ def _found(
             float(np.linalg.norm(bundle.offsets[row])),
             float(around[row]),
             float(distance[row]),
-            bool(told[row]),
+            bool(determined[row]),
         )
         for row, marker in enumerate(known.markers)
     )

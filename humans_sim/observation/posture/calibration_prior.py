@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.checked_numbers import NumbersInRange
 from humans_sim.observation.posture.body_shape import BodyShape
+
+_DEVIATIONS = (
+    *("static_noise", "motion_noise", "height_spread"),
+    *("length_spread", "side_spread", "joint_spread"),
+)
 
 
 @dataclass(frozen=True)
-class CalibrationSettings:
+class CalibrationSettings(NumbersInRange):
     """How sure everything is beforehand; each is one standard deviation.
 
     Attributes:
@@ -25,7 +30,14 @@ class CalibrationSettings:
         bound: lengths stay between the usual one over this and times this.
         static_frames: frames taken of a trial in which nobody moves.
         motion_frames: frames taken of a motion.
+
+    Raises:
+        ParameterError: a setting is out of its range.
     """
+
+    RANGES = dict.fromkeys(_DEVIATIONS, (1e-6, 1e6)) | dict.fromkeys(
+        ("bound", "static_frames", "motion_frames"), (1.0, 1e6)
+    )
 
     static_noise: float = 0.003
     motion_noise: float = 0.01
@@ -36,17 +48,6 @@ class CalibrationSettings:
     bound: float = 1.5
     static_frames: int = 3
     motion_frames: int = 40
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            ParameterError: a setting is out of its range.
-        """
-        for name, value in vars(self).items():
-            least = 1.0 if name in ("bound", "static_frames", "motion_frames") else 1e-6
-            if not (np.isfinite(value) and value >= least):
-                raise ParameterError(f"{name} must be at least {least:g}, not {value}")
 
 
 KNOWN_HEIGHT = 0.01

@@ -18,7 +18,7 @@ PATIENCE, PATIENCE_GROWTH, PATIENCE_MOST = 20, 0.1, 3.0
 """Frames after which a marker is believed wherever it is; how much farther from its
 place it is believed with every frame it was away, and how much at most."""
 LEAP = 0.15
-"""A change from one frame to the next that is not expected to go on [m, rad]."""
+"""A change from one frame to the next that is not expected to continue [m, rad]."""
 
 
 class FrameMarkers(NamedTuple):

@@ -239,18 +239,18 @@ def bounded_step(equations, damping, q, tree, work, step):
         for i in range(lower.size):
             if held[BASE + i]:
                 continue
-            wanted = q[7 + i] + step[BASE + i]
-            if wanted < lower[i]:
+            desired = q[7 + i] + step[BASE + i]
+            if desired < lower[i]:
                 held[BASE + i], over = True, True
                 target[BASE + i] = lower[i] - q[7 + i]
-            elif wanted > upper[i]:
+            elif desired > upper[i]:
                 held[BASE + i], over = True, True
                 target[BASE + i] = upper[i] - q[7 + i]
         if not over:
             return True
     for i in range(lower.size):
-        wanted = min(max(q[7 + i] + step[BASE + i], lower[i]), upper[i])
-        step[BASE + i] = wanted - q[7 + i]
+        desired = min(max(q[7 + i] + step[BASE + i], lower[i]), upper[i])
+        step[BASE + i] = desired - q[7 + i]
     return True
 
 
@@ -332,7 +332,7 @@ def solve_posture(q, goal, marked, damping, tolerance, most):
             q[:], x[:] = q_new, x_new
             cost -= gained
             fresh, growth = True, 4.0
-            # Nielsen's rule: trust the linear model as far as it told the gain.
+            # Nielsen's rule: trust the linear model as far as it predicted the gain.
             share = 2.0 * gained / max(expected, 1e-300) - 1.0
             damping *= max(0.1, 1.0 - share**3) if share < 1.0 else 0.1
             if damping < 1e-12:

@@ -29,7 +29,7 @@ LONGEST_GAP = 1.0
 FURTHEST = 100.0
 """Markers beyond this distance from the origin are none of a laboratory's [m]."""
 _MEASURED = 10
-"""Steps in time whose median tells the rate."""
+"""Steps in time whose median gives the rate."""
 _MASKS = 256
 """Sets of seen markers whose unseen joints are kept."""
 
@@ -71,20 +71,20 @@ class LiveFrame:
     def distances(self) -> np.ndarray:
         """Of the markers used from where the model has them (k,) [m]."""
         used = self.status == MarkerStatus.USED
-        found: np.ndarray = np.linalg.norm(self.differences[used], axis=1)
-        return found
+        lengths: np.ndarray = np.linalg.norm(self.differences[used], axis=1)
+        return lengths
 
     @property
     def rms(self) -> float:
         """Root mean square distance over the markers used [m]; NaN without any."""
-        found = self.distances
-        return float(np.sqrt((found**2).mean())) if len(found) else math.nan
+        distances = self.distances
+        return float(np.sqrt((distances**2).mean())) if len(distances) else math.nan
 
 
 class LivePostures:
     """Takes frames of markers, gives postures. Not for use by two threads at once.
 
-    The first frame tells the labels, which are identified as those of files are. Time
+    The first frame gives the labels, which are identified as those of files are. Time
     that goes back, and a silence longer than ``longest_gap``, begin anew: the labels
     may be others then.
 
@@ -108,7 +108,7 @@ class LivePostures:
         Args:
             model: the person.
             marker_set: where the markers are.
-            correspondence: file that tells the labels, or None.
+            correspondence: file of the labels, or None.
             cutoff: of the low-pass filter [Hz]; 0: none. It begins when the rate of
                 the frames is known, after ten of them.
             settings: of the search.
@@ -232,11 +232,11 @@ class LivePostures:
             labels = tuple(names[k] for k in given)
             trial = MarkerTrial(labels, np.zeros(1), places, np.zeros(1, int))
             aliases = {m.name: m.aliases for m in self._set.markers}
-            found = identify(trial, self._table, self._set.names, aliases).trial
+            identified = identify(trial, self._table, self._set.names, aliases).trial
             solver = PostureSolver(
-                self.model, self._set, found.names, settings=self._settings
+                self.model, self._set, identified.names, settings=self._settings
             )
-            self._columns = found.positions[0, :, 0].astype(int)
+            self._columns = identified.positions[0, :, 0].astype(int)
             self._solver, self._names = solver, names
             self._unseen.clear()
         self._solver.reset()

@@ -32,7 +32,7 @@ _BRIDGE = 0.25
 """Gaps that are bridged in the first frame [s]."""
 
 Progress = Callable[[int, int], None]
-"""Told how many frames are done, and of how many."""
+"""Called with how many frames are done, and of how many."""
 Watch = Callable[[MarkerTrial, int, Posture], None]
 """Given the prepared markers, the row of a frame and its posture, frame by frame."""
 
@@ -134,8 +134,10 @@ def _static(
 def _batches(first: int, n: int) -> list[list[int]]:
     """Rows from ``first`` to the end, then back from it, a few at a time."""
     batches = []
-    for way in (range(first, n), range(first - 1, -1, -1)):
-        batches += [list(way[k : k + _AT_ONCE]) for k in range(0, len(way), _AT_ONCE)]
+    for order in (range(first, n), range(first - 1, -1, -1)):
+        batches += [
+            list(order[k : k + _AT_ONCE]) for k in range(0, len(order), _AT_ONCE)
+        ]
     return batches
 
 

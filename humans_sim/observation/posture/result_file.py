@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.core.errors import HumansError
+from humans_sim.core.errors import MALFORMED_CONTENT, HumansError
 from humans_sim.core.npz_file import read_npz
 from humans_sim.models.catalogue import load_model
 from humans_sim.models.model import Model
@@ -59,14 +59,7 @@ def load_reconstruction(path: Path | str) -> Reconstruction:
                 f"reconstructions of format {FORMAT}"
             )
         return _put_together(header, arrays, arrays.pop("camera_residuals", None))
-    except (
-        AttributeError,
-        KeyError,
-        OverflowError,
-        TypeError,
-        ValueError,
-        HumansError,
-    ) as error:
+    except (*MALFORMED_CONTENT, HumansError) as error:
         raise MarkerFileError(f"not a stored reconstruction: {error}", path) from None
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.checked_numbers import NumbersInRange, PositiveNumbers
 
 
 @dataclass(frozen=True)
-class SolverSettings:
+class SolverSettings(NumbersInRange):
     """How a posture is found.
 
     Attributes:
@@ -22,7 +22,19 @@ class SolverSettings:
         tolerance: largest change of a coordinate at which the search ends [m, rad].
         iterations: most iterations of a frame.
         fade: share of the last change that is expected of the next frame.
+
+    Raises:
+        ParameterError: a setting is out of its range.
     """
+
+    RANGES = {
+        "outlier": (1e-3, math.inf),
+        "rest_weight": (1e-14, 1.0),
+        "track_weight": (0.0, 1.0),
+        "tolerance": (1e-12, 1e-2),
+        "iterations": (1, 10_000),
+        "fade": (0.0, 1.0),
+    }
 
     outlier: float = 0.1
     rest_weight: float = 1e-12
@@ -31,29 +43,9 @@ class SolverSettings:
     iterations: int = 50
     fade: float = 0.8
 
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            ParameterError: a setting is out of its range.
-        """
-        for name, least, most in (
-            ("outlier", 1e-3, math.inf),
-            ("rest_weight", 1e-14, 1.0),
-            ("track_weight", 0.0, 1.0),
-            ("tolerance", 1e-12, 1e-2),
-            ("iterations", 1, 10_000),
-            ("fade", 0.0, 1.0),
-        ):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise ParameterError(
-                    f"{name} must be {least:g} to {most:g}, not {value}"
-                )
-
 
 @dataclass(frozen=True)
-class SmootherSettings:
+class SmootherSettings(PositiveNumbers):
     """How smooth a motion is expected to be.
 
     Attributes:
@@ -75,16 +67,6 @@ class SmootherSettings:
     iterations: int = 30
     window: int = 1000
     overlap: int = 100
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense.
-
-        Raises:
-            ParameterError: a setting is out of its range.
-        """
-        for name, value in vars(self).items():
-            if not (math.isfinite(value) and value > 0):
-                raise ParameterError(f"{name} must be above zero, not {value}")
 
     def stiffness(self, joints: int) -> list[float]:
         """Weight of squared accelerations, of base and joints, against a marker's 1."""

@@ -150,7 +150,7 @@ class PostureSolver:
         Args:
             positions: of the markers, in the order of :attr:`names` (m, 3) [m]; NaN
                 where not seen.
-            start: configuration to search from; None goes on from the last frame.
+            start: configuration to search from; None continues from the last frame.
 
         Raises:
             ConfigurationError: positions or start are not usable.
@@ -159,11 +159,11 @@ class PostureSolver:
             return self.track(self._shaped(positions)[None])[0]
         y, weight, seen = self._weighed(positions)
         if start is None:
-            found = self._wide.from_nowhere(y, weight, seen)
+            outcome = self._wide.from_nowhere(y, weight, seen)
         else:
             begin = self.model.check_configuration(start)
-            found = self._wide.narrowed(begin, y, weight)
-        posture = self._explain(found, y, weight)
+            outcome = self._wide.narrowed(begin, y, weight)
+        posture = self._explain(outcome, y, weight)
         self._remember(posture, seen)
         return posture
 
@@ -174,16 +174,16 @@ class PostureSolver:
             ConfigurationError: there are none before, or positions are not usable.
         """
         if self._last is None:
-            raise ConfigurationError("no posture to go on from: call solve or resume")
+            raise ConfigurationError("no posture to start from: call solve or resume")
         frames = np.asarray(frames, dtype=float)
         postures: list[Posture] = []
         while len(postures) < len(frames):
             todo = frames[len(postures) :]
             state = TrackState(self._last, self._change, self._age, self._memory)
-            *found, why = track_frames(todo, state, self._rules, self.marked)
-            postures += [Posture(*parts) for parts in zip(*found, strict=True)]
+            *tracked, why = track_frames(todo, state, self._rules, self.marked)
+            postures += [Posture(*parts) for parts in zip(*tracked, strict=True)]
             if why != DONE:
-                postures.append(self._attend(todo[len(found[0])], why))
+                postures.append(self._attend(todo[len(tracked[0])], why))
         return postures
 
     def _shaped(self, positions: np.ndarray) -> np.ndarray:
@@ -197,10 +197,10 @@ class PostureSolver:
         return positions
 
     def _weighed(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        found: tuple[np.ndarray, np.ndarray, int] = weigh(
+        weights: tuple[np.ndarray, np.ndarray, int] = weigh(
             self._shaped(positions), self._columns, self._weight
         )
-        return found
+        return weights
 
     def weighted(self, trial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Markers of the set in many frames (n, k, 3), and their weights (n, k)."""
@@ -231,14 +231,14 @@ class PostureSolver:
         else:
             shut = gate(self._wide.markers(ahead), y, weight, self._age, scale)
         held = np.where(shut, 0.0, weight)
-        found = self._wide.search(ahead, y, held, pull, middle, scale)
+        outcome = self._wide.search(ahead, y, held, pull, middle, scale)
         if why == SUSPICIOUS:
-            found = self._wide.beside(found, y, held, pull, middle, 1, _QUICK)
-            posture = self._explain(found, y, weight, shut)
+            outcome = self._wide.beside(outcome, y, held, pull, middle, 1, _QUICK)
+            posture = self._explain(outcome, y, weight, shut)
         else:
-            posture = self._explain(found, y, weight, shut)
+            posture = self._explain(outcome, y, weight, shut)
             anew = self._wide.from_nowhere(y, weight, seen)
-            if seen >= FEWEST and anew[2] < found[2]:
+            if seen >= FEWEST and anew[2] < outcome[2]:
                 posture = self._explain(anew, y, weight)
         self._remember(posture, seen)
         return posture
@@ -276,12 +276,12 @@ class PostureSolver:
 
     def _explain(
         self,
-        found: Found,
+        posture: Found,
         y: np.ndarray,
         weight: np.ndarray,
         shut: np.ndarray | None = None,
     ) -> Posture:
-        q, x, _, iterations, converged = found
+        q, x, _, iterations, converged = posture
         if shut is None:
             shut = np.zeros(len(weight), dtype=bool)
         markers, differences, status = explain(

@@ -124,18 +124,18 @@ def track_frames(frames, state, rules, marked):
         if np.sum(shut) > LOST_SHARE * seen:
             why, done = LEAPT, f
             break
-        q, found = ahead, x
+        q, solution = ahead, x
         if seen > 0:
             for i in range(rest.size):
                 middle[i] = ahead[7 + i] if tracked[i] else rest[i]
             held = np.where(shut, 0.0, weight)
             goal = PostureGoal(y, held, scale, pull, middle)
-            q, found, cost, steps[f], fine[f] = solve_posture(
+            q, solution, cost, steps[f], fine[f] = solve_posture(
                 ahead, goal, marked, 0.0, tolerance, most
             )
         frame = FrameMarkers(y, weight, shut)
         markers, differences, status = explain(
-            found, frame, scale, REJECTED_SHARE, columns, count
+            solution, frame, scale, REJECTED_SHARE, columns, count
         )
         if np.sum(status == REJECTED) > LOST_SHARE * seen:
             why, done = LOST, f

@@ -94,9 +94,9 @@ class WideSearch:
         near = weight * (np.linalg.norm(y - middle, axis=1) < _REACH)
         best = None
         for start in self._placed(resting, y, near):
-            found = self.narrowed(start, y, weight, near)
-            if best is None or found[2] < best[2]:
-                best = found
+            posture = self.narrowed(start, y, weight, near)
+            if best is None or posture[2] < best[2]:
+                best = posture
             if self._close(best[1], y, weight):
                 break
         assert best is not None
@@ -161,15 +161,15 @@ class WideSearch:
             )
             steps += more
         prior = np.full(self.rest.size, self._settings.rest_weight)
-        found = self.search(q, y, weight, prior, self.rest, self._settings.outlier)
-        found = self.beside(
-            found, y, weight, prior, self.rest, _ROUNDS, self._settings.iterations
+        posture = self.search(q, y, weight, prior, self.rest, self._settings.outlier)
+        posture = self.beside(
+            posture, y, weight, prior, self.rest, _ROUNDS, self._settings.iterations
         )
-        return (*found[:3], steps + found[3], found[4])
+        return (*posture[:3], steps + posture[3], posture[4])
 
     def beside(
         self,
-        found: Found,
+        posture: Found,
         y: np.ndarray,
         weight: np.ndarray,
         prior: np.ndarray,
@@ -178,24 +178,24 @@ class WideSearch:
         most: int,
     ) -> Found:
         """Look for a better minimum near one; the same one where there is none."""
-        scale, steps = self._settings.outlier, found[3]
+        scale, steps = self._settings.outlier, posture[3]
         for _ in range(rounds):
-            if found[2] < _PERFECT * weight.sum():
+            if posture[2] < _PERFECT * weight.sum():
                 break
-            better = found
-            for aside in self._aside(found[0], weight):
+            better = posture
+            for aside in self._aside(posture[0], weight):
                 other = self.search(
                     aside, y, weight, prior, middle, scale, _CAUTION, most
                 )
                 steps += other[3]
                 better = other if other[2] < _BESIDE * better[2] else better
-            if better is found:
+            if better is posture:
                 break
-            found = (*better[:3], steps, better[4])
-        return found
+            posture = (*better[:3], steps, better[4])
+        return posture
 
     def _aside(self, q: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
-        """Postures beside q that markers tell from it least.
+        """Postures beside q that markers distinguish from it least.
 
         A limb may fit nearly as well bent another way round: these lie over there.
         """

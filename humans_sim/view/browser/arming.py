@@ -23,7 +23,7 @@ class Arming:
 
         Args:
             patience: how long a browser stays armed without leading [s].
-            clock: tells the time [s].
+            clock: the time [s].
         """
         self.patience = patience
         self._clock = clock

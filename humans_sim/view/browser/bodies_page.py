@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ import viser
 
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run, RunFileError
-from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, TITLE, silence
+from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, silence, titled
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, Scene, free_port
 
@@ -113,17 +112,15 @@ def bodies_page(run: Run) -> str:
                 view.show(k)
                 last = k
         recording.insert_sleep(PAUSE)
-        text = str(recording.as_html())
+        return titled(recording.as_html(), str(run.info.get("system", "scene")))
     finally:
         with silence():
             view.stop()
-    title = html.escape(f"humans_sim: {run.info.get('system', 'scene')}")
-    return text.replace(TITLE, f"<title>{title}</title>", 1)
 
 
 def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
     """Meshes of the bodies, about their centres of mass, in colours."""
-    found = []
+    meshes = []
     try:
         for k, body in enumerate(info["bodies"]):
             colour = np.array(_COLOURS[k % len(_COLOURS)], dtype=float)
@@ -138,12 +135,12 @@ def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
             opaque = np.full((len(faces), 1), 255.0)
             colours = np.hstack([faces, opaque]).astype(np.uint8)
             mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colours)
-            found.append(mesh)
+            meshes.append(mesh)
     except (KeyError, TypeError, ValueError) as error:
         raise RunFileError(f"the run's record of its bodies is damaged: {error}") from (
             error
         )
-    return found
+    return meshes
 
 
 def _floor(server: viser.ViserServer, run: Run) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 _LAG = 0.4
 """Time in which the follower comes to where the body is [s]."""
 _JUMP = 1.0
-"""Way that no body goes at once: the follower jumps along [body heights]."""
+"""Distance that no body goes at once: the follower jumps along [body heights]."""
 
 
 class Follower:
@@ -33,10 +33,10 @@ class Follower:
             body: place of the body, x and y first [m].
             wall: time of the wall [s].
         """
-        way = np.array(body[:2], float) - self.place
+        distance = np.array(body[:2], float) - self.place
         share = 1.0 - math.exp(-max(0.0, wall - self._last) / _LAG)
         self._last = wall
         if self.on:
-            far = float(np.linalg.norm(way)) > _JUMP * self._size
-            self.place = self.place + (1.0 if far else share) * way
+            far = float(np.linalg.norm(distance)) > _JUMP * self._size
+            self.place = self.place + (1.0 if far else share) * distance
         return self.place

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.control.walking.support import convex_hull
+from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.models import Model
 from humans_sim.models.soles import corner_places, load_tags
 from humans_sim.view.browser.touches import Touches
@@ -20,7 +20,7 @@ LENGTH = 24
 _LOADED = 0.1
 """Share of the weight that makes a footprint."""
 _FAR, _TURNED = 1 / 60, 0.09
-"""What makes another footprint: way [body heights] or turn [rad]."""
+"""What makes another footprint: distance [body heights] or turn [rad]."""
 _FLAT = 0.1
 """Tilt of a sole that still is flat on the ground [rad]."""
 
@@ -42,12 +42,12 @@ class Outline:
 
 def outlines(model: Model) -> list[Outline]:
     """The soles of a model that have an area."""
-    found = []
+    drawn = []
     for sole in model.soles:
         corners = convex_hull(corner_places(model, sole)[:, :2])
         if len(corners) > 2:
-            found.append(Outline(sole.name, frozenset(load_tags(sole)), corners))
-    return found
+            drawn.append(Outline(sole.name, frozenset(load_tags(sole)), corners))
+    return drawn
 
 
 class Trail:

@@ -52,11 +52,11 @@ def resolved_urdf(model: Model) -> str:
 
 def package_directories(model: Model) -> list[str]:
     """Folders in which ``package://`` names of other packages are looked up."""
-    found = [str(model.parts.source.resolve().parent)]
+    folders = [str(model.parts.source.resolve().parent)]
     for variable, below in (("AMENT_PREFIX_PATH", "share"), ("ROS_PACKAGE_PATH", ".")):
         for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
-            found.append(str(Path(prefix) / below))
-    return found
+            folders.append(str(Path(prefix) / below))
+    return folders
 
 
 def solids(model: Model) -> list[Solid]:
@@ -75,10 +75,10 @@ def solids(model: Model) -> list[Solid]:
         raise ModelFileError(
             f"its meshes cannot be read: {error}", model.name
         ) from error
-    found = []
+    meshes = []
     for item in geometry.geometryObjects:
         red, green, blue = (round(255 * float(c)) for c in item.meshColor[:3])
-        found.append(
+        meshes.append(
             Solid(
                 item.name,
                 int(item.parentJoint),
@@ -87,7 +87,7 @@ def solids(model: Model) -> list[Solid]:
                 (red, green, blue),
             )
         )
-    return found
+    return meshes
 
 
 def body_height(model: Model) -> float:
@@ -103,16 +103,16 @@ def _check_meshes(urdf: str, folders: list[str], model: Model) -> None:
     """Refuse what must not be opened: libraries open files by their names."""
     for mesh in ET.fromstring(urdf).iter("mesh"):
         name = mesh.get("filename", "")
-        found = [Path(name.removeprefix("file://"))]
+        paths = [Path(name.removeprefix("file://"))]
         if name.startswith("package://"):
             place = name.removeprefix("package://")
-            found = [Path(folder) / place for folder in folders]
+            paths = [Path(folder) / place for folder in folders]
         if Path(name).suffix.lower() not in MESHES:
             raise ModelFileError(
                 f"meshes are read from {', '.join(MESHES)}, not '{shortened(name)}'",
                 model.name,
             )
-        for path in found:
+        for path in paths:
             if os.path.lexists(path):
                 check_regular(path, ModelFileError, LARGEST_MESH)
 

@@ -30,7 +30,7 @@ _SLACK = 1e-6
 """By how much of its range a slider may be rounded past its end."""
 _CAMERA_KEYS = {"type", *(x.name for x in fields(_messages.ViewerCameraMessage))}
 _CAMERA = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
-"""Lengths of what tells where a camera is; all else of it are single numbers."""
+"""Lengths of what describes a camera; all else of it are single numbers."""
 
 
 class Incoming:
@@ -44,7 +44,7 @@ class Incoming:
         """Judge for a page that has no controls yet.
 
         Args:
-            clock: tells the time, for warnings that do not come too often [s].
+            clock: the time, for warnings that do not come too often [s].
         """
         self.refused = 0
         self._gui: viser.GuiApi | None = None

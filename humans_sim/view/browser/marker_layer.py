@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import viser
 
 from humans_sim.view.browser.scene import STAGE, Scene
+from humans_sim.view.html_templates import render
 
 MEASURED_COLOUR, REJECTED_COLOUR = (31, 90, 200), (214, 30, 40)
 UNKNOWN_COLOUR, OCCLUDED_COLOUR = (110, 110, 115), (172, 190, 214)
@@ -20,11 +21,11 @@ _LINE = 1 / 350
 """Thickness of the line from a marker to where the body has it, over that height."""
 _CALM = 0.2
 """Least time between two tables: faster numbers cannot be read [s]."""
-_WORDS = {
+_NAMES = {
     "measured": ("used", MEASURED_COLOUR),
-    "occluded": ("not seen", OCCLUDED_COLOUR),
     "rejected": ("rejected", REJECTED_COLOUR),
     "unknown": ("not in the marker set", UNKNOWN_COLOUR),
+    "occluded": ("not seen", OCCLUDED_COLOUR),
 }
 """What kinds of markers are called, and their colours."""
 
@@ -67,7 +68,7 @@ class MarkerLayer:
         self._clouds: dict[str, viser.PointCloudHandle] = {}
         self._lines: dict[str, viser.LineSegmentsHandle] = {}
         self._table: viser.GuiHtmlHandle | None = None
-        self._told = 0.0
+        self._table_time = 0.0
 
     def show(self, seen: SeenMarkers) -> None:
         """Show markers; the body becomes transparent, since many lie within."""
@@ -84,8 +85,8 @@ class MarkerLayer:
             if len(pairs):
                 lines.points = pairs.astype(np.float32)
         now = time.monotonic()
-        if self._table is not None and now - self._told > _CALM:
-            self._told = now
+        if self._table is not None and now - self._table_time > _CALM:
+            self._table_time = now
             self._table.content = legend(seen)
 
     def hide(self) -> None:
@@ -103,7 +104,7 @@ class MarkerLayer:
     def _begin(self) -> None:
         api, size = self._scene.server.scene, self._scene.size
         nothing = np.zeros((1, 3), np.float32)
-        for name, (_, colour) in _WORDS.items():
+        for name, (_, colour) in _NAMES.items():
             self._clouds[name] = api.add_point_cloud(
                 f"{STAGE}/markers/{name}",
                 nothing,
@@ -130,22 +131,10 @@ class MarkerLayer:
 
 def legend(seen: SeenMarkers) -> str:
     """Table of the kinds of markers: their colours and how many there are."""
-    rows = []
-    for field in fields(seen):
-        if field.name in _WORDS:
-            word, colour = _WORDS[field.name]
-            count = len(getattr(seen, field.name))
-            rows.append(_row("&#9679;", colour, word, str(count)))
+    rows: list[tuple[str, tuple[int, int, int], str, object]] = [
+        ("●", colour, name, len(getattr(seen, kind)))
+        for kind, (name, colour) in _NAMES.items()
+    ]
     fit = f"{1000 * seen.rms:.1f} mm" if len(seen.residuals) else "-"
-    rows.append(_row("&#8211;", RESIDUAL_COLOUR, "measured to body, rms", fit))
-    return (
-        '<div style="padding:0.4em 0.8em;font-size:0.85em"><b>Markers</b>'
-        f'<table style="width:100%">{"".join(rows)}</table></div>'
-    )
-
-
-def _row(mark: str, colour: tuple[int, int, int], word: str, value: str) -> str:
-    return (
-        f'<tr><td style="color:rgb{colour};font-size:1.3em">{mark}</td><td>{word}</td>'
-        f'<td style="text-align:right">{value}</td></tr>'
-    )
+    rows.append(("–", RESIDUAL_COLOUR, "measured to body, rms", fit))
+    return render("marker_legend", rows=rows)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import html
 import io
 from collections.abc import Iterator
 
@@ -12,13 +11,13 @@ import numpy as np
 
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import Scene
+from humans_sim.view.html_templates import render
 
 FRAME_PERIOD = 1 / 30
 """Least time between two pictures [s]."""
 PAUSE = 1.0
 """How long the last picture stays before it starts again [s]."""
-TITLE = "<title>Viser</title>"
-"""What viser calls its pages."""
+_VISER_TITLE = "<title>Viser</title>"
 
 
 def page_of(replay: Replay) -> str:
@@ -35,12 +34,15 @@ def page_of(replay: Replay) -> str:
             recording.insert_sleep(float(run.t[k] - run.t[last]))
             show_sample(scene, replay, k)
         recording.insert_sleep(PAUSE)
-        text = str(recording.as_html())
+        return titled(recording.as_html(), model.title)
     finally:
         with silence():
             scene.stop()
-    title = html.escape(f"humans_sim: {model.title}")
-    return text.replace(TITLE, f"<title>{title}</title>", 1)
+
+
+def titled(page: str, title: str) -> str:
+    """A page of viser under another title than viser's."""
+    return page.replace(_VISER_TITLE, render("scene_title", title=title), 1)
 
 
 def show_sample(scene: Scene, replay: Replay, k: int) -> None:

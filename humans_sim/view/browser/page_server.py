@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A viser server behind a gate: only its user is let in, and only as many as it bears.
+"""A viser server behind a gate: only its user is let in, and only so many clients.
 
 viser offers no place to look at requests or messages before it does. It opens its
 socket by ``websockets``' ``serve``, which takes a function that answers requests and a

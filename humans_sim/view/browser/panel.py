@@ -37,7 +37,7 @@ class Actions:
     """What the controls call.
 
     Attributes:
-        pause: stop the time (true), or let it go on.
+        pause: stop the time (true), or resume it.
         reset: begin anew.
         push: push with an impulse, x and y in the axes of the body (2,) [N s].
         speed: simulated over wall time; :data:`UNLIMITED`: as fast as it can.

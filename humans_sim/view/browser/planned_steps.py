@@ -31,7 +31,7 @@ class PlannedStep:
 
 
 class StepPlan:
-    """Tells where the real feet will make the steps of a plan.
+    """Predicts where the real feet will make the steps of a plan.
 
     The plan is moved along with the foot that stands: see :class:`PlanPlacement`.
     """
@@ -58,13 +58,13 @@ class StepPlan:
             q: configuration at that time, in the world.
         """
         self._placement.see(plan, q)
-        found = []
+        steps = []
         for step in plan.footsteps:
             pose = self._placement.pose * step.place.pose()
             corners, colour = self._soles[step.side]
             world = corners @ pose.rotation.T + pose.translation
-            found.append(PlannedStep(world, colour))
-        return tuple(found)
+            steps.append(PlannedStep(world, colour))
+        return tuple(steps)
 
 
 def _at_zero(corners: np.ndarray) -> np.ndarray:

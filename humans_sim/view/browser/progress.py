@@ -13,7 +13,7 @@ _STRIDES, _WALL = 2.0, 1.0
 
 
 class Progress:
-    """Keeps the way of a base and the pace of its time.
+    """Keeps the path of a base and the pace of its time.
 
     Attributes:
         distance: from where it began, over the ground [m].

@@ -192,11 +192,11 @@ class Scene:
             steps = section * np.round(local / section)
             grid.position = np.array(floor.point) + turn[:, :2] @ steps[:2]
 
-    def see_through(self, wanted: bool) -> None:
+    def see_through(self, transparent: bool) -> None:
         """Make the body transparent, or solid again."""
         with self.server.atomic():
             for mesh in self._meshes:
-                mesh.opacity = _GLASS if wanted else None
+                mesh.opacity = _GLASS if transparent else None
 
     def show_time(self, text: str, place: np.ndarray) -> None:
         """Write the time, or anything short, at a place in the world."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.control.walking.support import convex_hull
+from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.dynamics.soles import PointContacts, Soles
 from humans_sim.models.soles import tag_of
 
@@ -100,14 +100,14 @@ class Touches:
             weight: of the body [N].
             near: distance to the ground [m].
         """
-        load, found = self.load, []
+        load, loaded = self.load, []
         for rows in self._groups():
             if load[rows].sum() > _LOADED * weight:
                 rows = rows[self.gap[rows] < near]
-                found.append(
+                loaded.append(
                     self.position[rows] - self.gap[rows, None] * self.normal[rows]
                 )
-        places = np.vstack([np.zeros((0, 3)), *found])
+        places = np.vstack([np.zeros((0, 3)), *loaded])
         if len(places) < 3:
             return np.zeros((0, 3))
         corners = convex_hull(places[:, :2])

@@ -35,13 +35,13 @@ class VelocitySliders:
         self._walk, self._setting = walk, False
         self._folder = gui.add_folder("Walk", visible=visible)
         self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
-        wanted = (
+        bounds = (
             ("vx", "Forward [m/s]", -limits.backward, limits.forward),
             ("vy", "Left [m/s]", -limits.sideways, limits.sideways),
             ("wz", "Turn [rad/s]", -limits.turn, limits.turn),
         )
         with self._folder:
-            for name, label, low, high in wanted:
+            for name, label, low, high in bounds:
                 if high > low:
                     step = _step(high - low)
                     low, high = (step * round(x / step) for x in (low, high))
@@ -81,10 +81,10 @@ class VelocitySliders:
         """Show the folder from now on."""
         self._folder.visible = True
 
-    def enable(self, wanted: bool) -> None:
+    def enable(self, enabled: bool) -> None:
         """Whether the sliders can be used; others than enabled ones are not heard."""
         for control in (*self._sliders.values(), self._stop):
-            control.disabled = not wanted
+            control.disabled = not enabled
 
 
 def _step(span: float) -> float:

@@ -63,7 +63,7 @@ class WalkPage:
 
     Attributes:
         scene: the scene, for additions.
-        panel: the controls; None until there is something to control or to tell.
+        panel: the controls; None until there is something to control or to show.
     """
 
     def __init__(
@@ -73,14 +73,7 @@ class WalkPage:
         port: int = DEFAULT_PORT,
         ground: Ground | None = None,
     ) -> None:
-        """Serve the page, without controls at first.
-
-        Args:
-            model: what to show.
-            host: address to listen on; the default is reached from this machine only.
-            port: first port to try; 0 takes any free one.
-            ground: the scene around it; a floor unless given.
-        """
+        """Serve the page, without controls at first; arguments as of Scene."""
         self._model = model
         self.scene = Scene(model, host, port, ground)
         self._layer = WalkLayer(self.scene, model)
@@ -88,7 +81,7 @@ class WalkPage:
         self._progress = Progress()
         self.panel: Panel | RobotPanel | WatchPanel | None = None
         self._push: tuple[np.ndarray, float] | None = None
-        self._told = 0.0
+        self._status_time = 0.0
         self._shown: tuple[float, bytes] | None = None
         middle = np.array([0.0, 0.0, 0.45 * self.scene.size])
         self.scene.look_at(middle, 1.1, _SIGHT)
@@ -140,12 +133,12 @@ class WalkPage:
         return panel
 
     def add_watch_panel(self) -> None:
-        """Add what tells how things are, and nothing that commands."""
+        """Add what shows how things are, and nothing that commands."""
         gui = self.scene.server.gui
         self.panel = WatchPanel(gui, self._follow, self.scene.see_through)
 
-    def _follow(self, wanted: bool) -> None:
-        self._follower.on = wanted
+    def _follow(self, follow: bool) -> None:
+        self._follower.on = follow
 
     def show(self, seen: Seen) -> None:
         """Show how things are; 30 times a second is enough."""
@@ -164,22 +157,22 @@ class WalkPage:
                     self._layer.show(q, seen.touches, seen.planned)
             self.scene.centre(self._follower.update(q, wall))
             self._show_push(q, wall)
-        if self.panel is not None and wall - self._told >= _CALM:
-            self._told = wall
+        if self.panel is not None and wall - self._status_time >= _CALM:
+            self._status_time = wall
             self.panel.show(self._status(seen))
 
     def _status(self, seen: Seen) -> Status:
         progress = self._progress
         return Status(
-            seen.time,
-            progress.real_time_factor,
-            seen.paused,
-            seen.phase,
-            seen.steps,
-            progress.speed,
-            progress.distance,
-            seen.message,
-            seen.failed,
+            time=seen.time,
+            real_time_factor=progress.real_time_factor,
+            paused=seen.paused,
+            phase=seen.phase,
+            steps=seen.steps,
+            speed=progress.speed,
+            distance=progress.distance,
+            message=seen.message,
+            failed=seen.failed,
         )
 
     def _show_push(self, q: np.ndarray, wall: float) -> None:

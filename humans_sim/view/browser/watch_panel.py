@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page tells of a robot, and how it is looked at: nothing here commands."""
+"""What a page shows of a robot, and how it is looked at: nothing here commands."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import viser
+
+from humans_sim.view.html_templates import render
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class StatusText:
     """How things are, as a text on a page.
 
     Attributes:
-        walking: whether it tells of a walk.
+        walking: whether it shows a walk.
     """
 
     def __init__(self, gui: viser.GuiApi, walking: bool = True) -> None:
@@ -49,7 +50,7 @@ class StatusText:
 
         Args:
             gui: of the page.
-            walking: whether it tells of a walk.
+            walking: whether it shows a walk.
         """
         self.walking = walking
         self._text, self._shown = gui.add_html(""), ""
@@ -82,7 +83,7 @@ def add_view(
 
 
 class WatchPanel:
-    """A panel that tells how things are and has nothing to command with."""
+    """A panel that shows how things are and has nothing to command with."""
 
     def __init__(
         self,
@@ -96,11 +97,11 @@ class WatchPanel:
 
     @property
     def walking(self) -> bool:
-        """Whether it tells of a walk."""
+        """Whether it shows a walk."""
         return self._status.walking
 
     def show_walk(self) -> None:
-        """Tell of a walk from now on."""
+        """Show a walk from now on."""
         self._status.walking = True
 
     def show(self, status: Status) -> None:
@@ -120,23 +121,5 @@ def status_html(status: Status, walking: bool = True) -> str:
                 ("distance", f"{status.distance:.2f} m"),
             ],
         ]
-    cells = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    note = ""
-    if status.message:
-        colour = "#c92a2a" if status.failed else "inherit"
-        note = (
-            f"<div style='color:{colour};overflow-wrap:anywhere;padding-top:.3em'>"
-            f"{html.escape(status.message)}</div>"
-        )
-    return (
-        "<div style='padding:.2em .9em .5em;font-size:.85em;line-height:1.45;"
-        f"font-variant-numeric:tabular-nums'><table>{cells}</table>{note}</div>"
-    )
-
-
-def _cell(pair: tuple[str, str]) -> str:
-    name, value = map(html.escape, pair)
-    return (
-        f"<td style='opacity:.65;padding-right:.6em'>{name}</td>"
-        f"<td style='width:7.2em'>{value}</td>"
-    )
+    colour = "#c92a2a" if status.failed else "inherit"
+    return render("status", rows=rows, message=status.message, colour=colour)

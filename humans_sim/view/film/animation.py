@@ -59,8 +59,8 @@ def animate(
     Args:
         run: a run of a biped model, or of free bodies (as a page only).
         path: the file.
-        model: the run's model; its own record tells unless given.
-        ground: the run's scene; its own record tells unless given.
+        model: the run's model; that of its record unless given.
+        ground: the run's scene; that of its record unless given.
 
     Returns:
         The path.

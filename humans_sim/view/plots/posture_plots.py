@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import ListedColormap
@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 
 from humans_sim.analysis.strides import PERCENT, Stride
 from humans_sim.models.model import Model
+from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.view.plots.figure_panels import (
     LEFT,
@@ -44,22 +45,6 @@ _MOMENT = 0.1
 """Frames closer than this are one moment [s]."""
 
 
-class Dynamics(Protocol):
-    """What inverse dynamics say of a motion."""
-
-    @property
-    def t(self) -> np.ndarray:
-        """Times (n,) [s]."""
-
-    @property
-    def torques(self) -> np.ndarray:
-        """Of the joints (n, joints) [N m]."""
-
-    @property
-    def ground(self) -> np.ndarray | None:
-        """Force and moment of the ground (n, 6) [N, N m]; None where unknown."""
-
-
 @dataclass(frozen=True)
 class JointGroup:
     """A joint on the left and on the right, or one in the middle.
@@ -87,7 +72,7 @@ def joint_groups(model: Model) -> list[JointGroup]:
 def posture_figures(
     result: Reconstruction,
     strides: Sequence[Stride] = (),
-    dynamics: Dynamics | None = None,
+    dynamics: Forces | None = None,
 ) -> dict[str, Figure]:
     """The pictures that a reconstruction has something to show in, by their titles."""
     figures = {
@@ -276,7 +261,7 @@ def stride_curves(result: Reconstruction, strides: Sequence[Stride]) -> Figure:
     return _grid(groups, draw, "angle [°]", "stride [%]", height=2.1)
 
 
-def joint_torques(result: Reconstruction, dynamics: Dynamics) -> Figure:
+def joint_torques(result: Reconstruction, dynamics: Forces) -> Figure:
     """Torques of all joints over time, left and right together."""
 
     def draw(panel: Any, group: JointGroup) -> None:
@@ -285,7 +270,7 @@ def joint_torques(result: Reconstruction, dynamics: Dynamics) -> Figure:
     return _grid(_seen(result), draw, "torque [N m]", "time [s]")
 
 
-def ground_reaction(result: Reconstruction, dynamics: Dynamics) -> Figure:
+def ground_reaction(result: Reconstruction, dynamics: Forces) -> Figure:
     """Force and moment that the ground must give for the motion."""
     ground = np.asarray(dynamics.ground)
     weight = 9.81 * result.model.mass
@@ -369,7 +354,7 @@ def _grid(
     for place, panel in enumerate(panels.flat):
         if place >= len(groups):
             panel.set_visible(False)
-            # the panel above is the last of its column and tells the axis
+            # the panel above is the last of its column and labels the axis
             panels[rows - 2, place % _COLUMNS].tick_params(labelbottom=True)
             panels[rows - 2, place % _COLUMNS].set_xlabel(xlabel, fontsize=9)
             continue

@@ -49,7 +49,7 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
     """Draw contacts, normal forces, energy and coordinates over time.
 
     Contacts have a row where they are closed at a sample or hit in an impact. Forces
-    are those of contact points; joint limits bear moments and are left out there. A
+    are those of contact points; joint limits carry moments and are left out there. A
     biped shows the angles of the joints that move, or its base where none does. Where
     an actuation acts, its torques follow; where it is of muscles, their forces and the
     pulses that stimulate them.
@@ -200,7 +200,7 @@ def _forces(panel: Any, run: Run) -> None:
     normal = run.forces[:, points, 0]
     peaks = np.nan_to_num(np.abs(normal)).max(axis=0)
     if not (peaks > _LOADED).any():
-        _nothing(panel, "no contact point bears a load at a sample")
+        _nothing(panel, "no contact point carries a load at a sample")
         panel.set_yticks([])
         return
     names = [run.table.names[k] for k in points]
@@ -232,7 +232,7 @@ def _coordinates(panel: Any, run: Run) -> None:
         panel.set_ylabel("coordinate [m, rad]")
         _curves(panel, run.t, values, names, 1.0 + np.ptp(values, axis=0))
         return
-    # Joints bear one name in q and v; coordinates of bodies beside the robot do not.
+    # Joints have one name in q and v; coordinates of bodies beside the robot do not.
     joints = [k for k, n in enumerate(run.position_names) if n in run.velocity_names]
     span = np.ptp(run.q[:, joints], axis=0)
     if (span > _MOVES).any():
@@ -280,12 +280,14 @@ def _muscle_forces(panel: Any, run: Run) -> None:
 
 def _pulses(run: Run) -> dict[str, list[tuple[float, float]]]:
     """Time and recruitment of the pulses on each muscle that gets any."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in _muscles(run)}
+    by_muscle: dict[str, list[tuple[float, float]]] = {
+        name: [] for name in _muscles(run)
+    }
     for event in run.events:
         if event.kind == _STIMULATION:
             recruitment = float(event.detail.get(_RECRUITMENT, 1.0))
-            found.setdefault(event.subject, []).append((event.time, recruitment))
-    return {name: pulses for name, pulses in found.items() if pulses}
+            by_muscle.setdefault(event.subject, []).append((event.time, recruitment))
+    return {name: pulses for name, pulses in by_muscle.items() if pulses}
 
 
 def _stimulation(panel: Any, pulsed: dict[str, list[tuple[float, float]]]) -> None:

@@ -80,13 +80,13 @@ class SideView:
         pin.forwardKinematics(
             self._model.pin, self._data, self._model.check_configuration(q)
         )
-        found = []
+        shapes = []
         for joint, points, colour in self._solids:
             pose = self._data.oMi[joint]
             world = points @ pose.rotation.T + pose.translation
             depth = round(float(world[:, 1].mean()), 3)
-            found.append((depth, outline(world[:, _PLANE]), colour))
-        return sorted(found, key=lambda item: -item[0])
+            shapes.append((depth, outline(world[:, _PLANE]), colour))
+        return sorted(shapes, key=lambda item: -item[0])
 
     def window(self, postures: np.ndarray) -> tuple[Window, bool]:
         """A window for postures (n, nq), and whether it has to follow the model.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
 """Colours of the feet."""
 _COM, _ZMP, _FALL = "black", "tab:green", "tab:red"
 _MOST_ROWS = 5
-"""Rows into which a long way is cut at most."""
+"""Rows into which a long path is cut at most."""
 _TALLEST = 8.0
 """Largest height of one row seen from above [inch]."""
 _NUMBERED = 40
@@ -53,9 +54,9 @@ def walk_figures(motion: RunMotion, summary: WalkSummary) -> dict[str, Figure]:
 
 
 def from_above(motion: RunMotion, summary: WalkSummary) -> Figure:
-    """Footprints, way of the centre of mass and of the zero-moment point.
+    """Footprints, path of the centre of mass and of the zero-moment point.
 
-    A way much longer than wide is cut into rows, each in the same scale.
+    A path much longer than wide is cut into rows, each in the same scale.
     """
     prints = [
         (sole, place, 0)
@@ -154,7 +155,7 @@ def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
         _cut(panel, motion, [sole.load for sole in motion.soles])
 
     def margin(panel: Any) -> None:
-        panel.set_title("zero-moment point, from the edge of the soles that bear")
+        panel.set_title("zero-moment point, from the edge of the loaded soles")
         panel.set_ylabel("distance [mm]")
         panel.plot(t, 1e3 * motion.zmp_margin, color=_ZMP, label="distance")
         panel.axhline(0.0, color="0.5", lw=1.0, ls="--", label="edge")
@@ -196,48 +197,42 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
 
 def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Angles of the joints that carry each sole."""
-    run = motion.run
+    panels = [partial(_draw_leg, motion, sole) for sole in motion.soles]
+    return _over_time(motion, summary, panels)
 
-    def panel_of(sole: SoleMotion) -> Callable[[Any], None]:
-        def draw(panel: Any) -> None:
-            panel.set_title(f"{sole.side.name.lower()} leg")
-            panel.set_ylabel("angle [°]")
-            for place, joint in enumerate(_leg(motion, sole.name)):
-                panel.plot(
-                    run.t,
-                    np.degrees(run.q[:, 7 + joint]),
-                    color=f"C{place % 10}",
-                    ls=_STYLES[place // 10 % 2],
-                    label=motion.model.joint_names[joint],
-                )
 
-        return draw
+def _draw_leg(motion: RunMotion, sole: SoleMotion, panel: Any) -> None:
+    panel.set_title(f"{sole.side.name.lower()} leg")
+    panel.set_ylabel("angle [°]")
+    for place, joint in enumerate(_leg(motion, sole.name)):
+        panel.plot(
+            motion.run.t,
+            np.degrees(motion.run.q[:, 7 + joint]),
+            color=f"C{place % 10}",
+            ls=_STYLES[place // 10 % 2],
+            label=motion.model.joint_names[joint],
+        )
 
-    return _over_time(motion, summary, [panel_of(sole) for sole in motion.soles])
+
+def _draw_normal_forces(motion: RunMotion, sole: SoleMotion, panel: Any) -> None:
+    panel.set_title(f"normal forces on the points of {sole.name}")
+    panel.set_ylabel("force [N]")
+    for k, name in enumerate(_point_names(motion, sole)):
+        panel.plot(motion.run.t, sole.forces[:, k, 0], lw=1.0, label=name)
+    _cut(panel, motion, [sole.forces[:, :, 0]])
 
 
 def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Normal force on each point of the soles, and how much of the friction is used."""
     run = motion.run
 
-    def panel_of(sole: SoleMotion) -> Callable[[Any], None]:
-        def draw(panel: Any) -> None:
-            panel.set_title(f"normal forces on the points of {sole.name}")
-            panel.set_ylabel("force [N]")
-            names = _point_names(motion, sole)
-            for k, name in enumerate(names):
-                panel.plot(run.t, sole.forces[:, k, 0], lw=1.0, label=name)
-            _cut(panel, motion, [sole.forces[:, :, 0]])
-
-        return draw
-
     def friction(panel: Any) -> None:
         panel.set_title("tangential over normal force of each sole")
         panel.set_ylabel("ratio [1]")
         for sole in motion.soles:
             along = np.linalg.norm(sole.forces[:, :, 1:].sum(axis=1), axis=1)
-            bears = sole.load > 0.05 * motion.weight
-            ratio = np.where(bears, along / np.where(bears, sole.load, 1.0), np.nan)
+            loaded = sole.load > 0.05 * motion.weight
+            ratio = np.where(loaded, along / np.where(loaded, sole.load, 1.0), np.nan)
             panel.plot(run.t, ratio, color=SIDES[sole.side], lw=1.0, label=sole.name)
         known = run.table.friction[np.isfinite(run.table.friction)]
         known = known[known > 0]
@@ -250,7 +245,7 @@ def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
                 label=f"friction {known.max():g}",
             )
 
-    panels = [panel_of(sole) for sole in motion.soles]
+    panels = [partial(_draw_normal_forces, motion, sole) for sole in motion.soles]
     return _over_time(motion, summary, [*panels, friction])
 
 

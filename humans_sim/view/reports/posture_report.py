@@ -6,7 +6,6 @@ The page is one file that needs nothing else: no server, no network.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,19 @@ import numpy as np
 from humans_sim.analysis.strides import find_strides
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
+from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
-from humans_sim.view.plots.posture_plots import Dynamics, posture_figures, worst_moments
+from humans_sim.view.html_templates import render
+from humans_sim.view.plots.posture_plots import posture_figures, worst_moments
 from humans_sim.view.reports.report_parts import (
-    cards,
-    page,
-    picture,
+    Note,
+    Table,
+    extra_table,
+    figure_urls,
+    numbers,
     report_path,
-    table,
 )
-from humans_sim.view.reports.stick_figure import stick_figure
+from humans_sim.view.reports.stick_figure import LEGEND, stick_figure_data
 
 GOOD_FIT, BAD_FIT = 0.02, 0.04
 """Rms distances up to which a fit is good, and above which it is bad [m]."""
@@ -39,7 +41,7 @@ def write_posture_report(
     path: Path | str,
     title: str = "",
     extra: Mapping[str, Any] | None = None,
-    dynamics: Dynamics | None = None,
+    dynamics: Forces | None = None,
     animation: bool = True,
 ) -> Path:
     """Write the report of a reconstruction.
@@ -62,35 +64,41 @@ def write_posture_report(
     source = result.trial.source
     heading = title or (result.model.title if source is None else source.name)
     strides = find_strides(result.model, result.t, result.q)
-    parts = [f"<h1>{html.escape(heading)}</h1>", *_headline(result)]
-    if extra:
-        parts.append(table("", (), list(extra.items())))
-    parts.append(f"<h2>Summary</h2>\n{cards(_summary(result))}")
-    if animation:
-        parts.append(f"<h2>Stick figure</h2>\n{stick_figure(result)}")
-    figures = posture_figures(result, strides, dynamics)
-    parts += [picture(caption, figure) for caption, figure in figures.items()]
-    parts += [_frames(result), _markers(result), _made(result)]
-    write_atomically(path, page(heading, parts))
+    verdict, *notes = _notes(result)
+    summary = {name: Table(rows) for name, rows in _summary(result).items()}
+    text = render(
+        "posture_report",
+        title=heading,
+        verdict=verdict,
+        notes=notes,
+        extra=extra_table(extra),
+        summary=summary,
+        stick_figure=stick_figure_data(result) if animation else None,
+        legend=LEGEND,
+        figures=figure_urls(posture_figures(result, strides, dynamics)),
+        frames=_frames(result),
+        markers=_markers(result),
+        provenance=_provenance(result),
+    )
+    write_atomically(path, text)
     return path
 
 
-def _headline(result: Reconstruction) -> list[str]:
+def _notes(result: Reconstruction) -> list[Note]:
+    """The verdict, then what else is to be known first."""
     failed = 1.0 - float(np.mean(result.converged))
     kind = "good" if result.rms <= GOOD_FIT else "plain"
     if not result.rms <= BAD_FIT or failed > FAILED:
         kind = "bad"
     text = f"{_mm(result.rms)} mm rms over {_count(len(result.names), 'marker')}"
-    lines = [f'<p class="verdict {kind}">{text}</p>']
+    notes = [Note(kind, text)]
     if failed > 0:
         number = int((~np.asarray(result.converged, bool)).sum())
-        lines.append(
-            f'<p class="note bad">{_count(number, "frame")} ended at no minimum</p>'
-        )
+        notes.append(Note("bad", f"{_count(number, 'frame')} ended at no minimum"))
     if result.unobservable:
-        names = html.escape(", ".join(result.unobservable))
-        lines.append(f'<p class="note">No marker sees {names}: kept near rest</p>')
-    return lines
+        names = ", ".join(result.unobservable)
+        notes.append(Note("", f"No marker sees {names}: kept near rest"))
+    return notes
 
 
 def _summary(result: Reconstruction) -> dict[str, list[tuple[str, str]]]:
@@ -157,59 +165,44 @@ def _worst_frame(result: Reconstruction) -> str:
     )
 
 
-def _frames(result: Reconstruction) -> str:
-    rows = []
+def _frames(result: Reconstruction) -> Table:
+    records = []
     for row in worst_moments(result, _WORST):
         used = np.where(result.used[row], result.residuals[row], -1.0)
         marker = int(np.argmax(used))
-        rows.append(
-            (
-                str(result.trial.frames[row]),
-                f"{result.t[row]:.3f}",
-                _mm(result.frame_rms[row]),
-                result.names[marker],
-                _mm(used[marker]),
-                str(int(result.used[row].sum())),
-            )
+        records.append(
+            {
+                "frame": str(result.trial.frames[row]),
+                "time [s]": f"{result.t[row]:.3f}",
+                "rms [mm]": _mm(result.frame_rms[row]),
+                "worst marker": result.names[marker],
+                "its [mm]": _mm(used[marker]),
+                "used": str(int(result.used[row].sum())),
+            }
         )
-    columns = ("frame", "time [s]", "rms [mm]", "worst marker", "its [mm]", "used")
-    if not rows:
-        return ""
-    note = '<p class="note">Of frames close to each other only the worst.</p>'
-    return f"<h2>Worst frames</h2>\n{note}" + table("numbers", columns, rows)
+    return numbers(records)
 
 
-def _markers(result: Reconstruction) -> str:
+def _markers(result: Reconstruction) -> Table:
     used = np.where(result.used, result.residuals, -1.0).max(axis=0)
     rms, means = result.marker_rms, result.marker_means
     lost, rejected = result.occluded, result.status == MarkerStatus.REJECTED
-    rows = [
-        (
-            name,
-            _mm(rms[k]),
-            _mm(means[k]),
-            _mm(used[k] if used[k] >= 0 else np.nan),
-            _share(lost[:, k]),
-            _share(rejected[:, k]),
-        )
-        for k, name in enumerate(result.names)
-    ]
-    columns = (
-        "marker",
-        "rms [mm]",
-        "mean [mm]",
-        "largest [mm]",
-        "occluded",
-        "rejected",
+    return numbers(
+        [
+            {
+                "marker": name,
+                "rms [mm]": _mm(rms[k]),
+                "mean [mm]": _mm(means[k]),
+                "largest [mm]": _mm(used[k] if used[k] >= 0 else np.nan),
+                "occluded": _share(lost[:, k]),
+                "rejected": _share(rejected[:, k]),
+            }
+            for k, name in enumerate(result.names)
+        ]
     )
-    note = (
-        '<p class="note">Distances are those of frames in which a marker holds the '
-        "posture; interpolated samples count as occluded.</p>"
-    )
-    return "<h2>Markers</h2>\n" + note + table("numbers", columns, rows)
 
 
-def _made(result: Reconstruction) -> str:
+def _provenance(result: Reconstruction) -> Table:
     model, source = result.model, result.trial.source
     rows = [
         ("software", f"humans_sim {__version__}"),
@@ -217,7 +210,7 @@ def _made(result: Reconstruction) -> str:
         ("model", model.title),
         ("mass", f"{model.mass:.1f} kg"),
     ]
-    return "<h2>How it was made</h2>\n" + table("", (), [r for r in rows if r[1]])
+    return Table([row for row in rows if row[1]])
 
 
 def _mm(distance: float) -> str:

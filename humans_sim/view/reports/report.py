@@ -6,7 +6,6 @@ The page is one file that needs nothing else: no server, no network.
 
 from __future__ import annotations
 
-import html
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -22,15 +21,17 @@ from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
 from humans_sim.results.export import has_free_base
 from humans_sim.results.run import Run
+from humans_sim.view.html_templates import render
 from humans_sim.view.plots.run_plots import plot_run
 from humans_sim.view.plots.walk_plots import walk_figures
 from humans_sim.view.reports.report_parts import (
-    cards,
-    image,
-    page,
-    picture,
+    Note,
+    Table,
+    extra_table,
+    figure_urls,
+    image_url,
+    numbers,
     report_path,
-    table,
 )
 
 LONGEST_FILM = 8.0
@@ -70,56 +71,55 @@ def write_report(
     summary = None if motion is None else WalkSummary.of_motion(motion)
     name = str(run.info.get("system", "run"))
     heading = title or (name if motion is None else motion.model.title)
-    parts = [f"<h1>{html.escape(heading)}</h1>", _headline(run, summary)]
-    if extra:
-        parts.append(table("", (), [(k, v) for k, v in extra.items()]))
-    if summary is not None:
-        parts.append(_summary(summary))
-    parts.append(_checks(run))
-    if motion is not None and summary is not None:
-        if animation:
-            parts.append(_film(motion, summary))
-        for caption, figure in walk_figures(motion, summary).items():
-            parts.append(picture(caption, figure))
-        parts += [_steps(summary), _joints(summary)]
-        if animation:
-            parts.append(_scene(motion))
+    values: dict[str, Any] = {
+        "title": heading,
+        "verdict": _verdict(run, summary),
+        "failure": "" if summary is None else summary.failure,
+        "physics": _physics(run),
+        "extra": extra_table(extra),
+        "summary": None if summary is None else _summary(summary),
+        "checks": _checks(run),
+        "film": None,
+        "steps": None if summary is None else _steps(summary),
+        "joints": None if summary is None else _joints(summary),
+        "scene": None,
+        "events": _events(run),
+        "provenance": _provenance(run, motion),
+    }
+    if motion is None or summary is None:
+        figures = {"Over time": plot_run(run)}
     else:
-        parts.append(picture("Over time", plot_run(run)))
-    parts += [_events(run), _made(run, motion)]
-    write_atomically(path, page(heading, parts))
+        figures = walk_figures(motion, summary)
+        if animation:
+            values |= {"film": _film(motion, summary), "scene": _scene(motion)}
+    text = render("run_report", figures=figure_urls(figures), **values)
+    write_atomically(path, text)
     return summary
 
 
-def _headline(run: Run, summary: WalkSummary | None) -> str:
-    check = run.check()
-    wrong = sum(not finding.ok for finding in check.findings)
-    physics = "every physical check holds"
-    if wrong:
-        word = "does" if wrong == 1 else "do"
-        physics = f"{wrong} of {len(check.findings)} physical checks {word} not hold"
+def _verdict(run: Run, summary: WalkSummary | None) -> Note:
     if summary is None:
-        span = float(run.t[-1] - run.t[0])
-        kind, text = "plain", f"Simulated for {span:.3g} s"
-    else:
-        kind, text = _VERDICTS.get(summary.verdict, "bad"), summary.headline
-    failure = "" if summary is None else summary.failure
-    lines = [f'<p class="verdict {kind}">{html.escape(text)}</p>']
-    if failure:
-        lines.append(f'<p class="note bad">{html.escape(failure)}</p>')
-    mark = "bad" if wrong else "good"
-    lines.append(f'<p class="note {mark}">{physics}</p>')
-    return "\n".join(lines)
+        return Note("plain", f"Simulated for {float(run.t[-1] - run.t[0]):.3g} s")
+    return Note(_VERDICTS.get(summary.verdict, "bad"), summary.headline)
 
 
-def _summary(summary: WalkSummary) -> str:
+def _physics(run: Run) -> Note:
+    findings = run.check().findings
+    wrong = sum(not finding.ok for finding in findings)
+    if not wrong:
+        return Note("good", "every physical check holds")
+    word = "does" if wrong == 1 else "do"
+    return Note("bad", f"{wrong} of {len(findings)} physical checks {word} not hold")
+
+
+def _summary(summary: WalkSummary) -> dict[str, Table]:
     sections: dict[str, list[tuple[str, str]]] = {}
     for row in summary.rows():
         sections.setdefault(row.section, []).append((row.name, row.value))
-    return f"<h2>Summary</h2>\n{cards(sections)}"
+    return {name: Table(rows) for name, rows in sections.items()}
 
 
-def _checks(run: Run) -> str:
+def _checks(run: Run) -> Table:
     rows = [
         (
             "ok" if finding.ok else "no",
@@ -132,10 +132,10 @@ def _checks(run: Run) -> str:
         for finding in run.check().findings
     ]
     columns = ("", "what", "worst", "limit", "unit", "where")
-    return "<h2>Is it physically right?</h2>\n" + table("checks", columns, rows)
+    return Table(rows, columns, "checks")
 
 
-def _film(motion: RunMotion, summary: WalkSummary) -> str:
+def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
     from humans_sim.view.browser.replay import Replay
     from humans_sim.view.film.pictures import film
 
@@ -143,9 +143,9 @@ def _film(motion: RunMotion, summary: WalkSummary) -> str:
     try:
         content = film(Replay(shown, motion.model))
     except HumansError as error:
-        return f'<h2>Film</h2>\n<p class="note">None: {html.escape(str(error))}</p>'
+        return {"url": "", "text": f"None: {error}"}
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s, seen from the right"
-    return f"<h2>Film</h2>\n{image(content, 'gif', 'film')}<p>{text}</p>"
+    return {"url": image_url(content, "gif"), "text": text}
 
 
 def _excerpt(run: Run, summary: WalkSummary) -> Run:
@@ -160,7 +160,7 @@ def _excerpt(run: Run, summary: WalkSummary) -> Run:
     return run[first : int(np.searchsorted(t, end, side="right"))]
 
 
-def _scene(motion: RunMotion) -> str:
+def _scene(motion: RunMotion) -> dict[str, str]:
     """The run as a scene to turn; a heavy one is left out, and the page says so."""
     from humans_sim.view.browser.page import page_of
     from humans_sim.view.browser.replay import Replay
@@ -168,83 +168,50 @@ def _scene(motion: RunMotion) -> str:
     try:
         text = page_of(Replay(motion.run, motion.model))
     except HumansError as error:
-        return f'<p class="note">No scene to turn: {html.escape(str(error))}</p>'
-    if len(text) > HEAVIEST_PAGE:
-        return (
-            '<p class="note">The run is too long for a scene to turn in this page; '
-            "<code>humans_sim.animate(run, 'run.html')</code> writes one.</p>"
-        )
-    return (
-        "<h2>Scene</h2>\n<details><summary>turn it, and play it in real time"
-        '</summary>\n<iframe loading="lazy" title="the run in three dimensions" '
-        f'srcdoc="{html.escape(text)}"></iframe></details>'
+        return {"page": "", "failure": str(error)}
+    return {"page": text if len(text) <= HEAVIEST_PAGE else "", "failure": ""}
+
+
+def _steps(summary: WalkSummary) -> Table:
+    return numbers(
+        [
+            {
+                "step": str(number),
+                "foot": step.side.name.lower(),
+                "lift-off [s]": f"{step.lift_off:.3f}",
+                "landing [s]": f"{step.landing:.3f}",
+                "duration [s]": (
+                    "" if math.isnan(step.duration) else f"{step.duration:.3f}"
+                ),
+                "x [m]": f"{step.footprint.x:.4f}",
+                "y [m]": f"{step.footprint.y:.4f}",
+                "heading [°]": f"{math.degrees(step.footprint.yaw):.2f}",
+                "length [mm]": f"{1e3 * step.length:.1f}",
+                "width [mm]": f"{1e3 * step.width:.1f}",
+                "clearance [mm]": f"{1e3 * step.clearance:.1f}",
+                "slip [mm]": f"{1e3 * step.slip:.2f}",
+            }
+            for number, step in enumerate(summary.steps, 1)
+        ]
     )
 
 
-def _steps(summary: WalkSummary) -> str:
-    if not summary.steps:
-        return ""
-    rows = [
-        (
-            str(number),
-            step.side.name.lower(),
-            f"{step.lift_off:.3f}",
-            f"{step.landing:.3f}",
-            "" if math.isnan(step.duration) else f"{step.duration:.3f}",
-            f"{step.footprint.x:.4f}",
-            f"{step.footprint.y:.4f}",
-            f"{math.degrees(step.footprint.yaw):.2f}",
-            f"{1e3 * step.length:.1f}",
-            f"{1e3 * step.width:.1f}",
-            f"{1e3 * step.clearance:.1f}",
-            f"{1e3 * step.slip:.2f}",
-        )
-        for number, step in enumerate(summary.steps, 1)
-    ]
-    columns = (
-        "step",
-        "foot",
-        "lift-off [s]",
-        "landing [s]",
-        "duration [s]",
-        "x [m]",
-        "y [m]",
-        "heading [°]",
-        "length [mm]",
-        "width [mm]",
-        "clearance [mm]",
-        "slip [mm]",
+def _joints(summary: WalkSummary) -> Table:
+    return numbers(
+        [
+            {
+                "joint": joint.name,
+                "angles [°]": f"{_degrees(joint.low)} to {_degrees(joint.high)}",
+                "limits [°]": f"{math.degrees(joint.lower_limit):.0f} to "
+                f"{math.degrees(joint.upper_limit):.0f}",
+                "torque [N m]": f"{joint.torque:.3g}",
+                "torque limit [N m]": f"{joint.torque_limit:.3g}",
+                "speed [rad/s]": f"{joint.speed:.3g}",
+                "speed limit [rad/s]": f"{joint.speed_limit:.3g}",
+            }
+            for joint in summary.joints
+        ]
     )
-    content = table("numbers", columns, rows)
-    return f"<h2>Steps</h2>\n<details><summary>all steps</summary>{content}</details>"
-
-
-def _joints(summary: WalkSummary) -> str:
-    rows = [
-        (
-            joint.name,
-            f"{_degrees(joint.low)} to {_degrees(joint.high)}",
-            f"{math.degrees(joint.lower_limit):.0f} to "
-            f"{math.degrees(joint.upper_limit):.0f}",
-            f"{joint.torque:.3g}",
-            f"{joint.torque_limit:.3g}",
-            f"{joint.speed:.3g}",
-            f"{joint.speed_limit:.3g}",
-        )
-        for joint in summary.joints
-    ]
-    columns = (
-        "joint",
-        "angles [°]",
-        "limits [°]",
-        "torque [N m]",
-        "limit",
-        "speed [rad/s]",
-        "limit",
-    )
-    caption = "ranges, largest torques and speeds at the samples, and the limits"
-    content = table("numbers", columns, rows)
-    return f"<h2>Joints</h2>\n<details><summary>{caption}</summary>{content}</details>"
 
 
 def _degrees(angle: float) -> str:
@@ -252,20 +219,23 @@ def _degrees(angle: float) -> str:
     return f"{round(math.degrees(angle), 1) + 0.0:.1f}"
 
 
-def _events(run: Run) -> str:
+def _events(run: Run) -> Table:
     counts = Counter(event.kind for event in run.events)
-    if not counts:
-        return ""
     times = {kind: [e.time for e in run.events if e.kind == kind] for kind in counts}
-    rows = [
-        (kind, str(count), f"{min(times[kind]):.6g}", f"{max(times[kind]):.6g}")
-        for kind, count in counts.most_common()
-    ]
-    columns = ("kind", "number", "first [s]", "last [s]")
-    return "<h2>Events</h2>\n" + table("numbers", columns, rows)
+    return numbers(
+        [
+            {
+                "kind": kind,
+                "number": str(count),
+                "first [s]": f"{min(times[kind]):.6g}",
+                "last [s]": f"{max(times[kind]):.6g}",
+            }
+            for kind, count in counts.most_common()
+        ]
+    )
 
 
-def _made(run: Run, motion: RunMotion | None) -> str:
+def _provenance(run: Run, motion: RunMotion | None) -> Table:
     info = run.info
     friction = run.table.friction[run.table.tangents > 0]
     rows = [
@@ -281,5 +251,4 @@ def _made(run: Run, motion: RunMotion | None) -> str:
     if isinstance(options, Mapping):
         text = ", ".join(f"{key} {value}" for key, value in options.items())
         rows.append(("options", text))
-    rows = [row for row in rows if row[1]]
-    return "<h2>How it was made</h2>\n" + table("", (), rows)
+    return Table([row for row in rows if row[1]])

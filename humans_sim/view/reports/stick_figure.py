@@ -8,8 +8,6 @@ model has them. Positions are packed into 16 bits each.
 from __future__ import annotations
 
 import base64
-import html
-import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +16,20 @@ import pinocchio as pin
 from humans_sim.models.model import Model
 from humans_sim.models.points import PointSet
 from humans_sim.observation.posture.result import Reconstruction
-from humans_sim.view.reports.stick_figure_script import SCRIPT
 
 MOST_FRAMES = 1200
 """Frames of a film at most; of a longer trial it shows every second, third, ..."""
 REACH = 3.0
 """Markers further than this from all of the body are not drawn [m]."""
+LEGEND = {
+    "left": "#1f77b4",
+    "right": "#ff7f0e",
+    "marker, measured": "#0a7d5a",
+    "interpolated": "#8a63c9",
+    "rejected": "#d62728",
+    "line to where the model has it": "#e377c2",
+}
+"""Colours of what is drawn, by name; those of ``stick_figure.js``."""
 _APART = 1e-3
 """Joints closer than this are one point [m]."""
 _EMPTY = -32768
@@ -95,47 +101,8 @@ class Skeleton:
         return places
 
 
-def stick_figure(result: Reconstruction) -> str:
-    """The part of a page that plays a reconstruction; all it needs is in it."""
-    text = json.dumps(_packed(result), separators=(",", ":"), allow_nan=False)
-    # no name of a marker can end the element
-    safe = text.replace("<", "\\u003c").replace("&", "\\u0026")
-    legend = "".join(
-        f'<span><i style="background:{colour}"></i>{html.escape(word)}</span>'
-        for word, colour in (
-            ("left", "#1f77b4"),
-            ("right", "#ff7f0e"),
-            ("marker, measured", "#0a7d5a"),
-            ("interpolated", "#8a63c9"),
-            ("rejected", "#d62728"),
-            ("line to where the model has it", "#e377c2"),
-        )
-    )
-    speeds = "".join(
-        f'<option value="{speed}"{chosen}>{speed:g} ×</option>'
-        for speed, chosen in (
-            (2, ""),
-            (1, " selected"),
-            (0.5, ""),
-            (0.25, ""),
-            (0.1, ""),
-        )
-    )
-    return (
-        '<div class="stick">\n<canvas tabindex="0" aria-label="stick figure: drag to '
-        'turn, wheel to come closer"></canvas>\n<div class="tools">'
-        '<button type="button">play</button>'
-        '<input type="range" min="0" value="0" step="1" aria-label="frame">'
-        f'<select aria-label="speed">{speeds}</select>'
-        '<label><input type="checkbox" checked> follow</label><output></output></div>\n'
-        f'<p class="legend">{legend}</p>\n'
-        f'<script type="application/json">{safe}</script>\n'
-        f"<script>{SCRIPT}</script>\n</div>"
-    )
-
-
-def _packed(result: Reconstruction) -> dict[str, object]:
-    """What the script draws, small."""
+def stick_figure_data(result: Reconstruction) -> dict[str, object]:
+    """What the script of the template ``stick_figure`` draws, small."""
     rows = np.arange(0, len(result.t), -(-len(result.t) // MOST_FRAMES))
     skeleton = Skeleton.of(result.model)
     body = skeleton.positions(result.model, result.q[rows])

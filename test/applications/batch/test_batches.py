@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import group_alive
 from recordings import swaying, tags_of, write_recordings
 
 import humans_sim as hs
@@ -249,15 +250,6 @@ def half(tree: Path, out: Path) -> Iterator[None]:
         yield
 
 
-def alive(group: int) -> bool:
-    """Whether a group has a process left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def test_killed_half_way_and_gone_on_with(
     human: hs.Model, tree: Path, tmp_path: Path
 ) -> None:
@@ -275,7 +267,7 @@ def test_killed_half_way_and_gone_on_with(
         wait_for(lambda: len(done_marks(out)) >= COUNT // 3)
         batch.kill()
     assert batch.returncode == -signal.SIGKILL
-    wait_for(lambda: not alive(batch.pid))  # workers end with their parent
+    wait_for(lambda: not group_alive(batch.pid))  # workers end with their parent
     records = {path: path.stat().st_mtime_ns for path in out.rglob("records/**/*.json")}
     assert COUNT // 3 <= len(records) <= COUNT // 2
     before = len(records)
@@ -310,7 +302,7 @@ def test_ctrl_c(tree: Path, tmp_path: Path) -> None:
         text = batch.communicate(timeout=PATIENCE)[0]
     assert batch.returncode == 130
     assert "the same command resumes" in text and "Traceback" not in text
-    wait_for(lambda: not alive(batch.pid))
+    wait_for(lambda: not group_alive(batch.pid))
     # A trial may be recorded whose line in the journal was not written any more.
     records = len(list(out.rglob("records/**/*.json")))
     assert len(done_marks(out)) <= records <= COUNT // 2

@@ -10,7 +10,12 @@ import humans_sim as hs
 from humans_sim.actuation import IdealTorque
 from humans_sim.contact import Ground
 from humans_sim.control.task.task_functions import CentreOfMass, JointTask
-from humans_sim.control.task.whole_body import Aim, Answer, ControlError, WholeBody
+from humans_sim.control.task.whole_body import (
+    ControlError,
+    WeightedTask,
+    WholeBody,
+    WholeBodySolution,
+)
 from humans_sim.control.trajectories.follow import Follow, body_aims
 from humans_sim.control.trajectories.motion import Curve, Motion
 from humans_sim.control.trajectories.path import Path
@@ -75,7 +80,7 @@ def follow(human: hs.Model, body: WholeBody, still: Motion) -> Follow:
 
 
 def residuals(
-    system: ModelSystem, q: np.ndarray, v: np.ndarray, answer: Answer
+    system: ModelSystem, q: np.ndarray, v: np.ndarray, answer: WholeBodySolution
 ) -> tuple[float, float]:
     """What the equations of motion miss [N m], and the contacts' acceleration."""
     terms = system.terms(q, v, np.arange(8))
@@ -151,7 +156,7 @@ def test_aims_are_reached_where_they_agree(
     task = CentreOfMass(human)
     goal, gain = task.value(q) + [0.0, 0.0, -0.01], 60.0
     rest = np.zeros(3)
-    aim = Aim(task, lambda t: (goal, rest, rest), 1e3, gain)
+    aim = WeightedTask(task, lambda t: (goal, rest, rest), 1e3, gain)
     answer = body.solve(0.0, q, v, [aim], np.arange(8))
     got = task.jacobian(q) @ answer.acceleration
     np.testing.assert_allclose(got, [0.0, 0.0, -0.6], atol=1e-3)
@@ -171,7 +176,7 @@ def test_aims_hold_in_motion(
     v = rolling(system, q, rng.normal(size=human.nv))
     value, jacobian, drift = task.terms(q, v)
     rest = np.zeros(3)
-    aim = Aim(task, lambda t: (value, jacobian @ v, rest), 1e3)
+    aim = WeightedTask(task, lambda t: (value, jacobian @ v, rest), 1e3)
     answer = body.solve(0.0, q, v, [aim], np.arange(8))
     assert np.abs(drift).max() > 0.05
     np.testing.assert_allclose(jacobian @ answer.acceleration, -drift, atol=5e-3)
@@ -183,8 +188,8 @@ def test_damping_is_critical_unless_given(human: hs.Model) -> None:
     value, slope, bend = np.array([[0.1, 0, 0], [0.5, 0, 0], [2.0, 0, 0]])
     rate, pace = np.array([0.3, 0, 0]), 2.0
     for given, damping in ((None, 20.0), (3.0, 3.0)):
-        aim = Aim(task, lambda s: (value, slope, bend), 1.0, 100.0, given)
-        steady, per_pace = aim.wanted(0.0, pace, np.zeros(3), rate)
+        aim = WeightedTask(task, lambda s: (value, slope, bend), 1.0, 100.0, given)
+        steady, per_pace = aim.desired_acceleration(0.0, pace, np.zeros(3), rate)
         expected = 2.0 * pace**2 + 100.0 * 0.1 + damping * (0.5 * pace - 0.3)
         np.testing.assert_allclose(steady, [expected, 0, 0])
         np.testing.assert_array_equal(per_pace, slope)

@@ -21,8 +21,8 @@ from humans_sim.control.walking import (
     WalkSettings,
 )
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.control.walking.support import inside
 from humans_sim.control.walking.whole_body_ik import leg_joints
+from humans_sim.core.convex_polygon import inside
 
 FAST = 100.0
 """More than any biped here can follow [m/s, rad/s]."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -97,16 +98,23 @@ PLANS: dict[str, Callable[[int, int], tuple[bool, bool]]] = {
 }
 
 
-@pytest.mark.parametrize("plan", PLANS)
-def test_steps_count_from_what_was_taken(plan: str) -> None:
-    """Frames that no board took do not let the next one go further."""
-    boards = LossyBoards(PLANS[plan])
+@contextmanager
+def standing(boards: LossyBoards, command_timeout: float) -> Iterator[KondoRobot]:
+    """A robot whose joints have come to its first command."""
     with KondoRobot(
-        SETTINGS, "none", command_timeout=0, open_boards=lambda *_: boards
+        SETTINGS, "none", command_timeout=command_timeout, open_boards=lambda *_: boards
     ) as robot:
         robot.energise()
         robot.command({"head_yaw": 0.0})
         wait(lambda: not robot.approaching())
+        yield robot
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_steps_count_from_what_was_taken(plan: str) -> None:
+    """Frames that no board took do not let the next one go further."""
+    boards = LossyBoards(PLANS[plan])
+    with standing(boards, 0) as robot:
         for goal in (1.0, -1.0):
             robot.command({"head_yaw": goal, "r_knee": goal})
             far = 90.0 + math.degrees(goal)
@@ -119,12 +127,7 @@ def test_a_paused_driver_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     boards, jump = LossyBoards(lambda *_: (True, True)), [0.0]
     clock = watchdog.now
     monkeypatch.setattr(watchdog, "now", lambda: clock() + jump[0])
-    with KondoRobot(
-        SETTINGS, "none", command_timeout=30, open_boards=lambda *_: boards
-    ) as robot:
-        robot.energise()
-        robot.command({"head_yaw": 0.0})
-        wait(lambda: not robot.approaching())
+    with standing(boards, 30) as robot:
         with robot._lock:  # the command comes before the thread knows of the gap
             jump[0] += 5.0
             robot._guard.aim({"head_yaw": 1.0})

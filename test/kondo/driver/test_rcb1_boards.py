@@ -70,7 +70,7 @@ def test_reading(boards: tuple[Emulator, Rcb1Boards]) -> None:
     assert robot.read(sure=True) == robot.read() == expected
     board = emulator.boards[1]
     board._unused = (True, *board._unused[1:])
-    with pytest.raises(BoardError, match="board 1 tells no angle of channel 13"):
+    with pytest.raises(BoardError, match="board 1 reports no angle of channel 13"):
         robot.read()
 
 

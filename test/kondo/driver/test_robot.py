@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,29 +66,32 @@ def boards(log: Log, tmp_path: Path) -> Iterator[Emulator]:
         yield made
 
 
-@pytest.fixture
-def robot(boards: Emulator) -> Iterator[KondoRobot]:
-    """A driven robot, whose watchdog does not act on a slow machine either."""
+@contextmanager
+def driven(
+    boards: Emulator, command_timeout: float, free_timeout: float
+) -> Iterator[KondoRobot]:
+    """A robot with a watchdog; zero turns it off."""
     with KondoRobot(
         SETTINGS,
         boards.port,
-        command_timeout=0,
-        free_timeout=0,
+        command_timeout=command_timeout,
+        free_timeout=free_timeout,
         open_boards=open_patient,
     ) as made:
         yield made
 
 
 @pytest.fixture
+def robot(boards: Emulator) -> Iterator[KondoRobot]:
+    """A driven robot, whose watchdog does not act on a slow machine either."""
+    with driven(boards, 0, 0) as made:
+        yield made
+
+
+@pytest.fixture
 def watched(boards: Emulator) -> Iterator[KondoRobot]:
     """The same with a watchdog."""
-    with KondoRobot(
-        SETTINGS,
-        boards.port,
-        command_timeout=0.3,
-        free_timeout=FREED,
-        open_boards=open_patient,
-    ) as made:
+    with driven(boards, 0.3, FREED) as made:
         yield made
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Courses led in real time over a real pseudo-terminal."""
+"""Paths led in real time over a real pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from patient_boards import open_patient
 import humans_sim as hs
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo import KondoMotion, Pose
-from humans_sim.kondo.driver.course import MotionCourse, way_to
+from humans_sim.kondo.driver.joint_path import MotionPath, path_to
 from humans_sim.kondo.driver.motion_check import check_motion
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
 from humans_sim.kondo.driver.robot_health import RobotState
@@ -30,13 +30,6 @@ PATIENCE = 60.0
 
 
 @pytest.fixture
-def emulator() -> Iterator[Emulator]:
-    """Boards of a KHR-1."""
-    with Emulator() as boards:
-        yield boards
-
-
-@pytest.fixture
 def robot(emulator: Emulator) -> Iterator[KondoRobot]:
     """It, open and limp; a slow machine does not make it hold."""
     with KondoRobot(
@@ -47,7 +40,7 @@ def robot(emulator: Emulator) -> Iterator[KondoRobot]:
 
 def test_a_course_is_kept_to_its_end(robot: KondoRobot, emulator: Emulator) -> None:
     """The way takes its time, slowly, and ends where it should."""
-    way = way_to(SETTINGS, energise(robot), {"head_yaw": np.radians(30.0)})
+    way = path_to(SETTINGS, energise(robot), {"head_yaw": np.radians(30.0)})
     assert way.duration == pytest.approx(1.5 * 30.0 / SETTINGS.limits.approach)
     seen: list[float] = []
     begun = time.monotonic()
@@ -65,7 +58,7 @@ def test_a_course_is_kept_to_its_end(robot: KondoRobot, emulator: Emulator) -> N
 def test_the_rest_of_a_course() -> None:
     """The beginning is left out, the end is the same."""
     zero = dict.fromkeys(SETTINGS.joint_names, 0.0)
-    way = way_to(SETTINGS, zero, {"head_yaw": 0.5})
+    way = path_to(SETTINGS, zero, {"head_yaw": 0.5})
     rest = Rest(way, 0.25)
     assert rest.duration == pytest.approx(way.duration - 0.25)
     assert rest.angles(0.1) == way.angles(0.35)
@@ -74,7 +67,7 @@ def test_the_rest_of_a_course() -> None:
 
 
 def test_bent_joints_come_back_slowly(robot: KondoRobot, emulator: Emulator) -> None:
-    """A joint beyond its range is led back before any course begins."""
+    """A joint beyond its range is led back before any path begins."""
     home = list(SETTINGS.channels.home()[12:])
     home[HIP - 12] = 115  # the range ends at 105
     emulator.boards[1].hear(rcb1.SetPositions(1, 0, tuple(home)), 0.0)
@@ -86,7 +79,7 @@ def test_bent_joints_come_back_slowly(robot: KondoRobot, emulator: Emulator) -> 
 
 def test_an_interrupted_course_is_told(robot: KondoRobot) -> None:
     """A stop, or a line that is gone, ends it with its reason."""
-    way = way_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
+    way = path_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
     with pytest.raises(StreamError, match="stopped"):
         stream(robot, way, "look", lambda t, _: robot.stop() if t > 0.1 else None)
     with pytest.raises(RobotStateError):
@@ -95,7 +88,7 @@ def test_an_interrupted_course_is_told(robot: KondoRobot) -> None:
 
 def test_a_lost_line_is_told(robot: KondoRobot, emulator: Emulator) -> None:
     """It does not hang."""
-    way = way_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
+    way = path_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
 
     def unplug(t: float, _: float) -> None:
         if t > 0.1 and emulator.port:
@@ -109,7 +102,7 @@ def test_a_lost_line_is_told(robot: KondoRobot, emulator: Emulator) -> None:
 def test_limp_servos_are_not_led(robot: KondoRobot) -> None:
     """They must be energised; and a beat must be one."""
     zero = dict.fromkeys(SETTINGS.joint_names, 0.0)
-    way = way_to(SETTINGS, zero, {"head_yaw": 1.0})
+    way = path_to(SETTINGS, zero, {"head_yaw": 1.0})
     with pytest.raises(RobotStateError):
         stream(robot, way, "look")
     with pytest.raises(ParameterError, match="period"):
@@ -129,4 +122,4 @@ def test_motions_are_looked_at_before() -> None:
     with pytest.raises(ParameterError, match="pose 1: ch13"):
         check_motion(model, SETTINGS, motion)
     zero = dict.fromkeys(SETTINGS.joint_names, 0.0)
-    assert MotionCourse(model, SETTINGS, greeting, zero).duration > 0.0
+    assert MotionPath(model, SETTINGS, greeting, zero).duration > 0.0

@@ -36,13 +36,6 @@ class Hand:
 
 
 @pytest.fixture
-def emulator() -> Iterator[Emulator]:
-    """Boards of a KHR-1."""
-    with Emulator() as boards:
-        yield boards
-
-
-@pytest.fixture
 def robot(emulator: Emulator) -> Iterator[KondoRobot]:
     """It, open and limp."""
     with KondoRobot(SETTINGS, emulator.port, open_boards=open_patient) as driven:

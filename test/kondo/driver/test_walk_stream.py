@@ -80,7 +80,7 @@ def test_feet_are_lifted_in_turn(stream: WalkStream) -> None:
 
 
 def test_between_set_points_it_goes_evenly(stream: WalkStream) -> None:
-    """A course is asked at any time; outside its ends hold."""
+    """A path is asked at any time; outside its ends hold."""
     k = len(stream) // 2
     middle = stream.angles(float(stream.times[k]) + 0.01)
     mean = 0.5 * (stream.joints[k] + stream.joints[k + 1])

@@ -15,9 +15,9 @@ import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo import MotionPlayer, read_motion
-from humans_sim.kondo.driver.course import Leader, Progress
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.driver.stream import stream
 from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.kondo.emulation.emulator import THINK, Emulator
 from humans_sim.kondo.emulation.simulated_body import BodySettings, SimulatedBody
@@ -84,8 +84,8 @@ def steps_of(walk: WalkSummary) -> int:
 
 def stance_of(model: hs.Model) -> Mapping[str, float]:
     """The posture of the walk."""
-    stream = walk_stream(model, load_robot(), 1)
-    return stream.angles(stream.begin)
+    walk = walk_stream(model, load_robot(), 1)
+    return walk.angles(walk.begin)
 
 
 def test_a_hand_holds_it_until_all_channels_are_driven() -> None:
@@ -159,13 +159,13 @@ def test_a_limp_robot_falls_and_lies_on_the_floor() -> None:
 
 def test_who_looks_and_when_changes_nothing() -> None:
     """The same commands, worked off late or in small pieces: the same to the bit."""
-    stream = [(0.1 + 0.0201 * k, 3 * k % 40) for k in range(25)]
+    times = [(0.1 + 0.0201 * k, 3 * k % 40) for k in range(25)]
     ends = []
     for looks in ((), np.arange(0.0, 0.7, 0.0037), np.arange(0.0, 0.7, 0.01)):
         body, times = SimulatedBody(), list(looks)
         line = TimedLine(body)
         line.pose(HOME)
-        for t, turn in stream:
+        for t, turn in times:
             while times and times[0] < t:
                 body.advance(times.pop(0))
             values = list(HOME)
@@ -277,14 +277,8 @@ def test_the_factory_walk_stays_up(khr1: hs.Model, shared_data: Path, way: str) 
 def lead(robot: KondoRobot, body: SimulatedRobot, steps: int) -> None:
     """Walk, from where the robot stands."""
     stance = robot.set_points()
-    stream = walk_stream(hs.load_model("khr1"), robot.settings, steps, start=stance)
-    leader = Leader(robot)
-    leader.begin(stream, "walk")
-    begun, ticks = time.monotonic(), 0
-    while (progress := leader.tick()) == Progress.RUNNING:
-        ticks += 1
-        time.sleep(max(begun + ticks * PERIOD - time.monotonic(), 0.0))
-    assert progress == Progress.ARRIVED, leader.reason
+    walk = walk_stream(hs.load_model("khr1"), robot.settings, steps, start=stance)
+    stream(robot, walk, "walk")
     robot.command(robot.set_points())
     body.catch_up()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,9 @@ Read = Callable[..., MarkerTrial]
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Read:
+def read(read_as: Read) -> Read:
     """Reads bytes as a C3D file."""
-
-    def read_data(data: bytes, **options: object) -> MarkerTrial:
-        path = tmp_path / "walk.c3d"
-        path.write_bytes(data)
-        return read_markers(path, **options)  # type: ignore[arg-type]
-
-    return read_data
+    return partial(read_as, "walk.c3d")
 
 
 def test_beside_ezc3d(rng: np.random.Generator, tmp_path: Path) -> None:

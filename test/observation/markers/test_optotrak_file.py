@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from humans_sim.observation.markers import MarkerFileError, MarkerTrial, read_markers
+from humans_sim.observation.markers import MarkerFileError, MarkerTrial
 
 ROWS = (
     "10.5,1700,3,-20,15,6\n"
@@ -19,13 +18,11 @@ ROWS = (
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Callable[..., MarkerTrial]:
+def read(read_as: Callable[..., MarkerTrial]) -> Callable[..., MarkerTrial]:
     """Reads text as a table."""
 
     def read_text(text: str, ending: str = "csv", **options: object) -> MarkerTrial:
-        path = tmp_path / f"fl_c_dat#106.{ending}"
-        path.write_bytes(text.encode())
-        return read_markers(path, **options)  # type: ignore[arg-type]
+        return read_as(f"fl_c_dat#106.{ending}", text, **options)
 
     return read_text
 

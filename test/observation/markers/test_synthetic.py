@@ -16,12 +16,6 @@ from humans_sim.observation.markers.synthetic import (
 )
 
 
-@pytest.fixture(scope="module")
-def human() -> hs.Model:
-    """The model that carries the markers."""
-    return hs.load_model("human36")
-
-
 def test_markers_of_the_canonical_set_are_the_tags(human: hs.Model) -> None:
     """Positions are the tags of the motion, to rounding."""
     trial = synthetic_trial(human, duration=0.5, rate=50.0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,15 +37,9 @@ ROWS = (
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Callable[..., MarkerTrial]:
+def read(read_as: Callable[..., MarkerTrial]) -> Callable[..., MarkerTrial]:
     """Reads text as a TRC file."""
-
-    def read_text(text: str | bytes, **options: object) -> MarkerTrial:
-        path = tmp_path / "walk.trc"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_markers(path, **options)  # type: ignore[arg-type]
-
-    return read_text
+    return partial(read_as, "walk.trc")
 
 
 @pytest.fixture

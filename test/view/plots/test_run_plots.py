@@ -268,7 +268,7 @@ def test_without_contacts(flight: Run) -> None:
     contacts, forces, *_ = plot_run(flight).axes
     assert [t.get_text() for t in contacts.texts] == ["no contact closes"]
     assert [t.get_text() for t in forces.texts] == [
-        "no contact point bears a load at a sample"
+        "no contact point carries a load at a sample"
     ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Courses that a robot is led along: trajectories, motions, the way home."""
+"""Paths that a robot is led along: trajectories, motions, the path home."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _THERE = 1e-3
 _LATE = 1.0
 """Set points that limits keep from the end are waited for so long [s]."""
 _SHORTEST = 0.2
-"""Least time of the way home [s]."""
+"""Least time of the path home [s]."""
 
 
-class Course(Protocol):
+class JointPath(Protocol):
     """Angles of some joints over time."""
 
     @property
@@ -46,8 +46,8 @@ class Course(Protocol):
         """Where the joints shall be [rad]; the ends hold outside."""
 
 
-class MotionCourse:
-    """A motion of the boards, from where the joints are told to be now.
+class MotionPath:
+    """A motion of the boards, from the present set points.
 
     Limits of the robot may keep its set points behind a motion that is too fast.
     """
@@ -67,7 +67,7 @@ class MotionCourse:
             model: of the robot.
             settings: of the robot.
             motion: what to play.
-            present: where the joints are told to be [rad].
+            present: set points of the joints [rad].
             rate: speed relative to the recorded one.
             repetitions: how often.
 
@@ -97,33 +97,33 @@ class MotionCourse:
 
     def angles(self, t: float) -> dict[str, float]:
         """Where the joints shall be [rad]."""
-        found = self._player.at(t * self._rate)
-        return {name: float(found[k]) for name, k in self._places.items()}
+        angles = self._player.at(t * self._rate)
+        return {name: float(angles[k]) for name, k in self._places.items()}
 
 
 def joint_limits(settings: RobotSettings) -> dict[str, JointLimits]:
     """Ranges and speeds of a robot's joints."""
     speed = float(np.radians(settings.limits.speed))
-    found = {}
+    limits = {}
     for channel in settings.channels.channels.values():
         ends = sorted((channel.angle(channel.lower), channel.angle(channel.upper)))
-        found[channel.joint] = JointLimits(ends[0], ends[1], speed)
-    return found
+        limits[channel.joint] = JointLimits(ends[0], ends[1], speed)
+    return limits
 
 
-def way_home(settings: RobotSettings, present: Mapping[str, float]) -> JointTrajectory:
-    """A slow way to the zero position, from where the joints are told to be [rad]."""
-    return way_to(settings, present, dict.fromkeys(settings.joint_names, 0.0))
+def path_home(settings: RobotSettings, present: Mapping[str, float]) -> JointTrajectory:
+    """A slow path to the zero position, from the present set points [rad]."""
+    return path_to(settings, present, dict.fromkeys(settings.joint_names, 0.0))
 
 
-def way_to(
+def path_to(
     settings: RobotSettings, present: Mapping[str, float], target: Mapping[str, float]
 ) -> JointTrajectory:
-    """A slow way to a pose; joints that it does not name stay.
+    """A slow path to a pose; joints that it does not name stay.
 
     Args:
         settings: of the robot.
-        present: where the joints are told to be [rad].
+        present: set points of the joints [rad].
         target: where some of them shall be [rad].
 
     Raises:
@@ -139,7 +139,7 @@ def way_to(
 
 
 class Progress(Enum):
-    """How a course fares."""
+    """How a path fares."""
 
     IDLE = "idle"
     """There is none."""
@@ -147,15 +147,15 @@ class Progress(Enum):
     ARRIVED = "arrived"
     """It is over, and the set points are at its end."""
     BROKEN = "broken"
-    """Something else has got hold of the robot; the course was given up."""
+    """Something else has got hold of the robot; the path was given up."""
 
 
-class Leader:
-    """Leads a robot along one course at a time; call :meth:`tick` steadily.
+class PathFollower:
+    """Leads a robot along one path at a time; call :meth:`tick` steadily.
 
     Attributes:
-        name: of the course; empty where there is none.
-        reason: why the last course was broken.
+        name: of the path; empty where there is none.
+        reason: why the last path was broken.
     """
 
     def __init__(
@@ -165,27 +165,27 @@ class Leader:
 
         Args:
             robot: is commanded.
-            clock: tells the time [s].
+            clock: the time [s].
         """
         self._robot, self._clock = robot, clock
-        self._course: Course | None = None
+        self._path: JointPath | None = None
         self._begun: float | None = None
         self.name = self.reason = ""
 
-    def begin(self, course: Course, name: str) -> None:
-        """Lead along a course, in place of any other.
+    def begin(self, path: JointPath, name: str) -> None:
+        """Lead along a path, in place of any other.
 
         Raises:
             RobotStateError: the robot follows no command now.
         """
         self.drop()
-        # Where it is: the slow way there, which every first command takes, is none.
+        # Where it is: the slow approach of every first command has no length.
         self._robot.command(self._robot.set_points())
-        self._course, self.name, self.reason = course, name, ""
+        self._path, self.name, self.reason = path, name, ""
 
     def drop(self) -> None:
-        """Lead no more; the robot is not told."""
-        self._course, self._begun, self.name = None, None, ""
+        """Lead no more; nothing is sent to the robot."""
+        self._path, self._begun, self.name = None, None, ""
 
     def finish(self) -> None:
         """Lead no more, and let the robot stay where it is."""
@@ -194,20 +194,20 @@ class Leader:
             self._robot.hold()
 
     def time(self, clock_time: float) -> float | None:
-        """Time of the course at a time of the clock; None before it begins [s]."""
+        """Time of the path at a time of the clock; None before it begins [s]."""
         return None if self._begun is None else clock_time - self._begun
 
     def tick(self) -> Progress:
         """Command what is due now."""
-        course = self._course
-        if course is None:
+        path = self._path
+        if path is None:
             return Progress.IDLE
         if self._robot.state != RobotState.FOLLOWING:
             health = self._robot.health()
-            told = f": {health.reason}" if health.reason else ""
-            return self._break(f"the robot is {health.state.value}{told}")
+            why = f": {health.reason}" if health.reason else ""
+            return self._break(f"the robot is {health.state.value}{why}")
         try:
-            return self._lead(course)
+            return self._lead(path)
         except HumansError as error:  # it came between
             return self._break(str(error))
 
@@ -216,19 +216,19 @@ class Leader:
         self.reason = reason
         return Progress.BROKEN
 
-    def _lead(self, course: Course) -> Progress:
+    def _lead(self, path: JointPath) -> Progress:
         now = self._clock()
         if self._begun is None:
             if self._robot.approaching():
-                self._robot.command(course.angles(0.0))
+                self._robot.command(path.angles(0.0))
                 return Progress.RUNNING
             self._begun = now
         t = now - self._begun
-        self._robot.command(course.angles(t))
-        over = t >= course.duration and self._arrived(course, t)
+        self._robot.command(path.angles(t))
+        over = t >= path.duration and self._arrived(path, t)
         return Progress.ARRIVED if over else Progress.RUNNING
 
-    def _arrived(self, course: Course, t: float) -> bool:
-        points, end = self._robot.set_points(), course.angles(course.duration)
+    def _arrived(self, path: JointPath, t: float) -> bool:
+        points, end = self._robot.set_points(), path.angles(path.duration)
         there = all(abs(points.get(k, v) - v) <= _THERE for k, v in end.items())
-        return there or t > course.duration + _LATE
+        return there or t > path.duration + _LATE

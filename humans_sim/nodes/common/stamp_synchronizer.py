@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of several topics put together by their stamps."""
+"""Messages of several topics synchronized by their stamps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEPTH = 32
 """Stamps that may be incomplete at once."""
 
 
-class Gather:
+class StampSynchronizer:
     """Waits until every topic has spoken of one time.
 
     One topic leads: where its stamps go back, the time begins anew. Nothing is said of

@@ -17,7 +17,7 @@ _BORNE, _MOST = 3, 16
 """Unanswered in a row before the wait is doubled each time, and doublings at most."""
 
 
-class Patience:
+class ReplyTimeout:
     """Learns from answers; not safe for several threads at once."""
 
     def __init__(self) -> None:

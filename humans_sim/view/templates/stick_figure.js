@@ -1,7 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The script of a stick figure: draws, plays, and turns as the mouse says."""
-
-SCRIPT = r"""
+// SPDX-License-Identifier: Apache-2.0
+// A stick figure that plays: drawn by the page, turned with the mouse.
 (() => {
   "use strict";
   const box = document.currentScript.parentElement;
@@ -10,7 +8,7 @@ SCRIPT = r"""
   const button = box.querySelector("button"), speed = box.querySelector("select");
   const slider = box.querySelector("input[type=range]");
   const follow = box.querySelector("input[type=checkbox]");
-  const told = box.querySelector("output");
+  const readout = box.querySelector("output");
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const shorts = (text) => new Int16Array(bytes(text).buffer);
   const body = shorts(data.body), markers = shorts(data.markers);
@@ -119,7 +117,7 @@ SCRIPT = r"""
       pen.fillRect(left - 4, near[1][1] - 24, long + 8, 19);
       pen.fillStyle = "#22262c"; pen.fillText(text, left, near[1][1] - 10);
     }
-    told.textContent = data.t[frame].toFixed(2) + " s, frame " + data.frames[frame]
+    readout.textContent = data.t[frame].toFixed(2) + " s, frame " + data.frames[frame]
       + ", rms " + data.rms[frame].toFixed(1) + " mm";
     slider.value = frame;
     canvas.dataset.frame = frame;
@@ -174,4 +172,3 @@ SCRIPT = r"""
   new ResizeObserver(draw).observe(canvas);
   draw();
 })();
-"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Courses that lead an emulated robot over a serial line."""
+"""Paths that lead an emulated robot over a serial line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from patient_boards import open_patient
 import humans_sim as hs
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo import KondoMotion
-from humans_sim.kondo.driver.course import (
-    Leader,
-    MotionCourse,
+from humans_sim.kondo.driver.joint_path import (
+    MotionPath,
+    PathFollower,
     Progress,
     joint_limits,
-    way_home,
+    path_home,
 )
 from humans_sim.kondo.driver.joint_trajectory import TrajectoryRules, Waypoint
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
@@ -55,13 +55,13 @@ def robot(settings: RobotSettings, emulator: Emulator) -> Iterator[KondoRobot]:
         yield driven
 
 
-def lead(leader: Leader) -> Progress:
-    """Tick until the course is over."""
+def lead(follower: PathFollower) -> Progress:
+    """Tick until the path is over."""
     end = time.monotonic() + PATIENCE
-    while (progress := leader.tick()) is Progress.RUNNING:
+    while (progress := follower.tick()) is Progress.RUNNING:
         assert (now := time.monotonic()) < end
-        # Once it has begun, the course has its own speed, not that of the approach.
-        assert leader.time(now) is None or not leader._robot.approaching()
+        # Once it has begun, the path has its own speed, not that of the approach.
+        assert follower.time(now) is None or not follower._robot.approaching()
         time.sleep(0.01)
     return progress
 
@@ -77,7 +77,7 @@ def test_limits_of_a_khr1(settings: RobotSettings) -> None:
 def test_way_home_is_slow(settings: RobotSettings) -> None:
     """No joint turns faster than the approach."""
     present = dict.fromkeys(settings.joint_names, 0.0) | {"l_knee": 1.0}
-    way = way_home(settings, present)
+    way = path_home(settings, present)
     most = np.radians(settings.limits.approach)
     speeds = [way.at(t).velocities for t in np.linspace(0.0, way.duration, 100)]
     assert 0.99 * most < np.abs(speeds).max() <= most * (1.0 + 1e-9)
@@ -88,20 +88,20 @@ def test_leads_along_a_trajectory(
     settings: RobotSettings, emulator: Emulator, robot: KondoRobot
 ) -> None:
     """A fast way is followed at once; then the robot holds its end."""
-    leader = Leader(robot)
-    assert leader.tick() is Progress.IDLE
+    follower = PathFollower(robot)
+    assert follower.tick() is Progress.IDLE
     rules = TrajectoryRules(joint_limits(settings), partial=True)
     point = Waypoint(0.4, [np.radians(30.0)])
     present = robot.set_points()
     way = rules.plan(["head_yaw"], [point], present)
-    leader.begin(way, "trajectory")
-    assert leader.name == "trajectory"
+    follower.begin(way, "trajectory")
+    assert follower.name == "trajectory"
     begun = time.monotonic()
-    assert lead(leader) is Progress.ARRIVED
+    assert lead(follower) is Progress.ARRIVED
     assert time.monotonic() - begun >= 0.4
-    leader.finish()
+    follower.finish()
     assert robot.state is RobotState.HOLDING
-    assert leader.name == ""
+    assert follower.name == ""
     assert robot.set_points()["head_yaw"] == pytest.approx(np.radians(30.0), abs=1e-3)
     end = time.monotonic() + PATIENCE
     while emulator.angles()[HEAD] != 120.0:
@@ -110,32 +110,32 @@ def test_leads_along_a_trajectory(
 
 
 def test_broken_by_a_stop(settings: RobotSettings, robot: KondoRobot) -> None:
-    """What stops the robot ends the course; nothing new begins."""
-    leader = Leader(robot)
+    """What stops the robot ends the path; nothing new begins."""
+    follower = PathFollower(robot)
     robot.command({"head_yaw": 0.5})
-    leader.begin(way_home(settings, robot.set_points() | {"l_knee": 1.0}), "home")
-    assert leader.tick() is Progress.RUNNING
+    follower.begin(path_home(settings, robot.set_points() | {"l_knee": 1.0}), "home")
+    assert follower.tick() is Progress.RUNNING
     robot.stop("by a test")
-    assert leader.tick() is Progress.BROKEN
-    assert leader.reason == "the robot is stopped: by a test"
-    assert leader.tick() is Progress.IDLE
+    assert follower.tick() is Progress.BROKEN
+    assert follower.reason == "the robot is stopped: by a test"
+    assert follower.tick() is Progress.IDLE
     with pytest.raises(RobotStateError, match="stopped"):
-        leader.begin(way_home(settings, robot.set_points()), "home")
+        follower.begin(path_home(settings, robot.set_points()), "home")
 
 
 def test_motion_course(settings: RobotSettings, khr1: hs.Model) -> None:
     """A motion begins where the joints are, twice as fast where it is told so."""
     present = dict.fromkeys(settings.joint_names, 0.0) | {"head_yaw": 0.5}
     motion = load_motion("greeting")
-    course = MotionCourse(khr1, settings, motion, present)
-    assert course.angles(0.0)["head_yaw"] == pytest.approx(0.5, abs=np.radians(0.5))
-    fast = MotionCourse(khr1, settings, motion, present, 2.0)
-    assert fast.duration == pytest.approx(course.duration / 2.0)
-    middle = course.duration / 3.0
-    assert fast.angles(middle / 2.0) == pytest.approx(course.angles(middle))
+    path = MotionPath(khr1, settings, motion, present)
+    assert path.angles(0.0)["head_yaw"] == pytest.approx(0.5, abs=np.radians(0.5))
+    fast = MotionPath(khr1, settings, motion, present, 2.0)
+    assert fast.duration == pytest.approx(path.duration / 2.0)
+    middle = path.duration / 3.0
+    assert fast.angles(middle / 2.0) == pytest.approx(path.angles(middle))
     for wrong in ({"rate": 0.0}, {"rate": float("nan")}, {"repetitions": 0}):
         with pytest.raises(ParameterError, match="must be"):
-            MotionCourse(khr1, settings, motion, present, **wrong)
+            MotionPath(khr1, settings, motion, present, **wrong)
 
 
 def test_motions_by_name() -> None:

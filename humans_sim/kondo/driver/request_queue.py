@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to a thread that owns something: asked from others, answered by it."""
+"""RequestQueue to a thread that owns something: asked from others, answered by it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Owned = TypeVar("Owned")
 T = TypeVar("T")
 
 
-class Questions(Generic[Owned]):
-    """A queue of questions, each a function of what the thread owns."""
+class RequestQueue(Generic[Owned]):
+    """A queue of requests, each a function of what the thread owns."""
 
     def __init__(self) -> None:
-        """No question is open."""
+        """No request is open."""
         self._queue: SimpleQueue[tuple[Callable[[Owned], object], Future[object]]] = (
             SimpleQueue()
         )
@@ -29,12 +29,12 @@ class Questions(Generic[Owned]):
         return not self._queue.empty()
 
     def ask(
-        self, question: Callable[[Owned], T], wake: Callable[[], None], timeout: float
+        self, request: Callable[[Owned], T], wake: Callable[[], None], timeout: float
     ) -> T:
-        """Ask and wait for the answer; errors of the question are raised here.
+        """Ask and wait for the answer; errors of the request are raised here.
 
         Args:
-            question: is called by the thread.
+            request: is called by the thread.
             wake: wakes the thread.
             timeout: longest wait [s].
 
@@ -42,7 +42,7 @@ class Questions(Generic[Owned]):
             TimeoutError: it took longer.
         """
         answer: Future[object] = Future()
-        self._queue.put((question, answer))
+        self._queue.put((request, answer))
         wake()
         try:
             return answer.result(timeout)  # type: ignore[return-value]
@@ -55,20 +55,20 @@ class Questions(Generic[Owned]):
         """Answer all that are open, in the thread; whether any went well.
 
         Args:
-            owned: what the questions are about.
+            owned: what the requests are about.
             fatal: an error that is the thread's, too.
 
         Raises:
-            fatal: a question met it.
+            fatal: a request met it.
         """
         answered = False
         with suppress(Empty):
             while True:
-                question, answer = self._queue.get_nowait()
+                request, answer = self._queue.get_nowait()
                 if not answer.set_running_or_notify_cancel():
                     continue
                 try:
-                    answer.set_result(question(owned))
+                    answer.set_result(request(owned))
                     answered = True
                 except fatal as error:
                     answer.set_exception(error)

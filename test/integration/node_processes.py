@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes in processes of their own, as a node of the test sees them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def start_node(
+    kind: str, parameters: Sequence[str], file: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[str]:
+    """Start a node.
+
+    Args:
+        kind: its name.
+        parameters: ``name:=value``; they go before those of the file.
+        file: of parameters.
+        environment: of the process.
+    """
+    # By the node's name: it goes over the file, which names it too.
+    words = [word for value in parameters for word in ("-p", f"{kind}:{value}")]
+    return subprocess.Popen(
+        [sys.executable, "-m", "humans_sim.nodes", kind, "--ros-args"]
+        + ["--params-file", str(file), *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def call_service(
+    node: Any, wait: Callable[..., None], kind: Any, name: str, request: Any
+) -> Any:
+    """Call a service of another node and wait for its answer.
+
+    Args:
+        node: of the test.
+        wait: spins it until a condition holds.
+        kind: type of the service.
+        name: of the service.
+        request: the request.
+    """
+    client = node.create_client(kind, name)
+    wait(client.service_is_ready, f"the service {name}")
+    future = client.call_async(request)
+    wait(future.done, f"an answer of {name}")
+    node.destroy_client(client)
+    return future.result()
+
+
+class ObservedGraph:
+    """Nodes in processes, and a node of the test that listens to them.
+
+    Args:
+        name: of the test's node.
+        file: of the parameters.
+        environment: of the processes.
+
+    Attributes:
+        node: of the test.
+        processes: by the names of their nodes.
+    """
+
+    def __init__(self, name: str, file: Path, environment: Mapping[str, str]) -> None:
+        """Make the test's node; nothing else runs yet."""
+        import rclpy
+        from conftest import DOMAIN
+
+        self._file, self._environment = file, environment
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, domain_id=DOMAIN)
+        self.node = rclpy.create_node(name, context=self._context)
+        self._executor = rclpy.executors.SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+
+    def start(self, kind: str, *parameters: str) -> subprocess.Popen[str]:
+        """Start a node in a process of its own."""
+        process = start_node(kind, parameters, self._file, self._environment)
+        self.processes[kind] = process
+        return process
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        """Spin until a condition holds."""
+        from conftest import PATIENCE
+
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, f"waited {PATIENCE} s for {what}"
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def call(self, kind: Any, name: str, request: Any) -> Any:
+        """Call a service and wait for its answer."""
+        return call_service(self.node, self.wait, kind, name, request)
+
+    def close(self) -> None:
+        """End everything."""
+        import rclpy
+
+        for process in self.processes.values():
+            process.kill()
+            process.communicate()
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self._context)
