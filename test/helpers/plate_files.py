@@ -15,7 +15,9 @@ LEVER = np.array([0.001, -0.002, -0.04])
 """From the sensors to the centre of the surface, on the plate's axes, z down [m]."""
 SENSORS = np.array([0.12, 0.2, -0.05])
 """Of type 3: half the distances of the sensors, and the surface above them [m]."""
-CALIBRATION = np.diag([2.0, 2.1, 4.0, 0.5, 0.6, 0.7]) + 0.01
+CALIBRATION = (
+    np.diag([2.0, 2.1, 4.0, 0.5, 0.6, 0.7]) + np.arange(36).reshape(6, 6) / 500
+)
 
 
 @dataclass

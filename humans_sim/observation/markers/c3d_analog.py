@@ -10,6 +10,9 @@ from humans_sim.observation.markers.assemble import numbered_names
 from humans_sim.observation.markers.c3d_layout import C3dLayout
 from humans_sim.observation.markers.c3d_parameters import C3dHead
 
+_FAR_OFFSET = -(1 << 14)
+"""No board with signs is set off so far."""
+
 
 def read_analog(
     head: C3dHead, layout: C3dLayout, data: bytes, rate: float
@@ -28,7 +31,8 @@ def read_analog(
     channels, each = layout.channels, layout.subframes
     if channels == 0 or each == 0:
         return None
-    unsigned = head.text("ANALOG:FORMAT").upper() == "UNSIGNED"
+    form = head.text("ANALOG:FORMAT").upper()
+    offsets = _filled(head, "ANALOG:OFFSET", channels, 0.0)
     size, width = layout.size, layout.width
     stored = np.frombuffer(data, np.uint8, layout.bytes, layout.begin)
     stored = stored.reshape(layout.count, width * size)[:, 4 * layout.points * size :]
@@ -36,10 +40,13 @@ def read_analog(
     with np.errstate(all="ignore"):  # damaged reals; they are looked at below
         if size == 4:
             values = head.reals(raw)
+            # Reals of a board without signs are never negative; its offsets seem so.
+            guess = not form and offsets.min() <= _FAR_OFFSET and values.min() >= 0
+            unsigned = form == "UNSIGNED" or guess
         else:
+            unsigned = form == "UNSIGNED"
             values = _signless(head.integers(raw), unsigned).astype(float)
         values = values.reshape(layout.count * each, channels)
-        offsets = _filled(head, "ANALOG:OFFSET", channels, 0.0)
         general = head.number("ANALOG:GEN_SCALE")
         values -= _signless(offsets, unsigned)
         values *= _filled(head, "ANALOG:SCALE", channels, 1.0)

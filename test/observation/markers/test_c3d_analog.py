@@ -83,6 +83,18 @@ def test_unsigned(read: Read) -> None:
     np.testing.assert_allclose(analog.values, [[0, 0], [32767, 39995]])
 
 
+def test_unsigned_though_nothing_says_so(read: Read) -> None:
+    """Reals that are never negative, with offsets far below, have no sign."""
+    raw = np.array([[[32770.0, 5.0]], [[32768.0, 7.0]]])
+    extra = {"ANALOG:OFFSET": np.array([-32768, 0])}
+    analog = read(channel_bytes(raw, extra)).analog
+    assert analog is not None
+    np.testing.assert_allclose(analog.values, [[2, 5], [0, 7]])
+    analog = read(channel_bytes(-raw, extra)).analog
+    assert analog is not None
+    np.testing.assert_allclose(analog.values, [[-2, -5], [0, -7]])
+
+
 def test_more_than_255_channels(rng: np.random.Generator, read: Read) -> None:
     """Labels and scales go on in LABELS2 and SCALE2."""
     raw = rng.normal(size=(2, 1, 300)).round(3)

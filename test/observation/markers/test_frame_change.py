@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
+from plate_files import turned_corners
 
 import humans_sim as hs
 from humans_sim.core.yaml_file import parse_yaml
+from humans_sim.observation.markers.force_plate import ForcePlate
 from humans_sim.observation.markers.frame_change import (
     ANKLES,
     HIPS,
@@ -30,6 +34,23 @@ def standing(human: hs.Model) -> MarkerTrial:
 def away(trial: MarkerTrial, place: pin.SE3) -> MarkerTrial:
     """The same person elsewhere in a laboratory."""
     return change_frame(trial, place)
+
+
+def test_plates_move_with_the_markers(standing: MarkerTrial) -> None:
+    """A force plate stays beneath the feet that stand on it."""
+    force, moment = np.full((5, 3), (0.0, 0.0, 700.0)), np.full((5, 3), (70.0, 7.0, 0))
+    plate = ForcePlate(
+        "plate 1", turned_corners(0.2), np.zeros(3), np.arange(5.0), force, moment
+    )
+    place = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 1.1), np.array([3.0, -4.0, 0.1]))
+    before = replace(standing, plates=(plate,))
+    distances = [
+        np.linalg.norm(
+            trial.positions[0] - trial.plates[0].centre_of_pressure[0], axis=1
+        )
+        for trial in (before, away(before, place))
+    ]
+    np.testing.assert_allclose(*distances)
 
 
 def test_heading_and_place_are_undone(standing: MarkerTrial) -> None:
