@@ -6,8 +6,8 @@ r"""Task-space control of Bip through its motors.
    \ddot q = H^{-1} v, \qquad \tau = M \ddot q + N - C^T \lambda
 
 The contact forces :math:`\lambda` follow from the equations of the base; which feet
-share them, and how, is given by the contact phases of the trajectory. The voltages are
-those that give the torques now, back EMF and friction of the motors compensated.
+share them, and how, is told by the contact phases of the trajectory. The voltages are
+those that give the torques now, back EMF and friction of the motors made up for.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BipControl(Controller):
         horizon: how long after its call the command acts [s], in the middle of its
             time: control delay and half a period. The law foresees the state by then;
             without that the back EMF, which is as strong as the inertia of the rotors,
-            would be compensated too late.
+            would be made up for too late.
 
     Attributes:
         period: time between two calls [s].
@@ -122,7 +122,7 @@ class BipControl(Controller):
         return torques[self._place]
 
     def _contact_rows(self, q_h: np.ndarray) -> np.ndarray:
-        """Jacobians of the points that may be loaded: up, forward, right (8, 3, 21)."""
+        """Jacobians of the points that may bear: up, forward, right (8, 3, 21)."""
         jacobian = self._task.model.humans.contact_jacobian(q_h)
         count = len(jacobian) // 3
         rows = jacobian.reshape(3, count, -1)[[1, 0, 2]].transpose(1, 0, 2)

@@ -74,7 +74,7 @@ def test_limits_of_a_khr1(settings: RobotSettings) -> None:
     np.testing.assert_allclose(np.degrees(knee), [-65.0, 115.0, settings.limits.speed])
 
 
-def test_way_home_is_slow(settings: RobotSettings) -> None:
+def test_path_home_is_slow(settings: RobotSettings) -> None:
     """No joint turns faster than the approach."""
     present = dict.fromkeys(settings.joint_names, 0.0) | {"l_knee": 1.0}
     way = path_home(settings, present)
