@@ -54,11 +54,8 @@ if TYPE_CHECKING:
     from humans_sim.dynamics.general_system import GeneralSystem
     from humans_sim.dynamics.integrators import IntegrationError
     from humans_sim.dynamics.pushes import Push
-    from humans_sim.dynamics.simulation import (
-        SampleController,
-        Simulation,
-        SimulationError,
-    )
+    from humans_sim.dynamics.sample_controller import SampleController
+    from humans_sim.dynamics.simulation import Simulation, SimulationError
     from humans_sim.dynamics.stepper import StepError
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
     from humans_sim.kondo.driver.joint_trajectory import JointTrajectoryError
@@ -139,7 +136,7 @@ _MODULES = {
     "Run": "results.run",
     "RunFileError": "results.run",
     "Sample": "results.sample",
-    "SampleController": "dynamics.simulation",
+    "SampleController": "dynamics.sample_controller",
     "ScrewDriveMotors": "actuation",
     "Servo": "actuation",
     "SettingError": "control.walking.settings",

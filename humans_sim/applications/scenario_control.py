@@ -36,7 +36,7 @@ from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.simulation import SampleController
+from humans_sim.dynamics.sample_controller import SampleController
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model

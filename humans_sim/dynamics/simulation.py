@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,6 +22,7 @@ from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.pushes import Push
+from humans_sim.dynamics.sample_controller import SampleController
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.stepper import Options, StepError, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
@@ -35,33 +35,6 @@ from humans_sim.results.run_stream import RunStream
 from humans_sim.results.sample import Sample
 
 Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-
-
-class SampleController(ABC):
-    """A controller that looks at whole samples: contacts and forces, too.
-
-    Attributes:
-        period: sampling period for which it is made [s], or None for any.
-        method: how contacts are treated in time unless a simulation is given another
-            method, or None.
-    """
-
-    period: float | None = None
-    method: str | None = None
-
-    def start(self) -> np.ndarray | None:
-        """The configuration in which it wants to start, or None for any."""
-        return None
-
-    @abstractmethod
-    def attach(self, system: System) -> None:
-        """Called once by the simulation that is to be controlled."""
-
-    @abstractmethod
-    def command(self, sample: Sample) -> np.ndarray:
-        """The command for the actuation at a sampling time."""
-
-
 METHODS: dict[str, type[Stepper]] = {
     EVENT_DRIVEN: EventStepper,
     TIME_STEPPING: TimeStepper,
@@ -102,7 +75,8 @@ class Simulation:
         actuation: what turns commands into torques; none for a passive system.
         controller: called with (t, q, v) at every sampling time; its answer goes to the
             actuation as a command.
-        ground: the scene (biped models only).
+        ground: the scene; by default that of the controller, where it has one (a walk
+            has the robot's), or a floor (biped models only).
         method: ``event_driven`` (exact event times) or ``time_stepping`` (Moreau and
             Jean's method: fixed steps, many contacts); by default the controller's, or
             ``event_driven``.
@@ -112,8 +86,8 @@ class Simulation:
             (lower, upper) [rad] (biped models only).
         limit_restitution: Newton's coefficient of a joint at its limit.
         radii: balls around contact points, by name [m] (biped models only).
-        contacts: tags that may touch the scene, the model's contact points unless given
-            (biped models only).
+        contacts: tags that may touch the scene; by default those of the controller,
+            or the model's contact points (biped models only).
         contact_geometry: how the feet touch: ``points`` (the contacts as they are),
             ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
             two fore-foot balls in each sole, see
@@ -145,7 +119,16 @@ class Simulation:
         **options: Any,
     ) -> None:
         """Put everything together."""
+        sampled = controller if isinstance(controller, SampleController) else None
         if isinstance(model, Model):
+            if sampled is not None:
+                usual = sampled.simulation_arguments(model)
+                ground = usual.get("ground") if ground is None else ground
+                method = usual.get("method") if method is None else method
+                if "time_step" in usual:
+                    options.setdefault("time_step", usual["time_step"])
+                if contacts is None and radii is None and contact_geometry == POINTS:
+                    contacts, radii = usual.get("contacts"), usual.get("radii")
             if contact_geometry != POINTS:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
@@ -170,9 +153,7 @@ class Simulation:
                     "has its own"
                 )
             self.system = model
-        sampled = controller if isinstance(controller, SampleController) else None
-        if method is None:
-            method = (sampled and sampled.method) or EVENT_DRIVEN
+        method = EVENT_DRIVEN if method is None else method
         if method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, not '{method}'"
