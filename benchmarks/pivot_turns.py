@@ -8,6 +8,7 @@ pivot or slide is friction's to decide, so another simulator is the judge.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from peers import mujoco_biped as peer
@@ -16,7 +17,7 @@ from rich.table import Table
 from time_stepping import DAMPING, GAIN, PERIOD, ROTOR, SECONDS, Drives
 
 import humans_sim as hs
-from humans_sim.control.walking import WalkPattern
+from humans_sim.control.walking import WalkPattern, WalkSettings
 
 STEP = 1e-3
 
@@ -28,7 +29,8 @@ def heading(x: float, y: float, z: float, w: float) -> float:
 
 def turn(model: hs.Model, rate: float, friction: float) -> tuple[float, float, float]:
     """Heading at the end [degrees]: planned, ours, MuJoCo's."""
-    pattern, rows = WalkPattern(model), []
+    settings = replace(WalkSettings.of_model(model), pivot_share=1.0)
+    pattern, rows = WalkPattern(model, settings), []
     for k in range(round(SECONDS / PERIOD) + 2):
         if k == 5:
             pattern.command(0.0, 0.0, rate)

@@ -34,7 +34,8 @@ except ImportError:
     peer = None  # type: ignore[assignment]
 
 GAIN, DAMPING, ROTOR = 22.0, 0.5, 1.5e-3
-"""Of the drives [N m/rad, N m s/rad, kg m^2]."""
+"""Of the drives [N m/rad, N m s/rad, kg m^2]; no robot's: the larger step is too long
+for the damping of the KHR-1's servos."""
 FRICTION, SPEED, SECONDS, PERIOD = 0.7, 0.05, 6.0, 0.02
 STEPS = (1e-3, 2e-3)
 

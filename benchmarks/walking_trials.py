@@ -4,8 +4,9 @@
 Each trial is simulated with some seeds. A seed changes what an experimenter cannot
 hold: the joints at the start (up to half a degree each), friction (up to a tenth), when
 and where a push comes, and when the robot is commanded to stop. The walk is that of
-``config/walking/khr1.yaml`` through the servos of ``config/robots/khr1.yaml``, 20 ms
-between commands. Run: python benchmarks/walking_trials.py [--seeds N] [--only WORD]
+``config/walking/khr1.yaml`` through the servos of ``config/robots/khr1.yaml``, on its
+floor and with its period. Run: python benchmarks/walking_trials.py [--seeds N]
+[--only WORD] [--processes N]
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
@@ -28,10 +30,10 @@ from humans_sim.control.walking.servo_walk import Order
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.soles import standing_on_slope
 
-PERIOD = 0.02
+ROBOT = "khr1"
+SETUP = RobotSetup.from_file(ROBOT)
+PERIOD = SETUP.sampling_period
 START = 0.5
-STEP = 0.48
-"""Time of a step, of a turning one 0.72 [s]."""
 
 
 class Trial(NamedTuple):
@@ -50,7 +52,7 @@ class Trial(NamedTuple):
     name: str
     velocity: Velocity
     steps: int
-    friction: float = 0.7
+    friction: float = SETUP.friction
     slope: float = 0.0
     push: float = 0.0
     stop: bool = False
@@ -88,17 +90,20 @@ TRIALS = [
     Trial("side push 0.2 N s", Velocity(0.06, 0, 0), 20, push=0.2),
     Trial("3 degrees up", Velocity(0.06, 0, 0), 20, slope=3.0),
     Trial("3 degrees down", Velocity(0.06, 0, 0), 20, slope=-3.0),
-    Trial("friction 0.4", Velocity(0.08, 0, 0), 20, friction=0.4),
-    Trial("friction 0.4, turning", Velocity(0, 0, 0.35), 14, friction=0.4),
+    Trial("friction 0.7", Velocity(0.08, 0, 0), 20, friction=0.7),
+    Trial("friction 0.7, turning", Velocity(0, 0, 0.35), 14, friction=0.7),
 ]
 
 
 def tried(trial: Trial, seed: int) -> Outcome:
     """Simulate a trial."""
     random = np.random.default_rng(seed)
-    model = hs.load_model("khr1")
+    model = hs.load_model(ROBOT)
     walker = Walker(model, period=PERIOD)
-    step = STEP + (walker.settings.pivot_duration if trial.velocity.wz else 0.0)
+    settings = walker.settings
+    step = settings.step_duration
+    if trial.velocity.wz:
+        step += settings.pivot_duration
     end = START + 0.4 + trial.steps * step + 1.5
     orders = [Order(START, trial.velocity, None if trial.stop else trial.steps)]
     middle = START + 0.5 * trial.steps * step
@@ -176,10 +181,11 @@ def row(trial: Trial, outcomes: list[Outcome]) -> list[str]:
 
 
 def main() -> None:
-    """Run the trials on two processes."""
+    """Run the trials, on two processes unless given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", default="", help="trials with this word in the name")
+    parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     table = Table(title=f"Walks of the KHR-1, seeds 0 to {given.seeds - 1}")
     for name in (
@@ -197,7 +203,7 @@ def main() -> None:
     ):
         table.add_column(name)
     chosen = [trial for trial in TRIALS if given.only in trial.name]
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(given.processes) as pool:
         jobs = [
             [pool.submit(tried, trial, seed) for seed in range(given.seeds)]
             for trial in chosen

@@ -44,13 +44,7 @@ player = MotionPlayer(robot, motion, channels, start=0.2)
 print(f"{motion.name}: {len(motion.poses)} poses in {player.duration:.2f} s")
 
 setup = RobotSetup.of_model(robot)
-simulation = hs.Simulation(
-    robot,
-    PoseServo(robot),
-    PosePlayer(player),
-    ground=setup.ground(),
-    method="time_stepping" if files else "event_driven",
-)
+simulation = setup.simulation(robot, PoseServo(robot), PosePlayer(player))
 start = robot.standing(player.at(0.0))
 run = simulation.run(start, t_end=player.times[-1] + 0.5, sampling_period=0.02)
 

@@ -23,23 +23,23 @@ speed. Arriving and leaving are events. The motor gives its own work or none, so
 creates no energy; what is left out is the inertia of the rotor inside the gap, which
 stays with the joint, and the blow of the teeth.
 
-Defaults are a small hobby servo of the KRS-784ICS' torque and speed (commonly quoted
-0.85 N m and 60 degrees in 0.168 s). No data sheet gives the others: gain, damping,
-friction, dead band and rotor inertia are assumed, of the size that small geared servos
-have. The servos of a robot are those of its file, by
-:meth:`humans_sim.actuation.robots.RobotSetup.servos`.
+Numbers that are not given are those of the model's file in ``config/robots``, or of a
+small hobby servo where it has none
+(:class:`~humans_sim.actuation.servo_numbers.ServoNumbers`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from humans_sim.actuation.commanded import DelayedActuation
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.servo_speeds import SPEED_STEPS
@@ -49,7 +49,6 @@ from humans_sim.results.events import Event
 GEAR_ENGAGED = "gear_engaged"
 GEAR_FREE = "gear_free"
 """Kinds of events."""
-_SPEED = 6.23
 _LEAVES = 1e-7
 """Speed into the gap at which the motor leaves its end [rad/s]; less is rounding."""
 _ROOM = 1e-9
@@ -62,6 +61,7 @@ class Servo(DelayedActuation):
 
     Attributes:
         names: of the joints.
+        numbers: of the servos.
         armature: inertia of the rotors at the joints (nv,) [kg m^2].
     """
 
@@ -71,18 +71,19 @@ class Servo(DelayedActuation):
         delay: float = 0.0,
         speed_step: int | None = None,
         *,
-        gain: float = 22.0,
-        damping: float = 0.5,
-        stall_torque: float = 0.85,
-        no_load_speed: float = 6.23,
-        speed: float = _SPEED,
         command_period: float | None = None,
-        dead_band: float = 0.0,
-        viscous: float = 0.002,
-        coulomb: float = 0.01,
-        coulomb_speed: float = 0.05,
-        rotor_inertia: float = 1.5e-3,
-        play: float = 0.0,
+        numbers: ServoNumbers | None = None,
+        gain: float | None = None,
+        damping: float | None = None,
+        stall_torque: float | None = None,
+        no_load_speed: float | None = None,
+        speed: float | None = None,
+        dead_band: float | None = None,
+        viscous: float | None = None,
+        coulomb: float | None = None,
+        coulomb_speed: float | None = None,
+        rotor_inertia: float | None = None,
+        play: float | None = None,
     ) -> None:
         """Put a servo into every joint.
 
@@ -91,15 +92,18 @@ class Servo(DelayedActuation):
             delay: from a command to its effect [s].
             speed_step: of the RCB-1, 0 (fast) to 7 (slow); takes the place of
                 ``speed``.
-            gain: torque for an error of one radian [N m/rad].
-            damping: torque for a speed error [N m s/rad].
-            stall_torque: largest torque at rest [N m].
-            no_load_speed: speed at which no torque is left [rad/s].
-            speed: how fast the set point runs to the command, at most [rad/s].
             command_period: time that the set point takes at least [s]: that between
                 two commands of a stream makes its motion even; 0 runs at ``speed``. By
                 default the period of the simulation's controller, where it has one,
                 else 0.
+            numbers: of the servos; by default those of the model's file in
+                ``config/robots``, or of a small hobby servo where it has none.
+            gain: this and all below take the place of a number: torque for an error of
+                one radian [N m/rad].
+            damping: torque for a speed error [N m s/rad].
+            stall_torque: largest torque at rest [N m].
+            no_load_speed: speed at which no torque is left [rad/s].
+            speed: how fast the set point runs to the command, at most [rad/s].
             dead_band: error that the servo does not see [rad].
             viscous: friction of the gear [N m s/rad].
             coulomb: friction of the gear [N m].
@@ -110,54 +114,57 @@ class Servo(DelayedActuation):
         self.names = tuple(model.joint_names)
         self._n = len(self.names)
         super().__init__(self._n, "joint angles [rad]", delay)
-        numbers = {
+        given = {
             "gain": gain,
             "damping": damping,
-            "command_period": command_period or 0.0,
-            "dead_band": dead_band,
-            "viscous": viscous,
-            "coulomb": coulomb,
-            "rotor_inertia": rotor_inertia,
-            "play": play,
-        }
-        positive = {
             "stall_torque": stall_torque,
             "no_load_speed": no_load_speed,
             "speed": speed,
+            "dead_band": dead_band,
+            "viscous": viscous,
+            "coulomb": coulomb,
             "coulomb_speed": coulomb_speed,
+            "rotor_inertia": rotor_inertia,
+            "play": play,
         }
-        for name, value in {**numbers, **positive}.items():
-            if not (math.isfinite(value) and value >= 0):
-                raise ParameterError(f"{name} must be 0 or more, not {value}")
-            if name in positive and value == 0:
-                raise ParameterError(f"{name} must be above zero")
-        if play and not damping:
-            raise ParameterError("a servo with play needs a damping above zero")
-        self._speed = speed if speed_step is None else _speed_of(speed_step, speed)
+        changes = {name: value for name, value in given.items() if value is not None}
+        if speed_step is not None:
+            if speed is not None:
+                raise ParameterError(
+                    "give a servo its speed or its speed_step, not both"
+                )
+            changes["speed"] = _speed_of(speed_step)
+        own = ServoNumbers.of_model(model) if numbers is None else numbers
+        self.numbers = replace(own, **changes)
         self._command_period = command_period or 0.0
+        if not (math.isfinite(self._command_period) and self._command_period >= 0):
+            raise ParameterError(
+                f"command_period must be 0 or more, not {command_period}"
+            )
         self._takes_period = command_period is None
         self._parameters = np.array(
             [
-                gain,
-                damping,
-                stall_torque,
-                no_load_speed,
-                dead_band,
-                viscous,
-                coulomb,
-                coulomb_speed,
+                self.numbers.gain,
+                self.numbers.damping,
+                self.numbers.stall_torque,
+                self.numbers.no_load_speed,
+                self.numbers.dead_band,
+                self.numbers.viscous,
+                self.numbers.coulomb,
+                self.numbers.coulomb_speed,
             ]
         )
-        self.armature = np.concatenate([np.zeros(6), np.full(self._n, rotor_inertia)])
+        rotors = np.full(self._n, self.numbers.rotor_inertia)
+        self.armature = np.concatenate([np.zeros(6), rotors])
         self._start_time = 0.0
         # Set points: origin + rate * time since the start, until they arrive.
         self._origin, self._rate = np.zeros(self._n), np.zeros(self._n)
         self._target = np.zeros(self._n)
         self._arrivals = np.full(self._n, math.inf)
-        self._end, self._unsettled = 0.5 * play, math.inf
+        self._end, self._unsettled = 0.5 * self.numbers.play, math.inf
         # The end of the gap at which each motor pushes: -1, 1, or 0 between them.
         self._engaged = np.zeros(self._n, dtype=np.int64)
-        if play:
+        if self.numbers.play:
             self.nz = self._n
             self.z_names = tuple(f"play of {name}" for name in self.names)
 
@@ -186,7 +193,7 @@ class Servo(DelayedActuation):
         self._origin = self.set_point(t)[0]
         self._target, self._start_time = command, t
         way = command - self._origin
-        duration = np.abs(way) / self._speed
+        duration = np.abs(way) / self.numbers.speed
         moves = duration > 0.0
         duration[moves] = np.maximum(duration[moves], self._command_period)
         self._rate = np.divide(way, duration, out=np.zeros(self._n), where=moves)
@@ -301,10 +308,8 @@ class Servo(DelayedActuation):
         )
 
 
-def _speed_of(step: int, speed: float) -> float:
+def _speed_of(step: int) -> float:
     """Speed of a speed step [rad/s]."""
-    if speed != _SPEED:
-        raise ParameterError("give a servo its speed or its speed_step, not both")
     if step not in range(len(SPEED_STEPS)):
         raise ParameterError(f"speed_step must be 0 to 7, not {step}")
     return math.radians(1.0) / SPEED_STEPS[int(step)]

@@ -9,13 +9,14 @@ calls it, and hands the command to the actuation, which lets it act after its de
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.system import System
+from humans_sim.models import Model
 from humans_sim.results.sample import Sample
 
 _NO_STATES = np.zeros(0)
@@ -89,13 +90,22 @@ class Controller(ABC):
     """A parent for controllers that bring more than their command.
 
     Attributes:
-        period: time between two calls [s], or None: whenever a sample is taken.
-        method: how contacts are treated in time unless a simulation is given another
-            method, or None.
+        period: time between two calls [s], or None: whenever a sample is taken; known
+            once it is attached.
     """
 
     period: float | None = None
-    method: str | None = None
+
+    def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
+        """Arguments of a simulation that hold where it is given none.
+
+        Of ``ground``, ``method``, ``time_step``, ``contacts`` and ``radii``; none
+        unless a child says otherwise.
+
+        Args:
+            model: the biped that is simulated.
+        """
+        return {}
 
     def start(self) -> np.ndarray | None:
         """The configuration in which it wants to start, or None for any."""

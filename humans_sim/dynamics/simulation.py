@@ -79,7 +79,8 @@ class Simulation:
         actuation: what turns commands into torques; none for a passive system.
         controller: called as ``controller(t, state)``; its answer goes to the actuation
             as a command (see :mod:`~humans_sim.dynamics.controller`).
-        ground: the scene (biped models only).
+        ground: the scene; by default that of the controller, where it has one (a walk
+            has the robot's), or a floor (biped models only).
         method: ``event_driven`` (exact event times) or ``time_stepping`` (Moreau and
             Jean's method: fixed steps, many contacts); by default the controller's, or
             ``event_driven``.
@@ -89,8 +90,8 @@ class Simulation:
             (lower, upper) [rad] (biped models only).
         limit_restitution: Newton's coefficient of a joint at its limit.
         radii: balls around contact points, by name [m] (biped models only).
-        contacts: tags that may touch the scene, the model's contact points unless given
-            (biped models only).
+        contacts: tags that may touch the scene; by default those of the controller,
+            or the model's contact points (biped models only).
         contact_geometry: how the feet touch: ``points`` (the contacts as they are),
             ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
             two fore-foot balls in each sole, see
@@ -125,7 +126,16 @@ class Simulation:
         **options: Any,
     ) -> None:
         """Put everything together."""
+        known = controller if isinstance(controller, Controller) else None
         if isinstance(model, Model):
+            if known is not None:
+                usual = known.simulation_arguments(model)
+                ground = usual.get("ground") if ground is None else ground
+                method = usual.get("method") if method is None else method
+                if "time_step" in usual:
+                    options.setdefault("time_step", usual["time_step"])
+                if contacts is None and radii is None and contact_geometry == POINTS:
+                    contacts, radii = usual.get("contacts"), usual.get("radii")
             if contact_geometry != POINTS:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
@@ -150,9 +160,7 @@ class Simulation:
                     "has its own"
                 )
             self.system = model
-        known = controller if isinstance(controller, Controller) else None
-        if method is None:
-            method = (known and known.method) or EVENT_DRIVEN
+        method = EVENT_DRIVEN if method is None else method
         if method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, not '{method}'"

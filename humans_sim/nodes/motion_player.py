@@ -18,11 +18,13 @@ from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.kondo import KondoMotion, load_channels
 from humans_sim.kondo import MotionPlayer as Player
 from humans_sim.kondo.driver.lag import Lag
 from humans_sim.kondo.motion.motion_library import load_motion
+from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of, time_of
 from humans_sim.nodes.common.diagnostic_status import StatusTopic
 from humans_sim.nodes.common.model_node import ModelNode
@@ -49,8 +51,9 @@ class MotionPlayer(ModelNode):
             given.text("channels", "khr1", "which channel turns which joint")
         )
         self._period = given.number("period", 0.02, "between two states [s]", 1e-3, 0.1)
+        own = ServoNumbers.of_model(self.model, KONDO_ROBOT)
         self._lag = Lag(
-            given.number("lag", 0.0, "by which joints trail [s]", 0.0, 1.0),
+            given.number("lag", own.lag, "by which joints trail [s]", 0.0, 1.0),
             self._period,
         )
         self._wait = given.number(

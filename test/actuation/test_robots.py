@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.actuation.robots import RobotSetup, has_setup, servo_defaults
+from humans_sim.actuation.robot_files import has_robot_file
+from humans_sim.actuation.robots import RobotSetup
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.applications.robots import walking_robot
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.control.walking import Walker, WalkSettings
@@ -24,19 +26,27 @@ from humans_sim.view.browser.live_walk import LiveWalk
 
 @pytest.mark.parametrize("name", resource_names("robots"))
 def test_steps_are_stable_with_the_damping_of_the_servos(name: str) -> None:
-    """A rotor alone comes to rest: damping times the step is below two inertias."""
+    """A rotor alone comes to rest: damping times the step is below two inertias.
+
+    At rest the friction of the gear damps, too, by the slope of its curve.
+    """
     setup = RobotSetup.from_file(name)
-    numbers = servo_defaults(setup)
-    assert numbers["damping"] * setup.time_step < 2 * numbers["rotor_inertia"]
-    assert has_setup(load_model(name))
+    numbers = setup.servo
+    friction = numbers.viscous + numbers.coulomb / numbers.coulomb_speed
+    damping = numbers.damping + friction
+    assert damping * setup.time_step < 1.5 * numbers.rotor_inertia
+    assert has_robot_file(load_model(name))
 
 
 def test_a_model_without_a_file_has_defaults(human: hs.Model) -> None:
     """They are those of servos, floors and simulations themselves."""
-    assert not has_setup(human)
+    assert not has_robot_file(human)
     assert RobotSetup.of_model(human) == RobotSetup()
     assert RobotSetup().ground() == hs.Ground()
     assert RobotSetup().contacts(human) == {}
+    assert hs.Servo(human).numbers == ServoNumbers()
+    own = hs.Walk().simulation_arguments(human)
+    assert own == {"method": "time_stepping"}
 
 
 def test_scenario_viewer_boards_and_library_simulate_one_robot(khr1: hs.Model) -> None:
@@ -45,21 +55,32 @@ def test_scenario_viewer_boards_and_library_simulate_one_robot(khr1: hs.Model) -
     walker = Walker(khr1, period=setup.sampling_period)
     scenario = read_scenario("khr1-walk").prepare()[0]
     body, live = SimulatedBody(), LiveWalk(khr1)
-    simulations = [walking_robot(walker).simulation, scenario, body.simulation]
+    call = hs.Simulation(khr1, hs.Servo(khr1), hs.Walk(forward=0.05))
+    simulations = [walking_robot(walker).simulation, scenario, body.simulation, call]
     for simulation in simulations:
         assert simulation.method == setup.method
         assert simulation.options.time_step == setup.time_step
         assert simulation.system.ground.friction == setup.friction
         points = simulation.system.contact_points
         assert points == simulations[0].system.contact_points
-        np.testing.assert_array_equal(
-            simulation.actuation._parameters, setup.servos(khr1)._parameters
-        )
-        np.testing.assert_array_equal(
-            simulation.actuation.armature, setup.servos(khr1).armature
-        )
+        radii = simulation.system.radii
+        np.testing.assert_array_equal(radii, simulations[0].system.radii)
+        assert simulation.actuation.numbers == setup.servo
+        armature = simulation.actuation.armature[6:]
+        np.testing.assert_array_equal(armature, setup.servo.rotor_inertia)
+    assert call.controller.period == setup.sampling_period
     assert live._setup == setup and live.ground == setup.ground()
     assert WalkSettings.of_model(khr1).fall_tilt == setup.fall_tilt
+
+
+def test_servos_are_as_strong_and_fast_as_the_joints_of_the_model(
+    khr1: hs.Model,
+) -> None:
+    """The model's description and the servos quote one data sheet."""
+    numbers = RobotSetup.of_model(khr1).servo
+    assert set(khr1.pin.effortLimit[6:]) == {numbers.stall_torque}
+    assert set(khr1.pin.velocityLimit[6:]) == {numbers.no_load_speed}
+    assert numbers.speed == numbers.no_load_speed
 
 
 def test_what_is_given_takes_the_place_of_a_number(khr1: hs.Model) -> None:
@@ -67,8 +88,12 @@ def test_what_is_given_takes_the_place_of_a_number(khr1: hs.Model) -> None:
     setup = RobotSetup.of_model(khr1)
     body = SimulatedBody(settings=BodySettings(friction=0.5, servo={"gain": 20.0}))
     assert body.simulation.system.ground.friction == 0.5
-    assert body.servo._parameters[0] == 20.0
-    assert body.servo._parameters[1] == setup.servo["damping"]
+    assert body.servo.numbers == replace(setup.servo, gain=20.0)
+    assert hs.Servo(khr1, gain=20.0).numbers == replace(setup.servo, gain=20.0)
+    assert hs.Servo(khr1, numbers=ServoNumbers()).numbers == ServoNumbers()
+    floor = hs.Ground(friction=0.9)
+    walk = hs.Simulation(khr1, hs.Servo(khr1), hs.Walk(), floor, time_step=5e-4)
+    assert walk.system.ground == floor and walk.options.time_step == 5e-4
     simulation = setup.simulation(khr1, time_step=5e-4, contacts=khr1.contact_names)
     assert simulation.options.time_step == 5e-4
     assert simulation.system.contact_points == khr1.contact_names
@@ -86,10 +111,12 @@ def test_own_files_are_read_and_wrong_ones_refused(tmp_path: Path) -> None:
     path.write_text("servo: {gain: 5}\nfall_tilt: 40\n")
     setup = RobotSetup.from_file(path)
     assert setup == replace(
-        RobotSetup(), servo={"gain": 5.0}, fall_tilt=math.radians(40)
+        RobotSetup(), servo=ServoNumbers(gain=5.0), fall_tilt=math.radians(40)
     )
     for text, words in (
         ("servo: {torque: 5}", "torque"),
+        ("servo: {gain: -1}", "gain must be 0 or more"),
+        ("servo: {speed: 0}", "speed must be above zero"),
         ("friction: -1", "friction must be 0 or more"),
         ("time_step: 0", "time_step must be above zero"),
         ("method: magic", "method"),
@@ -99,5 +126,3 @@ def test_own_files_are_read_and_wrong_ones_refused(tmp_path: Path) -> None:
             RobotSetup.from_file(path)
     with pytest.raises(ParameterError, match="no robot is called 'tin man'"):
         RobotSetup.from_file("tin man")
-    with pytest.raises(ParameterError, match="no number 'torque'"):
-        RobotSetup(servo={"torque": 1.0})

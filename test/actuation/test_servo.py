@@ -11,6 +11,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.actuation import CommandKind, IdealTorque, Servo
 from humans_sim.actuation.servo import GEAR_ENGAGED, GEAR_FREE
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.core.servo_speeds import SPEED_STEPS
 
 NONE = np.zeros(0)
@@ -79,11 +80,12 @@ def test_torques_jump_in_events_alone(khr1: hs.Model) -> None:
     target[khr1.joint_names.index("r_elbow")] = 0.5
     q = khr1.neutral()
     q[2] += 0.01
-    run = hs.Simulation(khr1, Servo(khr1), lambda t, state: target * (t > 0.1)).run(
+    soft = Servo(khr1, numbers=ServoNumbers())
+    run = hs.Simulation(khr1, soft, lambda t, state: target * (t > 0.1)).run(
         q, t_end=0.3
     )
     assert run.check()
-    servo = Servo(khr1)
+    servo = Servo(khr1, numbers=ServoNumbers())
     servo.initialise(0.0, q, np.zeros(23))
     servo.command(0.0, target)
     arrival = servo.next_time(0.0)
@@ -185,7 +187,7 @@ def test_no_play_no_states(khr1: hs.Model) -> None:
 def test_motor_crosses_the_play_in_its_time(khr1: hs.Model) -> None:
     """A joint that is held: the motor arrives when the closed formula says."""
     play, aim, speed, rate = 0.01, 0.002, 5.0, 22.0 / 0.5
-    servo = Servo(khr1, play=play, speed=speed)
+    servo = Servo(khr1, play=play, speed=speed, gain=22.0, damping=0.5)
     sim = hs.Simulation(
         khr1,
         servo,
@@ -298,7 +300,8 @@ def test_impact_throws_a_joint_off_its_motor(khr1: hs.Model) -> None:
     v[6] = 7.0  # faster than the motor can follow
     servo.reset(0.0, q, v, z)
     force, rates = servo.dynamics(0.0, q, v, z)
-    assert force[6] == pytest.approx(-0.002 * 7.0 - 0.01) and rates[0] < 0.0
+    friction = servo.numbers.viscous * 7.0 + servo.numbers.coulomb
+    assert force[6] == pytest.approx(-friction) and rates[0] < 0.0
 
 
 def test_command_turns_a_motor_round(khr1: hs.Model) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.results.run import Run
@@ -47,7 +48,11 @@ def test_servo_drop(khr1: hs.Model) -> None:
     """The KHR-1 with its servos on, from 1 cm: rests on its soles, posture held."""
     q = khr1.neutral()
     q[2] += 0.01
-    run = sound(hs.Simulation(khr1, actuation=Servo(khr1)).run(q, t_end=1.5))
+    run = sound(
+        hs.Simulation(khr1, actuation=Servo(khr1, numbers=ServoNumbers())).run(
+            q, t_end=1.5
+        )
+    )
     assert run.forces[-1, :8, 0].sum() == pytest.approx(khr1.mass * G, rel=1e-6)
     assert (run.contacts[-1, :8] == 1).all()
     assert np.abs(run.q[-1, 7:]).max() < math.radians(1.0)
@@ -269,7 +274,7 @@ def test_set_state(khr1: hs.Model, method: str) -> None:
 
 def test_pushed_robot_rocks_and_stands(khr1: hs.Model) -> None:
     """A side push of 0.03 N s: one foot lifts, lands, and the robot rests again."""
-    sim = hs.Simulation(khr1, actuation=Servo(khr1))
+    sim = hs.Simulation(khr1, actuation=Servo(khr1, numbers=ServoNumbers()))
     stepper = sim.start(khr1.neutral())
     stepper.advance(0.1)
     stepper.push("torso", np.zeros(3), np.array([0.0, 0.03, 0.0]))
@@ -291,7 +296,7 @@ def test_steps_do_not_depend_on_samples(khr1: hs.Model) -> None:
     """Sampling finer changes nothing but the samples."""
     q = khr1.neutral()
     q[2] += 0.01
-    sim = hs.Simulation(khr1, actuation=Servo(khr1))
+    sim = hs.Simulation(khr1, actuation=Servo(khr1, numbers=ServoNumbers()))
     fine = sim.run(q, t_end=0.2, sampling_period=0.001)
     coarse = sim.run(q, t_end=0.2, sampling_period=0.1)
     assert np.array_equal(fine.q[-1], coarse.q[-1])
@@ -406,7 +411,7 @@ def test_a_fallen_robot_lies_on_the_floor(khr1: hs.Model) -> None:
     push = hs.Push(0.0, (0.0, 1.0, 0.0), point=(0.0, 0.0, 0.1))
     simulation = hs.Simulation(
         khr1,
-        Servo(khr1),
+        Servo(khr1, numbers=ServoNumbers()),
         method="time_stepping",
         time_step=2e-3,
         pushes=[push],

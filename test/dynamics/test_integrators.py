@@ -10,6 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.dynamics import problems
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.chart import FreeBaseChart
@@ -43,7 +44,9 @@ def test_cvode_agrees_with_dop853(khr1: hs.Model) -> None:
     q[2] += 0.01
     ends = []
     for integrator in ("dop853", "cvode"):
-        sim = hs.Simulation(khr1, actuation=Servo(khr1), integrator=integrator)
+        sim = hs.Simulation(
+            khr1, actuation=Servo(khr1, numbers=ServoNumbers()), integrator=integrator
+        )
         run = sim.run(q, t_end=0.3)
         assert run.check()
         ends.append(run.q[-1])
@@ -166,7 +169,7 @@ def test_a_controller_without_ears_is_refused() -> None:
 def test_quiet_samples_keep_the_integrator(khr1: hs.Model) -> None:
     """Samples without events cost no more than one evaluation each, for the forces."""
     q = khr1.neutral()
-    sim = hs.Simulation(khr1, actuation=Servo(khr1))
+    sim = hs.Simulation(khr1, actuation=Servo(khr1, numbers=ServoNumbers()))
     evaluations = []
     for count in (10, 200):
         stepper = sim.start(q)

@@ -12,6 +12,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.analysis.foot_phases import foot_phases
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.contact import ContactJoint, Plane, Sphere, contact_velocity
@@ -71,7 +72,9 @@ def test_a_urdf_stands_on_sphere_feet(khr1: hs.Model, tmp_path: Path) -> None:
 
 def test_servos_hold_a_robot_on_sphere_feet(khr1: hs.Model) -> None:
     """The KHR-1 with its servos on, and what its soles bear."""
-    sim = hs.Simulation(khr1, Servo(khr1), contact_geometry="spheres")
+    sim = hs.Simulation(
+        khr1, Servo(khr1, numbers=ServoNumbers()), contact_geometry="spheres"
+    )
     run = sound(sim.run(khr1.neutral(), t_end=0.2))
     stepper = sim.start(run.q[-1], run.v[-1])
     sample = stepper.sample()

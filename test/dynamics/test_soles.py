@@ -11,6 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles, standing_on_slope
 from humans_sim.results.sample import Sample
@@ -22,7 +23,9 @@ def settled(
     model: hs.Model, ground: hs.Ground, angle: float = 0.0, time: float = 0.4
 ) -> tuple[ModelSystem, Sample]:
     """A robot on its servos after some time."""
-    sim = hs.Simulation(model, actuation=Servo(model), ground=ground)
+    sim = hs.Simulation(
+        model, actuation=Servo(model, numbers=ServoNumbers()), ground=ground
+    )
     q = standing_on_slope(model, model.neutral()[7:], angle, height=0.002)
     stepper = sim.start(q)
     stepper.advance(time)

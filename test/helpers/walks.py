@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.actuation import Servo
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.walking import Footstep, Walker, WalkPattern
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scene_record import scene_record
@@ -74,17 +74,15 @@ def planned_walk(
 
 
 def simulated_walk(model: hs.Model, steps: int, speed: float, end: float) -> Run:
-    """The KHR-1 walks on its servos."""
-    walker = Walker(model)
+    """The KHR-1 walks on its servos and its floor, without feedback."""
+    setup = RobotSetup.of_model(model)
+    walker = Walker(model, period=setup.sampling_period)
     walker.pattern.walk(steps, speed, 0.0, 0.0)
     start = model.standing(walker.start()[7:])
-    sim = hs.Simulation(
+    sim = setup.simulation(
         model,
-        Servo(model, gain=22.0, damping=0.5),
+        setup.servos(model),
         lambda t, state: walker.tick(t).joints,
-        ground=hs.Ground(friction=0.7),
-        method="time_stepping",
-        time_step=0.002,
         control_period=walker.period,
     )
     return sim.run(start, t_end=end, sampling_period=0.01, progress=False)

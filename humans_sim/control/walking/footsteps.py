@@ -103,8 +103,13 @@ class FootstepPlanner:
         return self._settings.step_duration + extra
 
     def pivot(self, velocity: Velocity) -> float:
-        """How far the body turns on both feet after a step [rad]."""
-        return velocity.wz * self.period(velocity) if self._pivots else 0.0
+        """How far both feet pivot after a step [rad].
+
+        The body turns by a share of it: soles slip, legs and servos give way.
+        """
+        if not self._pivots:
+            return 0.0
+        return velocity.wz * self.period(velocity) / self._settings.pivot_share
 
     def limited(self, velocity: Velocity) -> Velocity:
         """The velocity that the legs can follow, in the same direction.

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -16,6 +16,7 @@ from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.system import TIME_STEPPING, System
+from humans_sim.models import Model
 from humans_sim.results.sample import Sample
 
 _LATE = 1e-9
@@ -64,7 +65,9 @@ class ServoWalk(Controller):
         self.commands: list[WalkCommand] = []
         self._told, self._due = 0, -np.inf
 
-    method = TIME_STEPPING
+    def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
+        """Time stepping."""
+        return {"method": TIME_STEPPING}
 
     def start(self) -> np.ndarray:
         """Standing, knees bent, at the origin."""

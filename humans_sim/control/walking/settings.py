@@ -81,6 +81,8 @@ class WalkSettings:
         pivot_duration: with ``slip``, time that a turn on both feet adds to a step [s].
         pivot_pitch: in such a turn one foot goes so far onto its toes, the other onto
             its heel [rad].
+        pivot_share: of such a turn, that the body makes where the soles slip; feet
+            pivot by so much more. All of it unless a file says otherwise.
         zmp_margin: that the zero-moment point keeps to the edges of the support [m].
         zmp_forward: preferred place of the zero-moment point in a sole frame [m].
         zmp_inward: the same towards the other foot [m].
@@ -117,6 +119,7 @@ class WalkSettings:
     max_turn: float
     pivot_duration: float
     pivot_pitch: float
+    pivot_share: float
     zmp_margin: float
     zmp_forward: float
     zmp_inward: float
@@ -149,6 +152,8 @@ class WalkSettings:
                 raise SettingError(name, f"must be above zero, not {value:g}")
         if self.double_support >= 1:
             raise SettingError("double_support", "is a share: below 1")
+        if self.pivot_share > 1:
+            raise SettingError("pivot_share", "is a share: 1 at most")
         for name in (
             "step_duration",
             "shift_duration",
@@ -217,8 +222,9 @@ class WalkSettings:
                 or holds a number out of range; with file and line.
         """
         names = {**model.parts.parameters, **model.parts.lengths}
-        numbers = [name for name in _NUMBERS if name != "fall_tilt"]
-        found = read_yaml(path).fields((*_WORDS, "posture", *numbers), ("fall_tilt",))
+        usual = {"fall_tilt": RobotSetup.of_model(model).fall_tilt, "pivot_share": 1.0}
+        needed = [name for name in _NUMBERS if name not in usual]
+        found = read_yaml(path).fields((*_WORDS, "posture", *needed), tuple(usual))
         for side in ("left", "right"):
             soles = [sole.name for sole in model.soles]
             if found[side].text() not in soles:
@@ -227,8 +233,8 @@ class WalkSettings:
                     f"{model.name} has no sole '{found[side].text()}' (it has: {known})"
                 )
         values: dict[str, Any] = {word: found[word].text() for word in _WORDS}
-        values["fall_tilt"] = RobotSetup.of_model(model).fall_tilt
-        for name in numbers if "fall_tilt" not in found else _NUMBERS:
+        values |= usual
+        for name in set(_NUMBERS) & set(found):
             unit = math.radians(1.0) if name in _DEGREES else 1.0
             values[name] = unit * found[name].number(names)
         posture = _posture(model, found["posture"])

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
+from humans_sim.actuation.robot_files import has_robot_file
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.servo_walk import Order, ServoWalk
 from humans_sim.control.walking.settings import WalkSettings
@@ -21,8 +26,10 @@ class Walk(Controller):
     """Walks with a velocity, by the servos of the model that is simulated.
 
     ``Simulation(model, Servo(model), Walk(forward=0.05)).run(t_end=5.0)`` is a whole
-    walk: the run starts in the posture of :meth:`start`, with the period of this
-    controller, by time stepping.
+    walk: the run starts in the posture of :meth:`start`, by time stepping. Floor, what
+    of the body touches, steps and period are those of the model's file in
+    ``config/robots``, where it has one, so that it is the robot of the scenarios and of
+    the viewer; what the simulation is given takes their place.
 
     Args:
         forward: velocity forwards [m/s].
@@ -31,15 +38,13 @@ class Walk(Controller):
         begin: when the walk begins; until then it stands [s].
         end: when it is asked to stop, or None: never [s].
         settings: how the biped walks; by default the package's for the model.
-        period: time between two commands [s].
+        period: time between two commands [s]; by default that of the robot's file,
+            or 0.02.
 
     Attributes:
         velocity: forwards, to the left, turning.
-        period: time between two commands [s].
+        period: time between two commands [s]; None until a model is known.
     """
-
-    method = TIME_STEPPING
-    period: float
 
     def __init__(
         self,
@@ -50,18 +55,25 @@ class Walk(Controller):
         begin: float = 0.5,
         end: float | None = None,
         settings: WalkSettings | None = None,
-        period: float = 0.02,
+        period: float | None = None,
     ) -> None:
         finite_array([forward, sideways, turn], (3,), "velocity", ParameterError)
         if end is not None and end < begin:
             raise ParameterError(f"the walk ends at {end} s, before it begins: {begin}")
         self.velocity = Velocity(forward, sideways, turn)
-        self.period = period
+        self.period = self._given_period = period
         self._settings = settings
         self._schedule = [Order(begin, self.velocity)]
         if end is not None:
             self._schedule.append(Order(end, None))
         self._servo_walk: ServoWalk | None = None
+
+    def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
+        """Those of the robot's file, where it has one; time stepping in any case."""
+        robot: dict[str, Any] = {}
+        if has_robot_file(model):
+            robot = RobotSetup.of_model(model).simulation_arguments(model)
+        return {**robot, "method": TIME_STEPPING}
 
     def start(self, model: Model | None = None) -> np.ndarray:
         """The configuration in which the walk starts: standing, knees bent.
@@ -73,20 +85,30 @@ class Walk(Controller):
             ParameterError: no model is known, or there are no settings for it.
         """
         if model is not None:
-            return Walker(model, self._settings, period=self.period).start()
+            return self._walker(model).start()
         return self._attached().start()
 
     def attach(self, system: System) -> None:
         """Plan for the model of a simulation."""
         if not isinstance(system, ModelSystem):
             raise ParameterError(f"{system.name} is no biped model: it cannot walk")
-        walker = Walker(system.model, self._settings, period=self.period)
+        walker = self._walker(system.model)
+        self.period = walker.period
         self._servo_walk = ServoWalk(walker, self._schedule)
         self._servo_walk.attach(system)
 
     def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Angles that the servos shall have reached one period later (njoints,)."""
         return self._attached()(t, state)
+
+    def _walker(self, model: Model) -> Walker:
+        """Plans for a model, with the period that was given or that of its robot."""
+        if self._given_period is not None:
+            return Walker(model, self._settings, period=self._given_period)
+        if has_robot_file(model):
+            period = RobotSetup.of_model(model).sampling_period
+            return Walker(model, self._settings, period=period)
+        return Walker(model, self._settings)
 
     @property
     def walker(self) -> Walker:

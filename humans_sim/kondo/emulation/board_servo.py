@@ -28,7 +28,7 @@ _MIDDLE = 90.0
 """What a channel without a joint is taken to stand at [deg]."""
 
 
-BOARD_NUMBERS = ("delay", "speed", "speed_step", "play")
+_BOARD_NUMBERS = ("delay", "speed", "speed_step", "play")
 """Arguments of a servo that a board decides on."""
 
 
@@ -55,14 +55,11 @@ class BoardServo(Servo):
         **parameters: Any,
     ) -> None:
         """Put a servo into every joint."""
-        for name in BOARD_NUMBERS:
+        for name in _BOARD_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the boards, or cannot be")
         super().__init__(model, **parameters)
-        gain, damping = self._parameters[:2]
-        if gain == 0.0:
-            raise ParameterError("servos that follow a board need a gain above zero")
-        self._lag = damping / gain
+        self._lag = self.numbers.lag
         self._boards = tuple(boards)
         self._until = math.inf
         self._limp = np.zeros(self._n, dtype=bool)

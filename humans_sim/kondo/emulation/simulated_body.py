@@ -11,16 +11,16 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.actuation.robots import RobotSetup, servo_defaults
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.emulation.board_servo import BOARD_NUMBERS, BoardServo
+from humans_sim.kondo.emulation.board_servo import BoardServo
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.motion.pose_servo import KONDO_ROBOT
 from humans_sim.kondo.protocol import rcb1
@@ -117,7 +117,8 @@ class SimulatedBody:
             self.model,
             self.boards,
             self._robot.channels,
-            **_board_numbers(self._setup, self._settings.servo),
+            numbers=replace(self._setup.servo, play=0.0),
+            **self._settings.servo,
         )
         for k, board in enumerate(self.boards):
             board.felt = partial(self._felt, k)
@@ -244,10 +245,3 @@ class SimulatedBody:
         first = self._samples[0].t
         events = [event for event in self._happened if event.time >= first]
         return self.simulation.result(list(self._samples), events)
-
-
-def _board_numbers(setup: RobotSetup, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers of servos that follow boards, which have speeds of their own."""
-    robot = servo_defaults(setup)
-    numbers = {k: v for k, v in robot.items() if k not in BOARD_NUMBERS}
-    return {**numbers, **changes}

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.actuation.robots import RobotSetup, servo_defaults
 from humans_sim.actuation.servo import Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import (
     CommandWithNextCall,
@@ -76,13 +76,9 @@ class PoseServo(Servo):
         for name in _MOTION_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the motion that is played")
-        robot = servo_defaults(RobotSetup.of_model(model, KONDO_ROBOT))
-        numbers = {k: v for k, v in robot.items() if k not in _MOTION_NUMBERS}
-        super().__init__(model, **{**numbers, **parameters})
-        gain, damping = self._parameters[:2]
-        if gain == 0.0:
-            raise ParameterError("servos that follow a motion need a gain above zero")
-        self._lag = damping / gain
+        numbers = ServoNumbers.of_model(model, KONDO_ROBOT)
+        super().__init__(model, **{"numbers": numbers, **parameters})
+        self._lag = self.numbers.lag
         self._point = self._origin
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from humans_sim.actuation import (
 )
 from humans_sim.actuation.fes_muscles import THIGH
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
-from humans_sim.actuation.robots import RobotSetup, servo_defaults
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
@@ -78,18 +78,20 @@ def _torque(given: Parameters, model: Model, delay: float) -> AnyActuation:
 
 
 def _servo(given: Parameters, model: Model, delay: float) -> AnyActuation:
+    own = ServoNumbers.of_model(model)
     # The inertia of the rotors is no torque: it belongs to who moves the joints.
     numbers: dict[str, Any] = {
         name: given.number(
             f"servo.{name}", value, "see humans_sim.actuation.Servo", low=0.0
         )
-        for name, value in servo_defaults(RobotSetup.of_model(model)).items()
+        for name, value in {"command_period": 0.0, **vars(own)}.items()
         if name != "rotor_inertia"
     }
     step = given.number(
         "servo.speed_step", -1, "of the RCB-1, 0 (fast) to 7; -1: speed counts", -1, 7
     )
     if step >= 0:
+        del numbers["speed"]
         numbers["speed_step"] = _whole("servo.speed_step", step)
     return Servo(model, delay=delay, **numbers)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from humans_sim.actuation import IdealTorque, Servo
-from humans_sim.actuation.robots import RobotSetup, servo_defaults
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import integrators
@@ -111,7 +111,7 @@ class DynamicsSettings:
         actuation = choice("actuation", TORQUE, "what commands are", (TORQUE, SERVO))
         servo = {
             name: number(f"servo.{name}", value, "see humans_sim.actuation.Servo")
-            for name, value in servo_defaults(robot).items()
+            for name, value in {"command_period": 0.0, **vars(robot.servo)}.items()
         }
         armature = number(
             "armature",

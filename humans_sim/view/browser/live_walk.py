@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.actuation.robots import RobotSetup, has_setup
+from humans_sim.actuation.robot_files import has_robot_file
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.robots import walking_robot
 from humans_sim.contact import Ground
 from humans_sim.control.walking import Velocity, Walker, WalkSettings
@@ -72,7 +73,7 @@ class LiveWalk:
             ParameterError: no walk is set up for the model, or it needs other servos.
         """
         heavy = weight_of(model) * body_height(model) > _STRENGTH
-        if servo is None and heavy and not has_setup(model):
+        if servo is None and heavy and not has_robot_file(model):
             raise ParameterError(
                 f"{model.name} is too heavy for small servos: give it others, or a "
                 "file in config/robots"
@@ -80,7 +81,7 @@ class LiveWalk:
         self.model, setup = model, RobotSetup.of_model(model)
         self._setup = replace(
             setup,
-            servo=setup.servo if servo is None else servo,
+            servo=replace(setup.servo, **(servo or {})),
             body_radius=setup.body_radius or _BALL * float(model.neutral()[2]),
             method="time_stepping",
             time_step=setup.time_step if time_step is None else time_step,

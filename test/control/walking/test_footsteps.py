@@ -83,8 +83,9 @@ def test_turns_by_slip(khr1: hs.Model) -> None:
     velocity = planner.limited(Velocity(0.0, 0.0, 5.0))
     period = settings.step_duration + settings.pivot_duration
     assert planner.period(velocity) == pytest.approx(period)
-    assert planner.pivot(velocity) == pytest.approx(settings.max_turn)
-    width, half = settings.stance_width, 0.5 * settings.max_turn
+    pivot = settings.max_turn / settings.pivot_share
+    assert planner.pivot(velocity) == pytest.approx(pivot)
+    width, half = settings.stance_width, 0.5 * pivot
     right = Footprint(0.2, -0.1, 0.3)
     left = planner.next(right, Side.LEFT, velocity)
     assert left.yaw == pytest.approx(right.yaw)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.actuation.robots import RobotSetup
 from humans_sim.analysis.compare import observe_run
 from humans_sim.analysis.gait import WalkSummary
+from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import Order, ServoWalk
 from humans_sim.dynamics.soles import standing_on_slope
@@ -27,22 +30,15 @@ def walked(
     end: float,
     *,
     slope: float = 0.0,
-    friction: float = 0.7,
+    friction: float | None = None,
     period: float = PERIOD,
     **options: Any,
 ) -> tuple[hs.Run, ServoWalk]:
-    """Simulate a walk by steps of 2 ms."""
+    """Simulate a walk of the robot on its own floor, or one with another friction."""
     walker = Walker(model, period=period)
-    walk = ServoWalk(walker, orders)
-    simulation = hs.Simulation(
-        model,
-        Servo(model, command_period=period),
-        walk,
-        ground=hs.Ground(friction=friction, solids=hs.Ground.slope(slope).solids),
-        method="time_stepping",
-        time_step=0.002,
-        **options,
-    )
+    floor = RobotSetup.of_model(model).ground(friction)
+    ground = replace(floor, solids=hs.Ground.slope(slope).solids)
+    simulation, walk = walking_robot(walker, orders, ground=ground, **options)
     start = standing_on_slope(model, walker.start()[7:], slope)
     run = simulation.run(start, t_end=end, sampling_period=period, progress=False)
     return run, walk
@@ -50,8 +46,22 @@ def walked(
 
 @pytest.fixture(scope="module")
 def straight(khr1: hs.Model) -> hs.Run:
-    """Twenty steps at 100 Hz, then it stands."""
-    return walked(khr1, [Order(0.2, AHEAD, 20)], 12.0, period=0.01)[0]
+    """Twenty steps, then it stands."""
+    return walked(khr1, [Order(0.2, AHEAD, 20)], 12.0)[0]
+
+
+@pytest.fixture(scope="module")
+def gentle(khr1: hs.Model) -> hs.Run:
+    """Twenty steps at 100 Hz by softer servos, on a floor where feet slip less."""
+    return walked(
+        khr1,
+        [Order(0.2, AHEAD, 20)],
+        12.0,
+        friction=0.7,
+        period=0.01,
+        servo={"damping": 0.5, "coulomb": 0.01},
+        time_step=2e-3,
+    )[0]
 
 
 def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
@@ -59,7 +69,7 @@ def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
     summary = WalkSummary.of_run(straight)
     assert summary.verdict == "walked" and len(summary.steps) == 20
     assert straight.check()
-    assert summary.speed == pytest.approx(0.06, rel=0.06)
+    assert summary.speed == pytest.approx(0.06, rel=0.08)
     assert abs(summary.drift) < 0.05
     assert summary.largest_slip < 4e-3
     assert summary.largest_tilt < math.radians(3)
@@ -67,26 +77,29 @@ def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
     assert np.abs(straight.v[last]).max() < 5e-3
 
 
-def test_observer_follows(khr1: hs.Model, straight: hs.Run) -> None:
+def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> None:
     """Twenty steps with encoders that round to a degree, whatever the offset."""
     options = {"use": "oldest", "floor_height": 0.0, "threshold": 0.1 * 9.81 * 1.3}
     for step in (1.0, 0.97, 0.94):
         found = observe_run(
-            khr1, straight, quantisation=math.radians(step), speeds=False, **options
+            khr1, gentle, quantisation=math.radians(step), speeds=False, **options
         )
         assert np.sqrt(np.mean(found.position_error**2)) < 5e-3
         assert np.sqrt(np.mean(found.angle_error**2)) < math.radians(1.0)
-    exact = observe_run(khr1, straight, **options)
+    exact = observe_run(khr1, gentle, **options)
     assert exact.position_error.max() < 8e-3  # all of it is slip of the feet
+    # The robot's own servos rock the soles more, and its floor lets them slip.
+    assert observe_run(khr1, straight, **options).position_error.max() < 2e-2
 
 
 def test_turn(khr1: hs.Model) -> None:
-    """It turns on both feet by most of what is planned, and stays where it is."""
+    """It turns on both feet as commanded, and stays where it is; soles slip more."""
     run, walk = walked(khr1, [Order(0.2, Velocity(0.0, 0.0, -0.35), 6)], 5.2)
     summary = WalkSummary.of_run(run)
-    planned = walk.commands[-1].plan.left.yaw
-    assert planned == pytest.approx(-5 * 0.35 * 0.72, rel=1e-6)
-    assert 0.8 < summary.heading_change / planned < 1.2
+    commanded = -5 * 0.35 * 0.72
+    pivots = walk.commands[-1].plan.left.yaw
+    assert pivots * walk.walker.settings.pivot_share == pytest.approx(commanded)
+    assert summary.heading_change / commanded == pytest.approx(1.0, abs=0.1)
     assert not summary.fallen and run.check()
     assert summary.distance < 0.05
 
@@ -110,7 +123,8 @@ def test_sideways_and_stop(khr1: hs.Model, side: float) -> None:
     [
         {"slope": math.radians(3.0)},
         {"slope": math.radians(-3.0)},
-        {"friction": 0.4},
+        {"friction": 0.2},
+        {"friction": 0.7},
         {"pushes": [hs.Push(2.2, (0.0, 0.03, 0.0))]},
         {"pushes": [hs.Push(2.4, (0.0, -0.2, 0.0))]},
     ],

@@ -40,6 +40,8 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("mpc_horizon: 0.96", "mpc_horizon: 0.4", "shorter than a step"),
         ("pivot_duration: 0.24", "pivot_duration: 0", "less than two"),
         ("pivot_duration: 0.24", "pivot_duration: 1e6", "is more than"),
+        ("pivot_share: 0.7", "pivot_share: 1.2", "1 at most"),
+        ("pivot_share: 0.7", "pivot_share: 0", "above zero"),
         ("zmp_margin", "zmp_border", "unknown key"),
     ],
 )

@@ -17,9 +17,8 @@ def model() -> hs.Model:
 
 
 def test_walk_by_one_call(model: hs.Model) -> None:
-    """The walk of one call is that of the scenario, which has every number written."""
-    ground = hs.Ground(friction=0.7)
-    simulation = hs.Simulation(model, hs.Servo(model), hs.Walk(forward=0.06), ground)
+    """The walk of one call is that of the scenario: one robot, one floor."""
+    simulation = hs.Simulation(model, hs.Servo(model), hs.Walk(forward=0.06))
     run = simulation.run(t_end=1.8)
     written = hs.simulate("khr1-walk", t_end=1.8)
     assert np.allclose(run.t, written.t)

@@ -10,6 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.control.walking import WalkPattern
 from humans_sim.dynamics import problems
 from humans_sim.dynamics.penetration import project_out_of_penetration
@@ -59,7 +60,9 @@ def test_khr1_drop(khr1: hs.Model) -> None:
     """With servos: comes to rest on eight corners, nothing penetrates."""
     q = khr1.neutral()
     q[2] += 0.01
-    sim = hs.Simulation(khr1, actuation=Servo(khr1), method="time_stepping")
+    sim = hs.Simulation(
+        khr1, actuation=Servo(khr1, numbers=ServoNumbers()), method="time_stepping"
+    )
     run = sim.run(q, t_end=0.5)
     check = run.check()
     assert check["least gap"].ok
@@ -129,7 +132,7 @@ def test_khr1_walks(khr1: hs.Model) -> None:
 
     sim = hs.Simulation(
         khr1,
-        Servo(khr1, gain=22.0, damping=0.5),
+        Servo(khr1, numbers=ServoNumbers(), gain=22.0, damping=0.5),
         walk,
         ground=hs.Ground(friction=0.7),
         method="time_stepping",

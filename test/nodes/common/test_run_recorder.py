@@ -10,6 +10,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.nodes.common.run_recorder import RunRecorder
 from humans_sim.results.events import Event
 
@@ -18,7 +19,9 @@ PERIOD = 0.01
 
 def record(recorder: RunRecorder, model: hs.Model, periods: int) -> None:
     """Simulate and record as the node does."""
-    simulation = hs.Simulation(model, Servo(model), method="time_stepping")
+    simulation = hs.Simulation(
+        model, Servo(model, numbers=ServoNumbers()), method="time_stepping"
+    )
     run = simulation.start(model.neutral())
     recorder.begin(simulation)
     recorder.keep(run.sample(), run.events)
@@ -34,7 +37,9 @@ def test_file_is_a_run(tmp_path: Path, khr1: hs.Model) -> None:
     record(recorder, khr1, 5)
     assert recorder.write() == tmp_path / "run.npz"
     run = hs.load_run(tmp_path / "run.npz")
-    simulation = hs.Simulation(khr1, Servo(khr1), method="time_stepping")
+    simulation = hs.Simulation(
+        khr1, Servo(khr1, numbers=ServoNumbers()), method="time_stepping"
+    )
     whole = simulation.run(khr1.neutral(), t_end=0.05, sampling_period=PERIOD)
     np.testing.assert_array_equal(run.q, whole.q)
     np.testing.assert_array_equal(run.forces, whole.forces)

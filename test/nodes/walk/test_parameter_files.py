@@ -41,6 +41,19 @@ def test_three_steps(graph: str, speed: float) -> None:
     assert way == pytest.approx(planned, rel=0.2)
 
 
+def test_held_torques_are_stable() -> None:
+    """The graph ``servos`` has the robot's rotors, and damping that they can hold."""
+    parameters = yaml.safe_load(read_graph("servos").parameters.read_text())
+    model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])
+    dynamics = parameters["dynamics"]["ros__parameters"]
+    given = parameters["actuation"]["ros__parameters"]["servo"]
+    numbers = hs.Servo(model, **given).numbers
+    assert dynamics["armature"] == numbers.rotor_inertia
+    slope = numbers.viscous + numbers.coulomb / numbers.coulomb_speed
+    held = (numbers.damping + slope) * dynamics["sampling_period"]
+    assert held < 2 * numbers.rotor_inertia
+
+
 def test_a_real_robot_stops_without_its_leader() -> None:
     """The graph of the real robot ends a walk whose ``cmd_vel`` is not repeated."""
     parameters = yaml.safe_load(read_graph("kondo_walk").parameters.read_text())

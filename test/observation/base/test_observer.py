@@ -13,6 +13,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.analysis.compare import observe_run, sole_forces
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.control.task.task_functions import FramePose
@@ -36,7 +37,9 @@ def pushed(khr1: hs.Model) -> Run:
     """The KHR-1 on soft servos, pushed aside: it sways, its soles stay."""
     push = hs.Push(time=0.05, impulse=(0.02, 0.06, 0.0), duration=0.1)
     sim = hs.Simulation(
-        khr1, actuation=Servo(khr1, gain=4.0, damping=0.25), pushes=[push]
+        khr1,
+        actuation=Servo(khr1, numbers=ServoNumbers(), gain=4.0, damping=0.25),
+        pushes=[push],
     )
     run = sim.run(khr1.neutral(), t_end=0.5, progress=False)
     assert (run.contacts[:, :8] == 1).all()
@@ -246,7 +249,9 @@ def test_landing(khr1: hs.Model) -> None:
     """Dropped by 1 cm, which nobody measures; a known standing place puts it right."""
     q = khr1.neutral()
     q[2] += 0.01
-    run = hs.Simulation(khr1, actuation=Servo(khr1)).run(q, t_end=0.3, progress=False)
+    run = hs.Simulation(khr1, actuation=Servo(khr1, numbers=ServoNumbers())).run(
+        q, t_end=0.3, progress=False
+    )
     lost = observe_run(khr1, run)
     known = observe_run(khr1, run, start=q[:7], standing=khr1.neutral())
     assert {lost.references[0], known.references[0]} == {"dead_reckoning"}
