@@ -195,11 +195,10 @@ class Simulation:
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
         self.controller = controller
-        if control_period is None and known is not None:
-            control_period = known.period
-        self.control_period = control_period
         if known is not None:
             known.attach(self.system)
+            control_period = known.period if control_period is None else control_period
+        self.control_period = control_period
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
