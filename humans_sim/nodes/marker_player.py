@@ -82,6 +82,8 @@ class MarkerPlayer(ModelNode):
         trial = read_markers(
             path, up=up or None, units=units or None, rate=rate or None
         )
+        for note in trial.notes:
+            self.get_logger().warning(f"{path.name}: {note}")
         return part_of(trial, start, end), path.name
 
     def _make_up(self, given: Parameters, made_up: bool) -> MarkerTrial | None:

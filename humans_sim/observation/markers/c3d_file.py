@@ -87,7 +87,7 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
     values = values[:, kept]
     seen = _seen(head, values)
     unit = length_of(
-        _units(head, values[seen]),
+        _units(head, values, seen),
         options,
         lambda text: head.error(text, "POINT:UNITS"),
     )
@@ -173,17 +173,18 @@ def _rate(head: C3dHead) -> float:
     )
 
 
-def _units(head: C3dHead, values: np.ndarray) -> str:
+def _units(head: C3dHead, values: np.ndarray, seen: np.ndarray) -> str:
     """The unit of length; where the file has none, that of a laboratory.
 
     Args:
         head: header and parameters.
-        values: points that were seen (k, 4).
+        values: of the points (count, points, 4).
+        seen: which of them were seen (count, points).
     """
     said = full_units(head.text("POINT:UNITS"))
     if said:
         return said
-    if len(values) and np.ptp(values[:, :3], axis=0).max() < _SMALLEST_SCENE:
+    if seen.any() and np.ptp(values[seen][:, :3], axis=0).max() < _SMALLEST_SCENE:
         head.note("missing; by their size the points are in metres", "POINT:UNITS")
         return "m"
     return UNITS

@@ -156,6 +156,8 @@ def _plate(
                     "ANALOG:UNITS",
                 )
                 return other
+        if _misses(measured):
+            head.note(f"{name}: most pressure lies beside it", "FORCE_PLATFORM")
     return measured
 
 

@@ -119,6 +119,13 @@ def test_unit_of_moments(read: Read) -> None:
     assert any("moments are not in Nm" in note for note in trial.notes)
 
 
+def test_pressure_beside_the_plate(read: Read) -> None:
+    """Where no unit of moments brings the pressure onto the plate, a note says so."""
+    scale = {"ANALOG:SCALE": np.array([1.0, 1, 1, 30, 30, 30])}
+    trial = read(plate_bytes(walking_load(), 2, extra=scale))
+    assert any("pressure lies beside" in note for note in trial.notes)
+
+
 def test_type_3_without_places_of_sensors(read: Read) -> None:
     """Forces are there, moments are not, and a note says why."""
     load = walking_load()
