@@ -47,6 +47,9 @@ class SetPointDelivery:
     ) -> bool:
         """Say a set point until every board acknowledged it, or another one is due.
 
+        An acknowledgement that may be an earlier set point's will do: on a line that
+        loses it is this one's, and on one that is slow no repeat would be any faster.
+
         Args:
             values: of all channels [deg].
             repeat: whether it is new: one that was heard once is said again by the next
@@ -68,15 +71,27 @@ class SetPointDelivery:
         while waiting and not interrupted():
             board = waiting.popleft()
             before = boards.heard_at[board]
-            certain = boards.move(board, values, duration)
-            alive = certain or boards.heard_at[board] > before
+            acknowledged = boards.move(board, values, duration)
+            alive = acknowledged or boards.heard_at[board] > before
             self._misses[board] = 0 if alive else self._misses[board] + 1
-            if certain:
+            if boards.certain(board, values):
                 self._acknowledged[board] = begun
+            if acknowledged:
                 heard += 1
             elif repeat and time.monotonic() < begun + _TRY:
                 waiting.append(board)
         return heard == len(boards.names) and not interrupted()
+
+    def settle(self, interrupted: Callable[[], bool]) -> None:
+        """Ask each board what is open, in the time to spare before the next beat.
+
+        Args:
+            interrupted: whether something else is due.
+        """
+        for board in range(len(self._boards.names)):
+            certain = self._acknowledged[board] >= self._last
+            if not certain and not interrupted():
+                self._boards.settle(board)
 
     def silent(self) -> str | None:
         """A board that has not answered for too long; None: none."""

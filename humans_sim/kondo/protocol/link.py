@@ -23,8 +23,8 @@ from typing import Self
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import ProtocolError
-from humans_sim.kondo.protocol.owed_replies import OwedReplies, board_of
+from humans_sim.kondo.protocol.frames import BYTE, ProtocolError
+from humans_sim.kondo.protocol.owed_replies import LATEST, OwedReplies, board_of
 from humans_sim.kondo.protocol.patience import Patience
 from humans_sim.kondo.protocol.reply_stream import HOLD, Heard, ReplyStream
 from humans_sim.kondo.protocol.serial_port import LinkError, PortError, SerialPort
@@ -42,8 +42,8 @@ _BORNE, _GROWTH, _LONGEST = 4, 3.0, 0.3
 """Unanswered in a row before each wait is longer by this factor, up to so long [s]."""
 _AHEAD, _RECENT = 3, 0.1
 """Open requests that lengthen a wait, at most, and how old they are [s]."""
-_SHORTEST = 1e-3
-"""Shortest wait for an answer before a deadline [s]."""
+_SHORTEST, _SHORTEST_HOLD = 1e-3, 3e-3
+"""Shortest wait for an answer before a deadline, and for the rest of one [s]."""
 
 
 class NoAnswerError(LinkError, TimeoutError):
@@ -107,6 +107,7 @@ class SerialLink:
         self._acknowledged: dict[int | None, int] = {}
         self._heard_at: dict[int, float] = {}
         self._bytes = self._unanswered = 0
+        self._late_at = -math.inf
         self._port = SerialPort(port, timeout)
 
     def __enter__(self) -> Self:
@@ -183,7 +184,20 @@ class SerialLink:
             f"({attempt} times asked; {reason}): is the board on, and its id right?"
         )
 
-    def settle(self, order: rcb1.Command, enough: int | None = None) -> int:
+    @property
+    def next_number(self) -> int:
+        """Number of the next request."""
+        return self._owed.next_number
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether so much went unanswered that the line loses much, or is slow.
+
+        A question tells which (:meth:`settle`); longer waits do, too.
+        """
+        return self._unanswered >= _BORNE
+
+    def settle(self, order: rcb1.Command, enough: int | None = None) -> None:
         """Ask, where an earlier acknowledgement could be taken for an order's.
 
         The answer to a question comes after all that was owed, and tells a line that is
@@ -193,9 +207,6 @@ class SerialLink:
             order: what is to be said next.
             enough: number of an earlier request whose acknowledgement is as good.
 
-        Returns:
-            number of the next request.
-
         Raises:
             PortError: the port is gone.
         """
@@ -203,14 +214,14 @@ class SerialLink:
             self._drain()
             first = self._owed.next_number if enough is None else enough
             self._settle(order, first, math.inf)
-            return self._owed.next_number
 
     def tell(self, order: rcb1.Command, enough: int | None = None) -> bool:
-        """Say an order once; whether it was acknowledged in time.
+        """Say an order once; whether an acknowledgement came that may be its own.
 
-        Late acknowledgements are heard with it (:meth:`acknowledged`). It is said also
-        where earlier ones are open: the caller says nothing that must not follow on
-        what the board may have missed.
+        It may be an earlier order's, too, where one is open: :meth:`acknowledged` names
+        the order that was taken for certain, or a later one was. Late ones are heard
+        with it. The caller says nothing that must not follow on what the board may have
+        missed.
 
         Args:
             order: what is said.
@@ -220,11 +231,12 @@ class SerialLink:
             PortError: the port is gone.
         """
         with self._lock:
+            self._drain()
             first = self._owed.next_number if enough is None else enough
             if self.acknowledged(board_of(order)) >= first:
                 return True  # it came late
             try:
-                self._try(order, first, math.inf)
+                self._try(order, first, math.inf, perhaps=True)
             except ProtocolError:
                 self.statistics.failed += 1
                 return False
@@ -342,45 +354,43 @@ class SerialLink:
             self._try(question, 0, end)
         return self._owed.stale(command, first) is None
 
-    def _try(self, command: rcb1.Command, first: int, end: float) -> rcb1.Reply:
+    def _try(
+        self, command: rcb1.Command, first: int, end: float, perhaps: bool = False
+    ) -> rcb1.Reply:
         """Send a command once and wait as long as answers usually take.
 
         Args:
             command: what is said.
             first: number of the first request that this is an answer to.
             end: of all waiting, by time.monotonic() [s].
+            perhaps: an answer will do that may be an earlier request's, and may be this
+                one's. On a line that loses no other one comes.
 
         Raises:
             ProtocolError: no answer came.
         """
         size = command.size() + command.REPLY.size()
-        limit = longest = (
-            self._timeout / 3 if isinstance(command, QUICK) else self._timeout
-        )
-        if self._adapt:
-            limit = self._patience.limit(size, longest, max(longest, _LONGEST))
-        if self._unanswered > _BORNE:
-            grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
-            limit = max(longest, min(grown, _LONGEST))
+        longest = self._timeout / 3 if isinstance(command, QUICK) else self._timeout
         begun = time.monotonic()
-        if command.REPLY is not rcb1.Acknowledged:  # what is open is answered first
-            ahead = min(self._owed.count(begun - _RECENT), _AHEAD)
-            limit = min((1 + ahead) * limit, max(longest, _LONGEST))
-        if self._owed.owes_long():  # the reply may be kept for a part of it
-            limit += HOLD
+        limit = self._wait(command, longest, perhaps, begun)
         limit = max(min(limit, end - begun), _SHORTEST)
         self._latest.pop((board_of(command), command.REPLY), None)
         self._bytes, number = 0, self._owed.next_number
         self._write(command)
-        if not self._listen(begun + limit, lambda: self._answered(command, first)):
-            self._patience.miss()
-            self._unanswered += 1
+        # Nothing that comes sooner is an answer to bytes that are still on the line.
+        soonest = begun + size * BYTE if perhaps else math.inf
+
+        def enough() -> bool:
+            return self._answered(command, first, soonest)
+
+        if not self._listen(begun + limit, enough):
+            self._missed(limit)
             raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
         heard = self._latest[board_of(command), command.REPLY]
         now = time.monotonic()
         # One that was asked for earlier says little of how long answers take: the line
-        # loses, or it is slow.
-        if now < heard.sent + longest:
+        # loses, or it is slow, as was seen where one came for certain late.
+        if now < heard.sent + longest or not self._slow(now):
             self._unanswered = 0
             self._patience.hear()
         if heard.number == number:
@@ -389,9 +399,61 @@ class SerialLink:
             self.statistics.latencies.append(now - begun)
         return heard.reply
 
-    def _answered(self, command: rcb1.Command, first: int) -> bool:
+    def _missed(self, waited: float) -> None:
+        """No answer came within a time [s]."""
+        self._patience.miss()
+        # Bytes that are no answer, and none that came late: the line is quick, and
+        # damages them.
+        if not self._bytes or self._slow(time.monotonic()):
+            self._unanswered += 1
+        if waited >= _LONGEST and not self._bytes:
+            # A slow line would have answered one of the requests before: this one loses
+            # them, and longer waits do not help it.
+            self._unanswered = 0
+            self._patience.hear()
+
+    def _slow(self, now: float) -> bool:
+        """Whether an answer came late for certain, not long before a time [s]."""
+        return now <= self._late_at + LATEST
+
+    def _wait(
+        self, command: rcb1.Command, longest: float, perhaps: bool, now: float
+    ) -> float:
+        """How long an answer is waited for [s].
+
+        Questions find out whether the line is slow; set points do not wait longer for
+        that, because a question goes before them where much went unanswered.
+        """
+        limit = usual = longest
+        slow, most = self._slow(now), max(longest, _LONGEST)
+        if self._adapt:
+            size = command.size() + command.REPLY.size()
+            usual = self._patience.limit(size, longest, most, grows=False)
+            limit = self._patience.limit(size, longest, most, slow or not perhaps)
+        if self._unanswered > _BORNE and not perhaps:
+            grown = usual * _GROWTH ** min(self._unanswered - _BORNE, 10)
+            limit = max(limit, min(grown, _LONGEST))
+        if slow and command.REPLY is not rcb1.Acknowledged:
+            # What is open is answered first.
+            ahead = min(self._owed.count(now - _RECENT), _AHEAD)
+            limit = min((1 + ahead) * limit, most)
+        self._replies.hold = self._hold()
+        if self._owed.owes_long():  # the reply may be kept for a part of it
+            limit += self._replies.hold
+        return limit
+
+    def _answered(
+        self, command: rcb1.Command, first: int, soonest: float = math.inf
+    ) -> bool:
+        """Whether the last answer is to a request of this number, or came so late."""
         heard = self._latest.get((board_of(command), command.REPLY))
-        return heard is not None and heard.number >= first
+        return heard is not None and (heard.number >= first or heard.time >= soonest)
+
+    def _hold(self) -> float:
+        """How far the bytes of one reply are apart at most [s]."""
+        if not self._adapt:
+            return HOLD
+        return max(self._patience.limit(0, HOLD), _SHORTEST_HOLD)
 
     def _listen(self, end: float, enough: Callable[[], object]) -> bool:
         """Hear replies until it is enough; whether it is, at a time [s]."""
@@ -414,6 +476,8 @@ class SerialLink:
         for heard in self._replies.feed(data, now):
             self._latest[board_of(heard.command), heard.command.REPLY] = heard
             self._heard_at[heard.reply.board] = now
+            if now > heard.newest + self._timeout:
+                self._late_at = now
             if isinstance(heard.reply, rcb1.Acknowledged):
                 self._acknowledged[heard.reply.board] = heard.number
 

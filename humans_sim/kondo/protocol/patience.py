@@ -51,17 +51,20 @@ class Patience:
         )
         self._mean += _GAIN * (beyond - self._mean)
 
-    def limit(self, size: int, longest: float, slow: float = 0.0) -> float:
+    def limit(
+        self, size: int, longest: float, slow: float = 0.0, grows: bool = True
+    ) -> float:
         """Time to wait for an answer [s].
 
         Args:
             size: bytes to be sent and received.
             longest: never more than this [s] ...
             slow: ... or than this, where answers were seen to take so long [s].
+            grows: whether it grows with what went unanswered.
         """
         if self._mean is None:
             return longest
         beyond = max(self._mean + _DEVIATIONS * self._deviation, _LEAST)
-        doublings = min(max(self._missed - _BORNE, 0), _MOST)
+        doublings = min(max(self._missed - _BORNE, 0), _MOST) if grows else 0
         usual = size * BYTE + beyond
         return max(min(size * BYTE + beyond * 2**doublings, longest), min(usual, slow))

@@ -15,7 +15,8 @@ from humans_sim.kondo.protocol.frames import ProtocolError
 from humans_sim.kondo.protocol.owed_replies import SHORT, OwedReplies, board_of
 
 HOLD = 0.02
-"""Bytes of one reply are no further apart: adapters gather them for 16 ms [s]."""
+"""Bytes of one reply are no further apart on any line: adapters gather them for 16 ms
+[s]."""
 
 
 class Heard(NamedTuple):
@@ -24,12 +25,16 @@ class Heard(NamedTuple):
     Attributes:
         number: of the oldest request that it may answer.
         sent: when that one was sent [s].
+        newest: when the newest one was sent that it may answer [s].
+        time: when the reply was heard [s].
         command: one that asks for such a reply of that board.
         reply: it.
     """
 
     number: int
     sent: float
+    newest: float
+    time: float
     command: rcb1.Command
     reply: rcb1.Reply
 
@@ -39,11 +44,14 @@ class ReplyStream:
 
     Args:
         owed: the requests.
+
+    Attributes:
+        hold: bytes of one reply are no further apart on this line [s].
     """
 
     def __init__(self, owed: OwedReplies) -> None:
         """Nothing was heard yet."""
-        self._owed = owed
+        self._owed, self.hold = owed, HOLD
         self._bytes = b""
         self._since = self._now = 0.0
 
@@ -74,9 +82,9 @@ class ReplyStream:
 
     def look_again(self, end: float) -> float:
         """When to feed again, with nothing if nothing came, at a time at most [s]."""
-        if not self._bytes or self._now >= self._since + HOLD:
+        if not self._bytes or self._now >= self._since + self.hold:
             return end
-        return min(end, self._since + HOLD)  # then these bytes begin no long reply
+        return min(end, self._since + self.hold)  # then these bytes begin no long reply
 
     def _reply(self, expected: list[rcb1.Command], now: float) -> Heard | None:
         """What the bytes begin with, the longest that it may be."""
@@ -85,7 +93,7 @@ class ReplyStream:
             if not self._of(command):
                 continue
             if len(self._bytes) < size:
-                if size > SHORT and now < self._since + HOLD:
+                if size > SHORT and now < self._since + self.hold:
                     return None  # a short one may be a part of it
                 continue
             try:
@@ -93,8 +101,8 @@ class ReplyStream:
             except ProtocolError:
                 continue
             self._bytes = self._bytes[size:]
-            sent = self._owed.oldest(command)
-            return Heard(self._owed.received(command), sent, command, reply)
+            sent = self._owed.oldest(command), self._owed.newest(command)
+            return Heard(self._owed.received(command), *sent, now, command, reply)
         return None
 
     def _may_begin(self, expected: list[rcb1.Command], now: float) -> bool:
@@ -102,7 +110,7 @@ class ReplyStream:
         for command in expected:
             size = command.REPLY.size()
             if len(self._bytes) < size and self._of(command):
-                if size <= SHORT or now < self._since + HOLD:
+                if size <= SHORT or now < self._since + self.hold:
                     return True
         return False
 
