@@ -135,8 +135,9 @@ class Boards(ABC):
             have taken this one: :attr:`taken` says what may be in force.
         """
 
+    @abstractmethod
     def settle(self, board: int) -> None:
-        """Find out which acknowledgements of a board still come; none has to be moved.
+        """Find out which acknowledgements of a board still come; nothing moves.
 
         Args:
             board: which, counted from 0.

@@ -91,7 +91,6 @@ class KondoRobot(BoardsThread):
         self._before = RobotState.LIMP
         self._unfreed: tuple[str, ...] = ()
         self._last_step = self._since = 0.0
-        self._beats = 0
 
     def _opened(self, boards: Boards) -> None:
         self._delivery = SetPointDelivery(boards, self.settings.period)
@@ -326,10 +325,7 @@ class KondoRobot(BoardsThread):
                     self._pending = None
                     self._health.delivered += 1
                     self._health.latencies.append(time.monotonic() - pending)
-        # After the first beat since a command the next command is near.
-        self._beats = 0 if new else self._beats + 1
-        if self._beats != 1:
-            delivery.settle(interrupted)
+        delivery.settle(interrupted)
         silent = delivery.silent()
         if silent is not None:
             raise PortError(f"{self.port}: {silent}")

@@ -29,6 +29,7 @@ class SetPointDelivery:
     def __init__(self, boards: Boards, period: float) -> None:
         """Every board counts as heard just now."""
         self._boards, self._period = boards, period
+        self._beats = 0
         self.answered()
 
     def answered(self) -> None:
@@ -64,6 +65,7 @@ class SetPointDelivery:
         # frame whose damage its sum does not see then moves them more slowly, too.
         duration = min(max(begun - self._last, self._period), _TRY)
         self._last = begun
+        self._beats = 0 if repeat else self._beats + 1
         # The board that has waited longest comes first, or none would ever be heard
         # of that is second where commands come faster than the line takes them.
         waiting = deque(sorted(range(len(boards.names)), key=self._heard_at))
@@ -83,11 +85,15 @@ class SetPointDelivery:
         return heard == len(boards.names) and not interrupted()
 
     def settle(self, interrupted: Callable[[], bool]) -> None:
-        """Ask each board what is open, in the time to spare before the next beat.
+        """Ask boards that may have taken something else, in the time to spare.
+
+        Not after the first beat since a new set point: the next one is near.
 
         Args:
             interrupted: whether something else is due.
         """
+        if self._beats == 1:
+            return
         for board in range(len(self._boards.names)):
             certain = self._acknowledged[board] >= self._last
             if not certain and not interrupted():

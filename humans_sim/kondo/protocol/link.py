@@ -24,26 +24,19 @@ from typing import Self
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.frames import BYTE, ProtocolError
-from humans_sim.kondo.protocol.owed_replies import LATEST, OwedReplies, board_of
-from humans_sim.kondo.protocol.patience import Patience
-from humans_sim.kondo.protocol.reply_stream import HOLD, Heard, ReplyStream
+from humans_sim.kondo.protocol.owed_replies import OwedReplies, board_of
+from humans_sim.kondo.protocol.reply_stream import Heard, ReplyStream
+from humans_sim.kondo.protocol.reply_timeout import GROWTH, LONGEST_WAIT, ReplyTimeout
 from humans_sim.kondo.protocol.serial_port import LinkError, PortError, SerialPort
 
 __all__ = ["LinkError", "LinkStatistics", "NoAnswerError", "PortError", "SerialLink"]
 
 TIMEOUT = 0.03
 """Longest wait for an answer [s]."""
-SHORT_TIMEOUT = 0.01
-"""That of the commands that are answered at once [s]."""
-QUICK = (rcb1.StoreHome, rcb1.WritePose)
 RETRIES = 4
 _LATENCIES = 1000
-_BORNE, _GROWTH, _LONGEST = 4, 3.0, 0.3
-"""Unanswered in a row before each wait is longer by this factor, up to so long [s]."""
-_AHEAD, _RECENT = 3, 0.1
-"""Open requests that lengthen a wait, at most, and how old they are [s]."""
-_SHORTEST, _SHORTEST_HOLD = 1e-3, 3e-3
-"""Shortest wait for an answer before a deadline, and for the rest of one [s]."""
+_SHORTEST = 1e-3
+"""Shortest wait for an answer before a deadline [s]."""
 
 
 class NoAnswerError(LinkError, TimeoutError):
@@ -98,16 +91,15 @@ class SerialLink:
             raise ParameterError(f"retries must be 0 to 100, not {retries}")
         self.port = port
         self.statistics = LinkStatistics()
-        self._timeout, self._retries, self._adapt = timeout, retries, adapt
+        self._timeout, self._retries = timeout, retries
         self._lock = threading.Lock()
-        self._patience = Patience()
         self._owed = OwedReplies()
+        self._waits = ReplyTimeout(timeout, adapt, self._owed)
         self._replies = ReplyStream(self._owed)
         self._latest: dict[tuple[int | None, type[rcb1.Reply]], Heard] = {}
         self._acknowledged: dict[int | None, int] = {}
         self._heard_at: dict[int, float] = {}
-        self._bytes = self._unanswered = 0
-        self._late_at = -math.inf
+        self._bytes = 0
         self._port = SerialPort(port, timeout)
 
     def __enter__(self) -> Self:
@@ -195,7 +187,7 @@ class SerialLink:
 
         A question tells which (:meth:`settle`); longer waits do, too.
         """
-        return self._unanswered >= _BORNE
+        return self._waits.doubtful
 
     def settle(self, order: rcb1.Command, enough: int | None = None) -> None:
         """Ask, where an earlier acknowledgement could be taken for an order's.
@@ -262,11 +254,9 @@ class SerialLink:
         Raises:
             PortError: the port is gone.
         """
-        short = longest = max(_LONGEST, self._timeout)
-        if self._adapt:
-            size = max(c.size() + c.REPLY.size() for c in commands)
-            usual = self._patience.limit(size, self._timeout, longest)
-            short = max(usual, self._timeout)
+        longest = max(LONGEST_WAIT, self._timeout)
+        size = max(c.size() + c.REPLY.size() for c in commands)
+        short = max(self._waits.usual(size, self._timeout), self._timeout)
         with self._lock:
             self._drain()
             end = time.monotonic() + within
@@ -296,7 +286,7 @@ class SerialLink:
                 else:
                     probes.clear()  # the question was lost, or its answer
                     again = left() if wait >= longest else []
-                    wait = min(_GROWTH * wait, longest)
+                    wait = min(GROWTH * wait, longest)
                 self._drain()
                 for command in again:
                     probes.pop(command, None)
@@ -338,7 +328,7 @@ class SerialLink:
         The answer to a question of another kind comes after all that was owed before.
         """
         board = self._owed.stale(command, first)
-        if board is None and self._unanswered >= _BORNE:
+        if board is None and self.doubtful:
             board = board_of(command)  # before waits grow: is the line slow?
         if board is None or isinstance(command, rcb1.GetSwitches):
             return True  # or its own repeats will do
@@ -369,78 +359,29 @@ class SerialLink:
         Raises:
             ProtocolError: no answer came.
         """
-        size = command.size() + command.REPLY.size()
-        longest = self._timeout / 3 if isinstance(command, QUICK) else self._timeout
         begun = time.monotonic()
-        limit = self._wait(command, longest, perhaps, begun)
+        limit = self._waits.limit(command, begun, grows=not perhaps)
         limit = max(min(limit, end - begun), _SHORTEST)
+        self._replies.hold = self._waits.hold()
         self._latest.pop((board_of(command), command.REPLY), None)
         self._bytes, number = 0, self._owed.next_number
         self._write(command)
         # Nothing that comes sooner is an answer to bytes that are still on the line.
-        soonest = begun + size * BYTE if perhaps else math.inf
+        wire = (command.size() + command.REPLY.size()) * BYTE
+        soonest = begun + wire if perhaps else math.inf
 
         def enough() -> bool:
             return self._answered(command, first, soonest)
 
         if not self._listen(begun + limit, enough):
-            self._missed(limit)
+            self._waits.missed(limit, self._bytes > 0, time.monotonic())
             raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
         heard = self._latest[board_of(command), command.REPLY]
-        now = time.monotonic()
-        # One that was asked for earlier says little of how long answers take: the line
-        # loses, or it is slow, as was seen where one came for certain late.
-        if now < heard.sent + longest or not self._slow(now):
-            self._unanswered = 0
-            self._patience.hear()
-        if heard.number == number:
-            self._unanswered = 0
-            self._patience.learn(size, now - begun)
-            self.statistics.latencies.append(now - begun)
+        own = heard.number == number
+        self._waits.answered(command, heard, heard.time - begun if own else None)
+        if own:
+            self.statistics.latencies.append(heard.time - begun)
         return heard.reply
-
-    def _missed(self, waited: float) -> None:
-        """No answer came within a time [s]."""
-        self._patience.miss()
-        # Bytes that are no answer, and none that came late: the line is quick, and
-        # damages them.
-        if not self._bytes or self._slow(time.monotonic()):
-            self._unanswered += 1
-        if waited >= _LONGEST and not self._bytes:
-            # A slow line would have answered one of the requests before: this one loses
-            # them, and longer waits do not help it.
-            self._unanswered = 0
-            self._patience.hear()
-
-    def _slow(self, now: float) -> bool:
-        """Whether an answer came late for certain, not long before a time [s]."""
-        return now <= self._late_at + LATEST
-
-    def _wait(
-        self, command: rcb1.Command, longest: float, perhaps: bool, now: float
-    ) -> float:
-        """How long an answer is waited for [s].
-
-        Questions find out whether the line is slow; set points do not wait longer for
-        that, because a question goes before them where much went unanswered.
-        """
-        limit = usual = longest
-        slow, most = self._slow(now), max(longest, _LONGEST)
-        if self._adapt:
-            size = command.size() + command.REPLY.size()
-            usual = self._patience.limit(size, longest, most, grows=False)
-            limit = self._patience.limit(size, longest, most, slow or not perhaps)
-        if self._unanswered > _BORNE and not perhaps:
-            grown = usual * _GROWTH ** min(self._unanswered - _BORNE, 10)
-            limit = max(limit, min(grown, _LONGEST))
-        if slow and command.REPLY is not rcb1.Acknowledged:
-            # What is open is answered first.
-            ahead = min(self._owed.count(now - _RECENT), _AHEAD)
-            limit = min((1 + ahead) * limit, most)
-        self._replies.hold = self._hold()
-        if self._owed.owes_long():  # the reply may be kept for a part of it
-            limit += self._replies.hold
-        return limit
 
     def _answered(
         self, command: rcb1.Command, first: int, soonest: float = math.inf
@@ -448,12 +389,6 @@ class SerialLink:
         """Whether the last answer is to a request of this number, or came so late."""
         heard = self._latest.get((board_of(command), command.REPLY))
         return heard is not None and (heard.number >= first or heard.time >= soonest)
-
-    def _hold(self) -> float:
-        """How far the bytes of one reply are apart at most [s]."""
-        if not self._adapt:
-            return HOLD
-        return max(self._patience.limit(0, HOLD), _SHORTEST_HOLD)
 
     def _listen(self, end: float, enough: Callable[[], object]) -> bool:
         """Hear replies until it is enough; whether it is, at a time [s]."""
@@ -476,8 +411,7 @@ class SerialLink:
         for heard in self._replies.feed(data, now):
             self._latest[board_of(heard.command), heard.command.REPLY] = heard
             self._heard_at[heard.reply.board] = now
-            if now > heard.newest + self._timeout:
-                self._late_at = now
+            self._waits.hear(heard)
             if isinstance(heard.reply, rcb1.Acknowledged):
                 self._acknowledged[heard.reply.board] = heard.number
 
