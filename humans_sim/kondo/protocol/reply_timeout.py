@@ -94,7 +94,7 @@ class ReplyTimeout:
         """How far the bytes of one reply are apart at most [s]."""
         if not self._adapt:
             return HOLD
-        return max(self._patience.limit(0, HOLD), _SHORTEST_HOLD)
+        return max(self._patience.limit(0, HOLD, grows=False), _SHORTEST_HOLD)
 
     def hear(self, heard: Heard) -> None:
         """A reply came, to whatever was asked."""
