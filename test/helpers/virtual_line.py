@@ -45,7 +45,11 @@ class VirtualLine:
     Attributes:
         now: time [s].
         taken: times and commands that boards took.
+        sent: commands of the driver.
         steps: between set points that a board took one after the other [deg].
+        most_open: replies that were on their way at the same time, at most.
+        latest: how late after its command a reply came, at most [s].
+        deaf: the boards receive nothing.
     """
 
     def __init__(self, faults: LineFaults) -> None:
@@ -54,6 +58,7 @@ class VirtualLine:
         self.taken: list[tuple[float, rcb1.Command]] = []
         self.steps: list[int] = []
         self.sent: list[rcb1.Command] = []
+        self.most_open, self.latest, self.deaf = 0, 0.0, False
         self.boards = khr1_boards()
         self._line, self._stream = FaultyLine(faults), CommandStream()
         self._rng = random.Random(faults.seed + 1)
@@ -79,16 +84,25 @@ class VirtualLine:
         self.advance(self.now + _CALL)
         due = max(self._free, self.now) + len(data) * BYTE
         self.sent.append(rcb1.decode_command(data))
+        if self.deaf:
+            return
         for command in self._stream.feed(self._line.carry(data)):
             reply = self._answer(command, due)
             if reply:
                 due += THINK + len(reply) * BYTE + self._line.delay()
                 due += self._rng.expovariate(1.0 / _JITTER)
-                arrived = self._line.carry(reply)
-                if arrived:
-                    place = (due, len(self.taken), arrived)
-                    heapq.heappush(self._coming, place)
+                self._send(due, self._line.carry(reply))
+                self.latest = max(self.latest, due - self.now)
         self._free = due
+
+    def answers_in(self, delay: float, reply: rcb1.Reply) -> None:
+        """Let a reply come after a time [s], whatever was asked."""
+        self._send(self.now + delay, reply.encode())
+
+    def _send(self, due: float, data: bytes) -> None:
+        if data:
+            heapq.heappush(self._coming, (due, len(self.taken), data))
+            self.most_open = max(self.most_open, len(self._coming))
 
     def read(self, end: float) -> bytes:
         """What comes first before a time [s]."""
