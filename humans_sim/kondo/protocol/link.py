@@ -2,8 +2,9 @@
 """The serial line to the boards: one command, one answer, bounded retries.
 
 The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.
-So the command is said once more: a few times at most, or until a deadline, with waits
-that grow, so that a slow line is not flooded by repeats. A late reply counts for the
+So the command is said once more: a few times at most, or until a deadline. Waits grow
+where the line is slow, so that it is not flooded by repeats, and stay short where it
+loses (:mod:`.reply_timeout`). A late reply counts for the
 request that it answers (:mod:`.reply_stream`), and is not taken for that of a later one
 (:mod:`.owed_replies`).
 """
