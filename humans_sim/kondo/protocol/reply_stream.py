@@ -8,6 +8,7 @@ request that it answers. What is no reply to anything that was asked is left out
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from humans_sim.kondo.protocol import rcb1
@@ -77,6 +78,8 @@ class ReplyStream:
                 yield heard
             elif self._may_begin(expected, now):
                 return
+            elif self._owed.owes_long():  # a damaged one: no part of it is another
+                self._bytes = b""
             else:
                 self._bytes = self._bytes[1:]
 
@@ -96,6 +99,8 @@ class ReplyStream:
                 if size > SHORT and now < self._since + self.hold:
                     return None  # a short one may be a part of it
                 continue
+            if size <= SHORT and not self._only_short(expected):
+                continue
             try:
                 reply = command.read_reply(self._bytes[:size])
             except ProtocolError:
@@ -105,8 +110,30 @@ class ReplyStream:
             return Heard(self._owed.received(command), *sent, now, command, reply)
         return None
 
+    def _only_short(self, expected: list[rcb1.Command]) -> bool:
+        """Whether these bytes are no part of a long reply that is owed.
+
+        Angles that lost a byte on the line may hold the bytes of an acknowledgement: a
+        run of bytes is short replies where all of it is.
+        """
+        if not self._owed.owes_long():
+            return True
+        short, left = [c for c in expected if c.REPLY.size() <= SHORT], self._bytes
+        while left:
+            for command in short:
+                size = command.REPLY.size()
+                with suppress(ProtocolError):
+                    command.read_reply(left[:size])
+                    left = left[size:]
+                    break
+            else:
+                return False
+        return True
+
     def _may_begin(self, expected: list[rcb1.Command], now: float) -> bool:
-        """Whether more bytes could make a reply of these."""
+        """Whether more bytes could make a reply of these, or of a damaged one."""
+        if self._owed.owes_long() and now < self._since + self.hold:
+            return True
         for command in expected:
             size = command.REPLY.size()
             if len(self._bytes) < size and self._of(command):
