@@ -25,7 +25,7 @@ _BORNE = 4
 """Unanswered in a row before waits grow."""
 _AHEAD, _RECENT = 3, 0.1
 """Open requests that lengthen a wait, at most, and how old they are [s]."""
-_SHORTEST_HOLD = 0.005
+_SHORTEST_HOLD = 0.003
 """The rest of a reply is waited for so long at least [s]."""
 
 

@@ -81,7 +81,7 @@ def test_what_is_open_on_a_slow_line_is_answered_first() -> None:
 
 def test_the_rest_of_a_reply(waits: ReplyTimeout) -> None:
     """It is waited for as long as this line needs, or where that is not known, any."""
-    assert waits.hold() == pytest.approx(0.005)
+    assert waits.hold() == pytest.approx(0.003)
     assert ReplyTimeout(TIMEOUT, True, OwedReplies()).hold() == HOLD
     assert ReplyTimeout(TIMEOUT, False, OwedReplies()).hold() == HOLD
     for k in range(100):  # an adapter that gathers bytes
