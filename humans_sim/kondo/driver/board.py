@@ -103,6 +103,15 @@ class Boards(ABC):
         lower, upper = (np.concatenate(side) for side in zip(*ends, strict=True))
         return lower, upper
 
+    def certain(self, board: int, values: Sequence[float | None]) -> bool:
+        """Whether nothing but these values can be in force.
+
+        Args:
+            board: which, counted from 0.
+            values: of all channels of the robot.
+        """
+        return self.taken[board].certain(self.rounded(values[self.channels(board)]))
+
     @abstractmethod
     def find(self) -> None:
         """Make sure that every board answers.
@@ -121,9 +130,17 @@ class Boards(ABC):
             duration: of the motion [s].
 
         Returns:
-            whether it is certain that it took these values: where it did not answer in
-            time, or answered perhaps to an earlier set point, it may have or not, and
-            :attr:`taken` says what may be in force.
+            whether it acknowledged a set point that may be this one. It may be an
+            earlier one, where that is open; and a board that did not answer in time may
+            have taken this one: :attr:`taken` says what may be in force.
+        """
+
+    @abstractmethod
+    def settle(self, board: int) -> None:
+        """Find out which acknowledgements of a board still come; nothing moves.
+
+        Args:
+            board: which, counted from 0.
         """
 
     @abstractmethod

@@ -45,6 +45,8 @@ class Rcb1Boards(Boards):
             number in settings.channels.channels
             for number in range(1, CHANNELS * len(self._ids) + 1)
         )
+        self._far = settings.limits.step / 2
+        self._nothing = (self._unused,) * CHANNELS
         self.memory = Rcb1Memory(link, self._ids)
 
     def find(self) -> None:
@@ -60,15 +62,29 @@ class Rcb1Boards(Boards):
         channels = tuple(self._unused if v is None else int(v) for v in rounded)
         order = rcb1.SetPositions(self._ids[board], speed, channels)
         enough = taken.same_since(target)
+        # A question takes time that the set point has to wait: it is asked where what
+        # may be in force is far apart, so that the next steps would be shorter.
+        if taken.farthest(target) > self._far or self._link.doubtful:
+            self._link.settle(order, enough)
+            self._note_acknowledged()
         # What goes out may be taken, whatever comes of it.
-        taken.sent(self._link.settle(order, enough), target)
+        taken.sent(self._link.next_number, target)
         try:
-            heard = self._link.send(order, enough)
+            return self._link.send(order, enough)
         finally:
-            for k, number in enumerate(self._ids):
-                self.taken[k].acknowledged(self._link.acknowledged(number))
-                self.heard_at[k] = self._link.heard_at(number)
-        return heard and taken.certain(target)
+            self._note_acknowledged()
+
+    def settle(self, board: int) -> None:
+        """Ask for the switches where an acknowledgement is open."""
+        try:
+            self._link.settle(rcb1.SetPositions(self._ids[board], 0, self._nothing))
+        finally:
+            self._note_acknowledged()
+
+    def _note_acknowledged(self) -> None:
+        for k, number in enumerate(self._ids):
+            self.taken[k].acknowledged(self._link.acknowledged(number))
+            self.heard_at[k] = self._link.heard_at(number)
 
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Whole degrees of the channels that have a servo."""

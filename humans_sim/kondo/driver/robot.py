@@ -325,6 +325,7 @@ class KondoRobot(BoardsThread):
                     self._pending = None
                     self._health.delivered += 1
                     self._health.latencies.append(time.monotonic() - pending)
+        delivery.settle(interrupted)
         silent = delivery.silent()
         if silent is not None:
             raise PortError(f"{self.port}: {silent}")

@@ -59,7 +59,11 @@ class Health:
         state: of the robot.
         reason: of the state, in words; empty where it was asked for.
         given: commands that were taken.
-        delivered: of them, that every board heard before the next one came.
+        delivered: of them, that every board acknowledged before the next one came. An
+            acknowledgement does not name its frame: it counts where it may be this
+            set point's, also if an earlier one is still open. Steps are limited by what
+            is certain (:mod:`.taken_range`), and so is
+            :meth:`~.robot.KondoRobot.unacknowledged`.
         refused: commands that were not taken.
         limited: set points that the limits kept from their targets.
         held: times that the watchdog made the robot hold.

@@ -29,6 +29,7 @@ class SetPointDelivery:
     def __init__(self, boards: Boards, period: float) -> None:
         """Every board counts as heard just now."""
         self._boards, self._period = boards, period
+        self._beats = 0
         self.answered()
 
     def answered(self) -> None:
@@ -47,6 +48,9 @@ class SetPointDelivery:
     ) -> bool:
         """Say a set point until every board acknowledged it, or another one is due.
 
+        An acknowledgement that may be an earlier set point's will do: on a line that
+        loses it is this one's, and on one that is slow no repeat would be any faster.
+
         Args:
             values: of all channels [deg].
             repeat: whether it is new: one that was heard once is said again by the next
@@ -61,6 +65,7 @@ class SetPointDelivery:
         # frame whose damage its sum does not see then moves them more slowly, too.
         duration = min(max(begun - self._last, self._period), _TRY)
         self._last = begun
+        self._beats = 0 if repeat else self._beats + 1
         # The board that has waited longest comes first, or none would ever be heard
         # of that is second where commands come faster than the line takes them.
         waiting = deque(sorted(range(len(boards.names)), key=self._heard_at))
@@ -68,15 +73,31 @@ class SetPointDelivery:
         while waiting and not interrupted():
             board = waiting.popleft()
             before = boards.heard_at[board]
-            certain = boards.move(board, values, duration)
-            alive = certain or boards.heard_at[board] > before
+            acknowledged = boards.move(board, values, duration)
+            alive = acknowledged or boards.heard_at[board] > before
             self._misses[board] = 0 if alive else self._misses[board] + 1
-            if certain:
+            if boards.certain(board, values):
                 self._acknowledged[board] = begun
+            if acknowledged:
                 heard += 1
             elif repeat and time.monotonic() < begun + _TRY:
                 waiting.append(board)
         return heard == len(boards.names) and not interrupted()
+
+    def settle(self, interrupted: Callable[[], bool]) -> None:
+        """Ask boards that may have taken something else, in the time to spare.
+
+        Not after the first beat since a new set point: the next one is near.
+
+        Args:
+            interrupted: whether something else is due.
+        """
+        if self._beats == 1:
+            return
+        for board in range(len(self._boards.names)):
+            certain = self._acknowledged[board] >= self._last
+            if not certain and not interrupted():
+                self._boards.settle(board)
 
     def silent(self) -> str | None:
         """A board that has not answered for too long; None: none."""

@@ -53,7 +53,8 @@ class LineTrial:
 
     Attributes:
         given: set points that were commanded.
-        delivered: of them, that both boards acknowledged before the next one.
+        delivered: of them, that both boards acknowledged before the next one
+            (:attr:`~humans_sim.kondo.driver.robot_health.Health.delivered`).
         taken: of them, that both boards took before the next one.
         frames: commands that boards took.
         wrong: of them, those that were not said: damaged, and the sum still right.

@@ -2,8 +2,9 @@
 """The serial line to the boards: one command, one answer, bounded retries.
 
 The RCB-1 knows no refusal and no way to begin again: what was damaged is not answered.
-So the command is said once more: a few times at most, or until a deadline, with waits
-that grow, so that a slow line is not flooded by repeats. A late reply counts for the
+So the command is said once more: a few times at most, or until a deadline. Waits grow
+where the line is slow, so that it is not flooded by repeats, and stay short where it
+loses (:mod:`.reply_timeout`). A late reply counts for the
 request that it answers (:mod:`.reply_stream`), and is not taken for that of a later one
 (:mod:`.owed_replies`).
 """
@@ -22,25 +23,18 @@ from typing import Self
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import ProtocolError
+from humans_sim.kondo.protocol.frames import BYTE, ProtocolError
 from humans_sim.kondo.protocol.owed_replies import OwedReplies, board_of
-from humans_sim.kondo.protocol.reply_stream import HOLD, Heard, ReplyStream
-from humans_sim.kondo.protocol.reply_timeout import ReplyTimeout
+from humans_sim.kondo.protocol.reply_stream import Heard, ReplyStream
+from humans_sim.kondo.protocol.reply_timeout import GROWTH, LONGEST_WAIT, ReplyTimeout
 from humans_sim.kondo.protocol.serial_port import LinkError, PortError, SerialPort
 
 __all__ = ["LinkError", "LinkStatistics", "NoAnswerError", "PortError", "SerialLink"]
 
 TIMEOUT = 0.03
 """Longest wait for an answer [s]."""
-SHORT_TIMEOUT = 0.01
-"""That of the commands that are answered at once [s]."""
-QUICK = (rcb1.StoreHome, rcb1.WritePose)
 RETRIES = 4
 _LATENCIES = 1000
-_BORNE, _GROWTH, _LONGEST = 4, 3.0, 0.3
-"""Unanswered in a row before each wait is longer by this factor, up to so long [s]."""
-_AHEAD, _RECENT = 3, 0.1
-"""Open requests that lengthen a wait, at most, and how old they are [s]."""
 _SHORTEST = 1e-3
 """Shortest wait for an answer before a deadline [s]."""
 
@@ -97,15 +91,15 @@ class SerialLink:
             raise ParameterError(f"retries must be 0 to 100, not {retries}")
         self.port = port
         self.statistics = LinkStatistics()
-        self._timeout, self._retries, self._adapt = timeout, retries, adapt
+        self._timeout, self._retries = timeout, retries
         self._lock = threading.Lock()
-        self._reply_timeout = ReplyTimeout()
         self._owed = OwedReplies()
+        self._waits = ReplyTimeout(timeout, adapt, self._owed)
         self._replies = ReplyStream(self._owed)
         self._latest: dict[tuple[int | None, type[rcb1.Reply]], Heard] = {}
         self._acknowledged: dict[int | None, int] = {}
         self._heard_at: dict[int, float] = {}
-        self._bytes = self._unanswered = 0
+        self._bytes = 0
         self._port = SerialPort(port, timeout)
 
     def __enter__(self) -> Self:
@@ -177,7 +171,20 @@ class SerialLink:
             f"({attempt} times asked; {reason}): is the board on, and its id right?"
         )
 
-    def settle(self, order: rcb1.Command, enough: int | None = None) -> int:
+    @property
+    def next_number(self) -> int:
+        """Number of the next request."""
+        return self._owed.next_number
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether so much went unanswered that the line loses much, or is slow.
+
+        A question tells which (:meth:`settle`); longer waits do, too.
+        """
+        return self._waits.doubtful
+
+    def settle(self, order: rcb1.Command, enough: int | None = None) -> None:
         """Ask, where an earlier acknowledgement could be taken for an order's.
 
         The answer to a question comes after all that was owed, and distinguishes a slow
@@ -187,9 +194,6 @@ class SerialLink:
             order: what is to be said next.
             enough: number of an earlier request whose acknowledgement is as good.
 
-        Returns:
-            number of the next request.
-
         Raises:
             PortError: the port is gone.
         """
@@ -197,14 +201,14 @@ class SerialLink:
             self._drain()
             first = self._owed.next_number if enough is None else enough
             self._settle(order, first, math.inf)
-            return self._owed.next_number
 
     def send(self, order: rcb1.Command, enough: int | None = None) -> bool:
-        """Say an order once; whether it was acknowledged in time.
+        """Say an order once; whether an acknowledgement came that may be its own.
 
-        Late acknowledgements are heard with it (:meth:`acknowledged`). It is said also
-        where earlier ones are open: the caller says nothing that must not follow on
-        what the board may have missed.
+        It may be an earlier order's, too, where one is open: :meth:`acknowledged` names
+        the order that was taken for certain, or a later one was. Late ones are heard
+        with it. The caller says nothing that must not follow on what the board may have
+        missed.
 
         Args:
             order: what is said.
@@ -214,11 +218,12 @@ class SerialLink:
             PortError: the port is gone.
         """
         with self._lock:
+            self._drain()
             first = self._owed.next_number if enough is None else enough
             if self.acknowledged(board_of(order)) >= first:
                 return True  # it came late
             try:
-                self._try(order, first, math.inf)
+                self._try(order, first, math.inf, perhaps=True)
             except ProtocolError:
                 self.statistics.failed += 1
                 return False
@@ -244,11 +249,9 @@ class SerialLink:
         Raises:
             PortError: the port is gone.
         """
-        short = longest = max(_LONGEST, self._timeout)
-        if self._adapt:
-            size = max(c.size() + c.REPLY.size() for c in commands)
-            usual = self._reply_timeout.limit(size, self._timeout, longest)
-            short = max(usual, self._timeout)
+        longest = max(LONGEST_WAIT, self._timeout)
+        size = max(c.size() + c.REPLY.size() for c in commands)
+        short = max(self._waits.usual(size, self._timeout), self._timeout)
         with self._lock:
             self._drain()
             end = time.monotonic() + within
@@ -278,7 +281,7 @@ class SerialLink:
                 else:
                     probes.clear()  # the question was lost, or its answer
                     again = left() if wait >= longest else []
-                    wait = min(_GROWTH * wait, longest)
+                    wait = min(GROWTH * wait, longest)
                 self._drain()
                 for command in again:
                     probes.pop(command, None)
@@ -320,7 +323,7 @@ class SerialLink:
         The answer to a question of another kind comes after all that was owed before.
         """
         board = self._owed.stale(command, first)
-        if board is None and self._unanswered >= _BORNE:
+        if board is None and self.doubtful:
             board = board_of(command)  # before waits grow: is the line slow?
         if board is None or isinstance(command, rcb1.GetSwitches):
             return True  # or its own repeats will do
@@ -336,56 +339,51 @@ class SerialLink:
             self._try(question, 0, end)
         return self._owed.stale(command, first) is None
 
-    def _try(self, command: rcb1.Command, first: int, end: float) -> rcb1.Reply:
+    def _try(
+        self, command: rcb1.Command, first: int, end: float, perhaps: bool = False
+    ) -> rcb1.Reply:
         """Send a command once and wait as long as answers usually take.
 
         Args:
             command: what is said.
             first: number of the first request that this is an answer to.
             end: of all waiting, by time.monotonic() [s].
+            perhaps: an answer will do that may be an earlier request's, and may be this
+                one's. On a line that loses no other one comes.
 
         Raises:
             ProtocolError: no answer came.
         """
-        size = command.size() + command.REPLY.size()
-        limit = longest = (
-            self._timeout / 3 if isinstance(command, QUICK) else self._timeout
-        )
-        if self._adapt:
-            limit = self._reply_timeout.limit(size, longest, max(longest, _LONGEST))
-        if self._unanswered > _BORNE:
-            grown = longest * _GROWTH ** min(self._unanswered - _BORNE, 10)
-            limit = max(longest, min(grown, _LONGEST))
         begun = time.monotonic()
-        if command.REPLY is not rcb1.Acknowledged:  # what is open is answered first
-            ahead = min(self._owed.count(begun - _RECENT), _AHEAD)
-            limit = min((1 + ahead) * limit, max(longest, _LONGEST))
-        if self._owed.owes_long():  # the reply may be kept for a part of it
-            limit += HOLD
+        limit = self._waits.limit(command, begun, grows=not perhaps)
         limit = max(min(limit, end - begun), _SHORTEST)
+        self._replies.hold = self._waits.hold()
         self._latest.pop((board_of(command), command.REPLY), None)
         self._bytes, number = 0, self._owed.next_number
         self._write(command)
-        if not self._listen(begun + limit, lambda: self._answered(command, first)):
-            self._reply_timeout.miss()
-            self._unanswered += 1
+        # Nothing that comes sooner is an answer to bytes that are still on the line.
+        wire = (command.size() + command.REPLY.size()) * BYTE
+        soonest = begun + wire if perhaps else math.inf
+
+        def enough() -> bool:
+            return self._answered(command, first, soonest)
+
+        if not self._listen(begun + limit, enough):
+            self._waits.missed(limit, self._bytes > 0, time.monotonic())
             raise ProtocolError(f"{self._bytes} bytes came, none of them the answer")
         heard = self._latest[board_of(command), command.REPLY]
-        now = time.monotonic()
-        # One that was asked for earlier says little of how long answers take: the line
-        # loses, or it is slow.
-        if now < heard.sent + longest:
-            self._unanswered = 0
-            self._reply_timeout.hear()
-        if heard.number == number:
-            self._unanswered = 0
-            self._reply_timeout.learn(size, now - begun)
-            self.statistics.latencies.append(now - begun)
+        own = heard.number == number
+        self._waits.answered(command, heard, heard.time - begun if own else None)
+        if own:
+            self.statistics.latencies.append(heard.time - begun)
         return heard.reply
 
-    def _answered(self, command: rcb1.Command, first: int) -> bool:
+    def _answered(
+        self, command: rcb1.Command, first: int, soonest: float = math.inf
+    ) -> bool:
+        """Whether the last answer is to a request of this number, or came so late."""
         heard = self._latest.get((board_of(command), command.REPLY))
-        return heard is not None and heard.number >= first
+        return heard is not None and (heard.number >= first or heard.time >= soonest)
 
     def _listen(self, end: float, enough: Callable[[], object]) -> bool:
         """Hear replies until it is enough; whether it is, at a time [s]."""
@@ -408,6 +406,7 @@ class SerialLink:
         for heard in self._replies.feed(data, now):
             self._latest[board_of(heard.command), heard.command.REPLY] = heard
             self._heard_at[heard.reply.board] = now
+            self._waits.hear(heard)
             if isinstance(heard.reply, rcb1.Acknowledged):
                 self._acknowledged[heard.reply.board] = heard.number
 

@@ -18,7 +18,7 @@ from humans_sim.kondo.protocol import rcb1
 
 SHORT = rcb1.Switches.size()
 """Bytes of a reply that has no room for another one."""
-_LATEST = 1.0
+LATEST = 1.0
 """No reply comes later than this after its request [s]."""
 
 
@@ -86,6 +86,11 @@ class OwedReplies:
         key = board_of(command), command.REPLY
         return min((r.time for r in self._requests if r.key == key), default=math.inf)
 
+    def newest(self, command: rcb1.Command) -> float:
+        """When the newest open request like a command was sent [s]; -inf: none is."""
+        key = board_of(command), command.REPLY
+        return max((r.time for r in self._requests if r.key == key), default=-math.inf)
+
     def owes_long(self) -> bool:
         """Whether a reply is open that a short one may be a part of."""
         return any(r.command.REPLY.size() > SHORT for r in self._requests)
@@ -118,7 +123,7 @@ class OwedReplies:
         Args:
             heard: the time [s].
         """
-        oldest = heard - _LATEST
+        oldest = heard - LATEST
         if self._requests and self._requests[0].time <= oldest:
             self._requests = [r for r in self._requests if r.time > oldest]
 

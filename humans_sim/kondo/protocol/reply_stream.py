@@ -8,6 +8,7 @@ request that it answers. What is no reply to anything that was asked is left out
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from humans_sim.kondo.protocol import rcb1
@@ -15,7 +16,8 @@ from humans_sim.kondo.protocol.frames import ProtocolError
 from humans_sim.kondo.protocol.owed_replies import SHORT, OwedReplies, board_of
 
 HOLD = 0.02
-"""Bytes of one reply are no further apart: adapters gather them for 16 ms [s]."""
+"""Bytes of one reply are no further apart on any line: adapters gather them for 16 ms
+[s]."""
 
 
 class Heard(NamedTuple):
@@ -24,12 +26,16 @@ class Heard(NamedTuple):
     Attributes:
         number: of the oldest request that it may answer.
         sent: when that one was sent [s].
+        newest: when the newest one was sent that it may answer [s].
+        time: when the reply was heard [s].
         command: one that asks for such a reply of that board.
         reply: it.
     """
 
     number: int
     sent: float
+    newest: float
+    time: float
     command: rcb1.Command
     reply: rcb1.Reply
 
@@ -39,11 +45,14 @@ class ReplyStream:
 
     Args:
         owed: the requests.
+
+    Attributes:
+        hold: bytes of one reply are no further apart on this line [s].
     """
 
     def __init__(self, owed: OwedReplies) -> None:
         """Nothing was heard yet."""
-        self._owed = owed
+        self._owed, self.hold = owed, HOLD
         self._bytes = b""
         self._since = self._now = 0.0
 
@@ -69,14 +78,16 @@ class ReplyStream:
                 yield heard
             elif self._may_begin(expected, now):
                 return
+            elif self._owed.owes_long():  # a damaged one: no part of it is another
+                self._bytes = b""
             else:
                 self._bytes = self._bytes[1:]
 
     def look_again(self, end: float) -> float:
         """When to feed again, with nothing if nothing came, at a time at most [s]."""
-        if not self._bytes or self._now >= self._since + HOLD:
+        if not self._bytes or self._now >= self._since + self.hold:
             return end
-        return min(end, self._since + HOLD)  # then these bytes begin no long reply
+        return min(end, self._since + self.hold)  # then these bytes begin no long reply
 
     def _reply(self, expected: list[rcb1.Command], now: float) -> Heard | None:
         """What the bytes begin with, the longest that it may be."""
@@ -85,25 +96,49 @@ class ReplyStream:
             if not self._of(command):
                 continue
             if len(self._bytes) < size:
-                if size > SHORT and now < self._since + HOLD:
+                if size > SHORT and now < self._since + self.hold:
                     return None  # a short one may be a part of it
+                continue
+            if size <= SHORT and not self._only_short(expected):
                 continue
             try:
                 reply = command.read_reply(self._bytes[:size])
             except ProtocolError:
                 continue
             self._bytes = self._bytes[size:]
-            sent = self._owed.oldest(command)
-            return Heard(self._owed.received(command), sent, command, reply)
+            sent = self._owed.oldest(command), self._owed.newest(command)
+            return Heard(self._owed.received(command), *sent, now, command, reply)
         return None
 
+    def _only_short(self, expected: list[rcb1.Command]) -> bool:
+        """Whether these bytes are no part of a long reply that is owed.
+
+        Angles that lost a byte on the line may hold the bytes of an acknowledgement: a
+        run of bytes is short replies where all of it is.
+        """
+        if not self._owed.owes_long():
+            return True
+        short, left = [c for c in expected if c.REPLY.size() <= SHORT], self._bytes
+        while left:
+            for command in short:
+                size = command.REPLY.size()
+                with suppress(ProtocolError):
+                    command.read_reply(left[:size])
+                    left = left[size:]
+                    break
+            else:
+                return False
+        return True
+
     def _may_begin(self, expected: list[rcb1.Command], now: float) -> bool:
-        """Whether more bytes could make a reply of these."""
+        """Whether more bytes could make a reply of these, or of a damaged one."""
+        if self._owed.owes_long() and now < self._since + self.hold:
+            return True
         for command in expected:
             size = command.REPLY.size()
             if len(self._bytes) < size and self._of(command):
-                if size <= SHORT or now < self._since + HOLD:
-                    return True
+                # What is left of a damaged reply would make one with the next one.
+                return now < self._since + self.hold
         return False
 
     def _of(self, command: rcb1.Command) -> bool:

@@ -76,6 +76,9 @@ class LossyBoards(Boards):
             self.at[board] = new
         return taken and answered
 
+    def settle(self, board: int) -> None:
+        """Nothing is open that could come late."""
+
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Where they were told to be."""
         return tuple(self.at[0] + self.at[1])

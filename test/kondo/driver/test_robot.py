@@ -284,6 +284,9 @@ class OneBoard(Boards):
         self.limp = False
         return True
 
+    def settle(self, board: int) -> None:
+        """Nothing is ever open."""
+
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
         """Near home."""
         return tuple(None if v > 180 else v + 0.3 for v in SETTINGS.channels.home())

@@ -50,6 +50,32 @@ def test_an_acknowledgement_that_no_angles_follow() -> None:
     assert stream.look_again(9.0) == 9.0
 
 
+def test_damaged_angles_are_no_acknowledgement() -> None:
+    """One byte of them was lost, or changed, and others look like one."""
+    whole = ALIKE.encode()
+    for data in (whole[:5] + whole[6:], whole[:5] + b"\x07" + whole[6:], whole[2:]):
+        owed = OwedReplies()
+        stream = ReplyStream(owed)
+        owed.sent(ORDER, 0.0)
+        owed.sent(QUESTION, 0.0)
+        assert list(stream.feed(data[:4], 0.1)) == []
+        assert list(stream.feed(data[4:], 0.1)) == []
+        assert list(stream.feed(b"", 0.11 + HOLD)) == []
+        assert [heard.number for heard in stream.feed(DONE, 0.2)] == []
+        assert [heard.number for heard in stream.feed(b"", 0.21 + HOLD)] == [0]
+
+
+def test_what_is_left_of_a_damaged_reply_is_given_up() -> None:
+    """It makes no answer of the acknowledgement that comes next."""
+    owed = OwedReplies()
+    stream = ReplyStream(owed)
+    owed.sent(rcb1.GetSwitches(0), 0.0)
+    assert list(stream.feed(bytes(2), 0.1)) == []  # the third byte was lost
+    assert list(stream.feed(b"", 0.11 + HOLD)) == []
+    number = owed.sent(ORDER, 0.2)
+    assert [heard.number for heard in stream.feed(DONE, 0.2)] == [number]
+
+
 @given(st.binary(max_size=60), st.integers(0, 60))
 def test_bytes_that_are_none_are_left_out(noise: bytes, cut: int) -> None:
     """No noise hides a reply with a sum for good, and none ends the stream."""
