@@ -159,13 +159,13 @@ def test_a_limp_robot_falls_and_lies_on_the_floor() -> None:
 
 def test_who_looks_and_when_changes_nothing() -> None:
     """The same commands, worked off late or in small pieces: the same to the bit."""
-    times = [(0.1 + 0.0201 * k, 3 * k % 40) for k in range(25)]
+    commands = [(0.1 + 0.0201 * k, 3 * k % 40) for k in range(25)]
     ends = []
     for looks in ((), np.arange(0.0, 0.7, 0.0037), np.arange(0.0, 0.7, 0.01)):
         body, times = SimulatedBody(), list(looks)
         line = TimedLine(body)
         line.pose(HOME)
-        for t, turn in times:
+        for t, turn in commands:
             while times and times[0] < t:
                 body.advance(times.pop(0))
             values = list(HOME)
