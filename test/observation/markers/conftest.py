@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,9 @@ def read_as(tmp_path: Path) -> Callable[..., MarkerTrial]:
         return read_markers(path, **options)  # type: ignore[arg-type]
 
     return read
+
+
+@pytest.fixture
+def read_c3d(read_as: Callable[..., MarkerTrial]) -> Callable[..., MarkerTrial]:
+    """Reads bytes as a C3D file."""
+    return partial(read_as, "walk.c3d")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,21 +11,9 @@ import pytest
 from c3d_bytes import c3d_bytes
 
 from humans_sim.core.errors import ParameterError
-from humans_sim.observation.markers import AnalogChannels, MarkerTrial, read_markers
+from humans_sim.observation.markers import AnalogChannels, MarkerTrial
 
 Read = Callable[[bytes], MarkerTrial]
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Read:
-    """Reads bytes as a C3D file."""
-
-    def read_data(data: bytes) -> MarkerTrial:
-        path = tmp_path / "walk.c3d"
-        path.write_bytes(data)
-        return read_markers(path)
-
-    return read_data
 
 
 def channel_bytes(raw: np.ndarray, extra: dict[str, Any], **options: Any) -> bytes:
@@ -47,7 +34,7 @@ def channel_bytes(raw: np.ndarray, extra: dict[str, Any], **options: Any) -> byt
 @pytest.mark.parametrize("processor", ["intel", "dec", "mips"])
 @pytest.mark.parametrize("scale", [-0.1, 0.1])
 def test_scales(
-    scale: float, processor: str, rng: np.random.Generator, read: Read
+    scale: float, processor: str, rng: np.random.Generator, read_c3d: Read
 ) -> None:
     """(number - OFFSET) x SCALE x GEN_SCALE of integers and reals of each kind."""
     raw = rng.integers(-2000, 2000, (5, 4, 3)).astype(float)
@@ -60,7 +47,7 @@ def test_scales(
         "ANALOG:LABELS": ["Fx", "Fy", "EMG"],
         "ANALOG:UNITS": ["N", "N", "mV"],
     }
-    trial = read(channel_bytes(raw, extra, processor=processor, scale=scale))
+    trial = read_c3d(channel_bytes(raw, extra, processor=processor, scale=scale))
     analog = trial.analog
     assert analog is not None and not trial.notes
     assert analog.names == ("Fx", "Fy", "EMG") and analog.units == ("N", "N", "mV")
@@ -71,31 +58,31 @@ def test_scales(
     np.testing.assert_allclose(analog["EMG"], expected[:, 2], rtol=1e-6)
 
 
-def test_unsigned(read: Read) -> None:
+def test_unsigned(read_c3d: Read) -> None:
     """With FORMAT UNSIGNED, integers of 16 bits and their offsets have no sign."""
     raw = np.array([[[-32768.0, 5.0]], [[-1.0, 40000.0 - 65536.0]]])
     extra = {
         "ANALOG:FORMAT": "UNSIGNED",
         "ANALOG:OFFSET": np.array([-32768, 5]),
     }
-    analog = read(channel_bytes(raw, extra, scale=0.1)).analog
+    analog = read_c3d(channel_bytes(raw, extra, scale=0.1)).analog
     assert analog is not None
     np.testing.assert_allclose(analog.values, [[0, 0], [32767, 39995]])
 
 
-def test_unsigned_though_nothing_says_so(read: Read) -> None:
+def test_unsigned_though_nothing_says_so(read_c3d: Read) -> None:
     """Reals that are never negative, with offsets far below, have no sign."""
     raw = np.array([[[32770.0, 5.0]], [[32768.0, 7.0]]])
     extra = {"ANALOG:OFFSET": np.array([-32768, 0])}
-    analog = read(channel_bytes(raw, extra)).analog
+    analog = read_c3d(channel_bytes(raw, extra)).analog
     assert analog is not None
     np.testing.assert_allclose(analog.values, [[2, 5], [0, 7]])
-    analog = read(channel_bytes(-raw, extra)).analog
+    analog = read_c3d(channel_bytes(-raw, extra)).analog
     assert analog is not None
     np.testing.assert_allclose(analog.values, [[-2, -5], [0, -7]])
 
 
-def test_more_than_255_channels(rng: np.random.Generator, read: Read) -> None:
+def test_more_than_255_channels(rng: np.random.Generator, read_c3d: Read) -> None:
     """Labels and scales go on in LABELS2 and SCALE2."""
     raw = rng.normal(size=(2, 1, 300)).round(3)
     labels, scales = [f"C{k}" for k in range(300)], np.arange(1.0, 301.0)
@@ -105,12 +92,12 @@ def test_more_than_255_channels(rng: np.random.Generator, read: Read) -> None:
         extra[f"ANALOG:{name}2"] = values[255:]
     extra["ANALOG:UNITS"], extra["ANALOG:OFFSET"] = ["V"], np.zeros(255, int)
     extra["ANALOG:OFFSET2"] = np.zeros(45, int)
-    analog = read(channel_bytes(raw, extra)).analog
+    analog = read_c3d(channel_bytes(raw, extra)).analog
     assert analog is not None and analog.names == tuple(labels)
     np.testing.assert_allclose(analog.values, raw[:, 0] * scales, rtol=1e-5)
 
 
-def test_notes(read: Read) -> None:
+def test_notes(read_c3d: Read) -> None:
     """Labels that stand twice, missing scales, another rate and NaN are noted."""
     raw = np.ones((3, 1, 2))
     raw[1, 0, 1] = np.nan
@@ -119,7 +106,7 @@ def test_notes(read: Read) -> None:
         "ANALOG:SCALE": np.array([2.0]),
         "ANALOG:RATE": 90.0,
     }
-    trial = read(channel_bytes(raw, extra))
+    trial = read_c3d(channel_bytes(raw, extra))
     analog = trial.analog
     assert analog is not None and analog.names == ("EMG", "EMG_2")
     np.testing.assert_allclose(analog.values, [[2, 1], [2, np.nan], [2, 1]])

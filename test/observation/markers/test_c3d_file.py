@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,6 @@ from humans_sim.observation.markers.axes import to_z_up
 from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 
 Read = Callable[..., MarkerTrial]
-
-
-@pytest.fixture
-def read(read_as: Read) -> Read:
-    """Reads bytes as a C3D file."""
-    return partial(read_as, "walk.c3d")
 
 
 def test_beside_ezc3d(rng: np.random.Generator, tmp_path: Path) -> None:
@@ -60,14 +53,14 @@ def test_beside_ezc3d(rng: np.random.Generator, tmp_path: Path) -> None:
 @pytest.mark.parametrize("processor", ["intel", "dec", "mips"])
 @pytest.mark.parametrize("scale", [-0.1, 0.1])
 def test_number_formats(
-    processor: str, scale: float, rng: np.random.Generator, read: Read
+    processor: str, scale: float, rng: np.random.Generator, read_c3d: Read
 ) -> None:
     """Integers and reals of three processors give the same positions."""
     steps = rng.integers(-9000, 9000, (7, 4, 3))
     words = np.full((7, 4), 0x0302)
     words[2, 3] = -1
     data = c3d_bytes(steps * 0.1, words, processor=processor, scale=scale, analog=3)
-    trial = read(data)
+    trial = read_c3d(data)
     wanted = steps * 1e-4
     wanted[2, 3] = np.nan
     np.testing.assert_allclose(trial.positions, wanted, atol=1e-7)
@@ -80,49 +73,49 @@ def test_number_formats(
 
 @pytest.mark.parametrize("screen", ["+Z", "Y", "-X", "", None])
 def test_screen_tells_up(
-    screen: str | None, rng: np.random.Generator, read: Read
+    screen: str | None, rng: np.random.Generator, read_c3d: Read
 ) -> None:
     """Y_SCREEN is the axis that points up; z where there is none."""
     positions = rng.normal(size=(2, 3, 3))
     extra = {} if screen is None else {"POINT:Y_SCREEN": screen}
-    trial = read(c3d_bytes(positions * 1000, extra=extra))
+    trial = read_c3d(c3d_bytes(positions * 1000, extra=extra))
     up = (screen or "z").lower().lstrip("+")
     np.testing.assert_allclose(trial.positions, to_z_up(positions, up), atol=1e-6)
     np.testing.assert_allclose(
-        read(c3d_bytes(positions * 1000, extra=extra), up="x").positions,
+        read_c3d(c3d_bytes(positions * 1000, extra=extra), up="x").positions,
         to_z_up(positions, "x"),
         atol=1e-6,
     )
 
 
-def test_more_than_255_labels(read: Read) -> None:
+def test_more_than_255_labels(read_c3d: Read) -> None:
     """They go on in LABELS2."""
     labels = [f"M{k}" for k in range(300)]
-    trial = read(c3d_bytes(np.ones((2, 300, 3)), labels=labels))
+    trial = read_c3d(c3d_bytes(np.ones((2, 300, 3)), labels=labels))
     assert trial.names == tuple(labels)
 
 
-def test_labels_that_are_not_there(read: Read) -> None:
+def test_labels_that_are_not_there(read_c3d: Read) -> None:
     """Points without a label are called after their place; old labels are read."""
-    trial = read(c3d_bytes(np.ones((2, 4, 3)), labels=["A", "", b"Z\xe9"]))
+    trial = read_c3d(c3d_bytes(np.ones((2, 4, 3)), labels=["A", "", b"Z\xe9"]))
     assert trial.names == ("A", "unnamed2", "Zé", "unnamed4")
 
 
-def test_angles_and_forces_are_no_markers(read: Read) -> None:
+def test_angles_and_forces_are_no_markers(read_c3d: Read) -> None:
     """Points that POINT:ANGLES lists are left out."""
     labels, extra = ["A", "LKneeAngles", "B"], {"POINT:ANGLES": "LKneeAngles"}
     positions = np.arange(18.0).reshape(2, 3, 3)
-    trial = read(c3d_bytes(positions, labels=labels, extra=extra))
+    trial = read_c3d(c3d_bytes(positions, labels=labels, extra=extra))
     assert trial.names == ("A", "B")
     np.testing.assert_allclose(trial.positions, positions[:, ::2] / 1000, atol=1e-9)
 
 
-def test_long_trials(read: Read) -> None:
+def test_long_trials(read_c3d: Read) -> None:
     """More than 65535 frames: the count stands in TRIAL, or as a real in POINT."""
     positions = np.zeros((70000, 1, 3))
     positions[:, 0, 0] = np.arange(70000) % 1000
     for way in ("trial", "point"):
-        trial = read(c3d_bytes(positions, first_frame=1, long=way))
+        trial = read_c3d(c3d_bytes(positions, first_frame=1, long=way))
         assert len(trial) == 70000 and trial.frames[-1] == 70000
         assert trial.positions[-1, 0, 0] == pytest.approx(0.999)
 
@@ -132,98 +125,98 @@ def noted(trial: MarkerTrial, words: str) -> bool:
     return any(words in note for note in trial.notes)
 
 
-def test_labels_that_stand_twice(read: Read) -> None:
+def test_labels_that_stand_twice(read_c3d: Read) -> None:
     """They get numbers that no other label has, and a note names them."""
     labels = ["A", "A", "A_2", "A", "", "B"]
-    trial = read(c3d_bytes(np.ones((5, 6, 3)), labels=labels))
+    trial = read_c3d(c3d_bytes(np.ones((5, 6, 3)), labels=labels))
     assert trial.names == ("A", "A_3", "A_2", "A_4", "unnamed5", "B")
     assert noted(trial, "POINT:LABELS: 2 markers") and noted(trial, "'A'")
 
 
-def test_rate_of_the_header(read: Read) -> None:
+def test_rate_of_the_header(read_c3d: Read) -> None:
     """It counts where POINT:RATE is missing or cannot be."""
     for rate in (None, 0.0, float("nan")):
         data = c3d_bytes(np.ones((5, 2, 3)), rate=60.0, extra={"POINT:RATE": rate})
-        trial = read(data)
+        trial = read_c3d(data)
         assert trial.rate == pytest.approx(60.0)
         assert noted(trial, "the header has 60 Hz")
 
 
-def test_parameters_past_their_declared_end(read: Read) -> None:
+def test_parameters_past_their_declared_end(read_c3d: Read) -> None:
     """They are read up to the data, whatever their count of blocks says."""
     labels = [f"a marker with a long name {k}" for k in range(80)]
     data = bytearray(c3d_bytes(np.ones((5, 80, 3)), labels=labels))
     assert data[514] > 3
     for blocks in (0, 1, 2):
         data[514] = blocks
-        assert read(bytes(data)).names == tuple(labels)
+        assert read_c3d(bytes(data)).names == tuple(labels)
 
 
-def test_last_pointer_leads_nowhere(read: Read) -> None:
+def test_last_pointer_leads_nowhere(read_c3d: Read) -> None:
     """The last parameter is read although it points out of the parameters."""
     data = bytearray(PLAIN)
     place = data.index(b"LABELS") + len("LABELS")
     data[place : place + 2] = b"\xff\x7e"
-    trial = read(bytes(data))
+    trial = read_c3d(bytes(data))
     assert trial.names == ("M1", "M2") and noted(trial, "out of the parameters")
 
 
-def test_content_that_is_cut(read: Read) -> None:
+def test_content_that_is_cut(read_c3d: Read) -> None:
     """A parameter has no more than lies before the next one."""
     data = bytearray(c3d_bytes(np.ones((5, 2, 3)), extra={"ANALOG:UNITS": ["V", "V"]}))
     place = data.index(b"UNITS", data.index(b"LABELS")) + len("UNITS") + 2
     assert tuple(data[place : place + 4]) == (0xFF, 2, 1, 2)
     data[place + 3] = 200
-    trial = read(bytes(data))
+    trial = read_c3d(bytes(data))
     assert len(trial) == 5 and noted(trial, "UNITS: 200 bytes are announced")
 
 
-def test_no_parameters(read: Read) -> None:
+def test_no_parameters(read_c3d: Read) -> None:
     """A file with a header alone is read, its markers are numbered."""
     data = bytearray(PLAIN)
     data[516:1024] = bytes(508)
-    trial = read(bytes(data))
+    trial = read_c3d(bytes(data))
     assert trial.names == ("unnamed1", "unnamed2") and len(trial) == 5
     assert noted(trial, "no parameters") and trial.rate == pytest.approx(100.0)
 
 
-def test_units_cut_to_four_letters(read: Read) -> None:
+def test_units_cut_to_four_letters(read_c3d: Read) -> None:
     """Some programs write 'mete'."""
     data = c3d_bytes(np.ones((2, 1, 3)), extra={"POINT:UNITS": "mete"})
-    assert read(data).positions[0, 0, 0] == pytest.approx(1.0)
+    assert read_c3d(data).positions[0, 0, 0] == pytest.approx(1.0)
 
 
-def test_units_that_are_missing(rng: np.random.Generator, read: Read) -> None:
+def test_units_that_are_missing(rng: np.random.Generator, read_c3d: Read) -> None:
     """Millimetres, or metres where millimetres would make a person a toy."""
     positions = rng.uniform(0, 1.8, (4, 5, 3))
     none = {"POINT:UNITS": None}
     metres, millimetres = (
-        read(c3d_bytes(scale * positions, extra=none)) for scale in (1, 1000)
+        read_c3d(c3d_bytes(scale * positions, extra=none)) for scale in (1, 1000)
     )
     np.testing.assert_allclose(metres.positions, positions, atol=1e-6)
     np.testing.assert_allclose(millimetres.positions, positions, atol=1e-6)
     assert noted(metres, "in metres") and not millimetres.notes
 
 
-def test_residuals_that_say_nothing(rng: np.random.Generator, read: Read) -> None:
+def test_residuals_that_say_nothing(rng: np.random.Generator, read_c3d: Read) -> None:
     """Where no marker would be seen at all, those that have a place are."""
     positions = rng.uniform(1, 100, (4, 3, 3))
     positions[1, 2] = 0.0
-    trial = read(c3d_bytes(positions, np.full((4, 3), -1)))
+    trial = read_c3d(c3d_bytes(positions, np.full((4, 3), -1)))
     assert np.argwhere(trial.occluded).tolist() == [[1, 2]]
     assert noted(trial, "residuals")
     words = np.full((4, 3), 1e38)
     words[0, 0] = -1  # this one was not seen; the others are not -1
-    trial = read(c3d_bytes(positions, words))
+    trial = read_c3d(c3d_bytes(positions, words))
     assert np.argwhere(trial.occluded).tolist() == [[0, 0], [1, 2]]
 
 
-def test_header_is_exposed(read: Read) -> None:
+def test_header_is_exposed(read_c3d: Read) -> None:
     """What the file says about units and axes can be read, also where it is wrong."""
     positions = np.zeros((3, 2, 3))
     positions[:, 0, 2] = 1700.0
     extra = {"POINT:X_SCREEN": "-X", "POINT:Y_SCREEN": "-Z"}
-    trial = read(c3d_bytes(positions, labels=["LFHD", "LTOE"], extra=extra))
+    trial = read_c3d(c3d_bytes(positions, labels=["LFHD", "LTOE"], extra=extra))
     header = trial.header
     assert header is not None
     assert (header.units, header.x_screen, header.y_screen) == ("mm", "-X", "-Z")
@@ -231,16 +224,16 @@ def test_header_is_exposed(read: Read) -> None:
     assert trial.positions[0, 0, 2] == pytest.approx(1.7)
 
 
-def test_rotations_are_left_alone(read: Read) -> None:
+def test_rotations_are_left_alone(read_c3d: Read) -> None:
     """Segments with rotations are noted; a file of them alone holds no markers."""
-    trial = read(c3d_bytes(np.ones((5, 2, 3)), extra={"ROTATION:USED": 3}))
+    trial = read_c3d(c3d_bytes(np.ones((5, 2, 3)), extra={"ROTATION:USED": 3}))
     assert noted(trial, "3 segments with rotations")
     extra = {"ROTATION:USED": 3, "POINT:ANGLES": ["M1", "M2"]}
     with pytest.raises(MarkerFileError, match="3 segments with rotations"):
-        read(c3d_bytes(np.ones((5, 2, 3)), extra=extra))
+        read_c3d(c3d_bytes(np.ones((5, 2, 3)), extra=extra))
 
 
-def test_notes_are_not_without_end(read: Read) -> None:
+def test_notes_are_not_without_end(read_c3d: Read) -> None:
     """A file that is wrong everywhere has some notes, of a length to print."""
     extra = {f"X{k}:Y": ["\x1b[2J", "b" * 200] for k in range(60)}
     data = bytearray(c3d_bytes(np.ones((5, 2, 3)), extra=extra))
@@ -248,7 +241,7 @@ def test_notes_are_not_without_end(read: Read) -> None:
     while (place := data.find(b"\xff\x02\xc8\x02", place)) > 0:
         data[place + 3] = 9
         place += 4
-    trial = read(bytes(data))
+    trial = read_c3d(bytes(data))
     assert len(trial.notes) <= 21 and "notes more" in trial.notes[-1]
     assert all(note.isprintable() for note in trial.notes)
 
@@ -308,23 +301,23 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damage(damage: str, read: Read) -> None:
+def test_damage(damage: str, read_c3d: Read) -> None:
     """The error names the file, and the byte, the parameter or the frame."""
     data, key, words = DAMAGES[damage]
     with pytest.raises(MarkerFileError) as caught:
-        read(data)
+        read_c3d(data)
     assert "walk.c3d:" in str(caught.value)
     assert caught.value.key == key
     assert words in str(caught.value)
 
 
-def test_claims_of_two_gigabytes(read: Read) -> None:
+def test_claims_of_two_gigabytes(read_c3d: Read) -> None:
     """A header that claims 4 billion frames is refused before anything is set aside."""
     import tracemalloc
 
     data = c3d_bytes(np.ones((5, 2, 3)), long="trial", claim=2**32 - 1)
     tracemalloc.start()
     with pytest.raises(MarkerFileError, match="bytes from byte"):
-        read(data)
+        read_c3d(data)
     assert tracemalloc.get_traced_memory()[1] < 1e6
     tracemalloc.stop()

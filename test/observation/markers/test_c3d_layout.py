@@ -5,31 +5,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from c3d_bytes import c3d_bytes
 
-from humans_sim.observation.markers import MarkerFileError, MarkerTrial, read_markers
+from humans_sim.observation.markers import MarkerFileError, MarkerTrial
 
 Read = Callable[[bytes], MarkerTrial]
 POINTS, ANALOG, FIRST, LAST, BLOCK, EACH = 2, 4, 6, 8, 16, 18
 """Bytes of the header."""
 COUNT = 60
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Read:
-    """Reads bytes as a C3D file."""
-
-    def read_data(data: bytes) -> MarkerTrial:
-        path = tmp_path / "walk.c3d"
-        path.write_bytes(data)
-        return read_markers(path)
-
-    return read_data
 
 
 POSITIONS = np.random.default_rng(8).normal(0, 800, (COUNT, 4, 3))
@@ -65,12 +52,12 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_size_decides(claim: str, read: Read) -> None:
+def test_size_decides(claim: str, read_c3d: Read) -> None:
     """One reading fills the file: it is taken, and a note says so."""
     extra, words = CLAIMS[claim]
     data = file_with({"POINT:DATA_START": 3} | extra, **words)
     assert (len(data) - 1024) // 512 == -(-COUNT * (16 + 21) * 4 // 512)
-    trial = read(data)
+    trial = read_c3d(data)
     assert len(trial) == COUNT
     np.testing.assert_allclose(trial.positions, POSITIONS / 1000, rtol=1e-6)
     assert trial.analog is not None
@@ -80,28 +67,28 @@ def test_size_decides(claim: str, read: Read) -> None:
     assert differ == (claim != "as it is")
 
 
-def test_fewest_frames(read: Read) -> None:
+def test_fewest_frames(read_c3d: Read) -> None:
     """Counts that both fill the last block: the smaller has no padding in it."""
     data = c3d_bytes(np.ones((5, 2, 3)), extra={"POINT:FRAMES": 9})
-    assert len(read(data)) == 5
+    assert len(read_c3d(data)) == 5
 
 
-def test_size_has_the_count(read: Read) -> None:
+def test_size_has_the_count(read_c3d: Read) -> None:
     """More than 65535 frames, and no place that says how many."""
     positions = np.ones((66000, 1, 3))
-    trial = read(c3d_bytes(positions, extra={"POINT:FRAMES": 65535}))
+    trial = read_c3d(c3d_bytes(positions, extra={"POINT:FRAMES": 65535}))
     assert 66000 <= len(trial) < 66000 + 32  # zeros that fill the last block
 
 
-def test_nothing_fits(read: Read) -> None:
+def test_nothing_fits(read_c3d: Read) -> None:
     """Claims that differ and are all too large are refused."""
     with pytest.raises(MarkerFileError, match="bytes from byte"):
-        read(file_with({"POINT:FRAMES": 9000}, LAST=9001))
+        read_c3d(file_with({"POINT:FRAMES": 9000}, LAST=9001))
 
 
-def test_rotations_have_data_of_their_own(read: Read) -> None:
+def test_rotations_have_data_of_their_own(read_c3d: Read) -> None:
     """What lies behind ROTATION:DATA_START is neither points nor channels."""
     data = file_with({"ROTATION:USED": 1, "ROTATION:DATA_START": 21}, ANALOG=3)
     assert len(data) == 20 * 512
-    trial = read(data + bytes(5000))
+    trial = read_c3d(data + bytes(5000))
     np.testing.assert_allclose(trial.positions, POSITIONS / 1000, rtol=1e-6)

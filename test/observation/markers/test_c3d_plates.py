@@ -17,27 +17,17 @@ Read = Callable[[bytes], MarkerTrial]
 TYPES = (1, 2, 3, 4)
 
 
-@pytest.fixture
-def read(tmp_path: Path) -> Read:
-    """Reads bytes as a C3D file."""
-
-    def read_data(data: bytes) -> MarkerTrial:
-        path = tmp_path / "walk.c3d"
-        path.write_bytes(data)
-        return read_markers(path)
-
-    return read_data
-
-
 @pytest.mark.parametrize("up", ["z", "y"])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("origin_sign", [1.0, -1.0])
 @pytest.mark.parametrize("kind", TYPES)
-def test_types(kind: int, origin_sign: float, sign: float, up: str, read: Read) -> None:
+def test_types(
+    kind: int, origin_sign: float, sign: float, up: str, read_c3d: Read
+) -> None:
     """Force, centre of pressure and free moment, whichever way the file writes them."""
     load = walking_load()
     data = plate_bytes(load, kind, up=up, sign=sign, origin_sign=origin_sign)
-    trial = read(data)
+    trial = read_c3d(data)
     (plate,) = trial.plates
     np.testing.assert_allclose(plate.corners, load.corners, atol=1e-6)
     np.testing.assert_allclose(plate.force, load.force, atol=1e-3)
@@ -52,10 +42,10 @@ def test_types(kind: int, origin_sign: float, sign: float, up: str, read: Read) 
     assert not trial.notes
 
 
-def test_sensors_lie_beneath_the_surface(read: Read) -> None:
+def test_sensors_lie_beneath_the_surface(read_c3d: Read) -> None:
     """The origin of the sensors is below the plate, by ORIGIN."""
     load = walking_load()
-    (plate,) = read(plate_bytes(load, 2)).plates
+    (plate,) = read_c3d(plate_bytes(load, 2)).plates
     place = load.corners.mean(axis=0) - plate_axes_of(load.corners) @ LEVER
     np.testing.assert_allclose(plate.origin, place, atol=1e-6)
     assert plate.origin[2] == pytest.approx(-0.04, abs=1e-6)
@@ -86,7 +76,7 @@ def standing_load(weight: float) -> Load:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_standing_is_body_weight(sign: float, read: Read) -> None:
+def test_standing_is_body_weight(sign: float, read_c3d: Read) -> None:
     """A standing person pushes up with his weight, also where ZERO says: empty."""
     data = plate_bytes(
         standing_load(700.0),
@@ -94,43 +84,43 @@ def test_standing_is_body_weight(sign: float, read: Read) -> None:
         sign=sign,
         extra={"FORCE_PLATFORM:ZERO": np.array([1, 10])},
     )
-    (plate,) = read(data).plates
+    (plate,) = read_c3d(data).plates
     assert plate.force[:, 2].mean() == pytest.approx(700.0, abs=1.0)
 
 
-def test_zero_is_taken_off(read: Read) -> None:
+def test_zero_is_taken_off(read_c3d: Read) -> None:
     """What the empty plate shows in the frames of ZERO is no load."""
     load = walking_load()
     load.force += (3.0, -2.0, 30.0)
     zero = {"FORCE_PLATFORM:ZERO": np.array([1, 5])}
-    (plate,) = read(plate_bytes(load, 2, extra=zero)).plates
+    (plate,) = read_c3d(plate_bytes(load, 2, extra=zero)).plates
     assert np.abs(plate.force[:20]).max() < 1e-3
-    (raw,) = read(plate_bytes(load, 2)).plates
+    (raw,) = read_c3d(plate_bytes(load, 2)).plates
     assert raw.force[0, 2] == pytest.approx(30.0, abs=1e-3)
 
 
-def test_unit_of_moments(read: Read) -> None:
+def test_unit_of_moments(read_c3d: Read) -> None:
     """Moments that put all pressure beside the plate have another unit, with a note."""
     load = walking_load()
     units = {"ANALOG:UNITS": ["N"] * 3 + ["Nm"] * 3}  # they are N mm
-    trial = read(plate_bytes(load, 2, extra=units))
+    trial = read_c3d(plate_bytes(load, 2, extra=units))
     points = trial.plates[0].centre_of_pressure[20:]
     np.testing.assert_allclose(points, load.point[20:], atol=1e-5)
     assert any("moments are not in Nm" in note for note in trial.notes)
 
 
-def test_pressure_beside_the_plate(read: Read) -> None:
+def test_pressure_beside_the_plate(read_c3d: Read) -> None:
     """Where no unit of moments brings the pressure onto the plate, a note says so."""
     scale = {"ANALOG:SCALE": np.array([1.0, 1, 1, 30, 30, 30])}
-    trial = read(plate_bytes(walking_load(), 2, extra=scale))
+    trial = read_c3d(plate_bytes(walking_load(), 2, extra=scale))
     assert any("pressure lies beside" in note for note in trial.notes)
 
 
-def test_type_3_without_places_of_sensors(read: Read) -> None:
+def test_type_3_without_places_of_sensors(read_c3d: Read) -> None:
     """Forces are there, moments are not, and a note says why."""
     load = walking_load()
     origin = {"FORCE_PLATFORM:ORIGIN": np.zeros((1, 3))}
-    trial = read(plate_bytes(load, 3, extra=origin))
+    trial = read_c3d(plate_bytes(load, 3, extra=origin))
     np.testing.assert_allclose(trial.plates[0].force, load.force, atol=1e-3)
     assert np.isnan(trial.plates[0].moment).all()
     assert any("places of sensors" in note for note in trial.notes)
@@ -153,20 +143,20 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_left_out(case: str, read: Read) -> None:
+def test_left_out(case: str, read_c3d: Read) -> None:
     """A plate of which something is missing is left out, the markers are read."""
     extra, words = LEFT_OUT[case]
     named = {f"FORCE_PLATFORM:{name}": value for name, value in extra.items()}
-    trial = read(plate_bytes(walking_load(), 2, extra=named))
+    trial = read_c3d(plate_bytes(walking_load(), 2, extra=named))
     assert trial.plates == () and len(trial) == 30
     assert any(words in note for note in trial.notes), trial.notes
 
 
-def test_plates_do_not_share_channels(read: Read) -> None:
+def test_plates_do_not_share_channels(read_c3d: Read) -> None:
     """A second plate with the channels of the first is left out."""
     load = walking_load()
     one = plate_bytes(load, 2)
-    assert len(read(one).plates) == 1
+    assert len(read_c3d(one).plates) == 1
     corners = np.repeat(load.corners[None] * 1000, 2, axis=0)
     extra = {
         "FORCE_PLATFORM:USED": 2,
@@ -175,6 +165,6 @@ def test_plates_do_not_share_channels(read: Read) -> None:
         "FORCE_PLATFORM:ORIGIN": np.zeros((2, 3)),
         "FORCE_PLATFORM:CHANNEL": np.array([np.arange(1, 7)] * 2),
     }
-    trial = read(plate_bytes(load, 2, extra=extra))
+    trial = read_c3d(plate_bytes(load, 2, extra=extra))
     assert [plate.name for plate in trial.plates] == ["plate 1"]
     assert any("another plate" in note for note in trial.notes)
