@@ -5,14 +5,19 @@ A frame that was not answered was taken or not. The set point in force is the la
 that is known to have been taken, or any that was sent since; what lies between the
 least and the largest of them bounds the next step. An acknowledgement that is late, or
 could be an earlier frame's, still rules out what was sent before that frame: so a robot
-on a slow line continues, by one step for each acknowledgement.
+on a slow line continues, by one step for two acknowledgements.
+
+An acknowledgement has no sum: another reply may become one on the line, and a damaged
+frame whose sum is right by chance is acknowledged like the one that was sent. So what
+an acknowledgement rules out bounds the next step all the same, until the next one
+comes: one such fault makes no step too long.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,10 +57,12 @@ class TakenRange:
         """Nothing was taken yet."""
         unknown = np.full(count, math.nan)
         self._possible = deque([_Possible(_BEFORE, unknown, unknown)])
+        self._doubted: list[_Possible] = []
 
     def known(self, values: Values) -> None:
         """These are in force for certain [deg]; None: not known."""
         self._possible = deque([_Possible(_BEFORE, *([array_of(values)] * 2))])
+        self._doubted = []
 
     def inherit(self, other: TakenRange, values: Values) -> None:
         """One of these is in force, or what may be in force in another range.
@@ -64,9 +71,10 @@ class TakenRange:
             other: of the same board, before its line was opened anew.
             values: where the channels are [deg].
         """
-        (low, high), now = other.ends(), array_of(values)
+        (low, high), now = other._bounds(), array_of(values)
         joined = _Possible(_BEFORE, np.fmin(low, now), np.fmax(high, now))
         self._possible = deque([joined])
+        self._doubted = []
 
     def sent(self, number: int, values: Values) -> None:
         """A set point goes out: it is taken, or not.
@@ -84,8 +92,11 @@ class TakenRange:
 
     def acknowledged(self, number: int) -> None:
         """The request of a number was taken, or one that was sent after it."""
+        ruled_out = []
         while len(self._possible) > 1 and self._possible[1].number <= number:
-            self._possible.popleft()
+            ruled_out.append(self._possible.popleft())
+        if ruled_out:
+            self._doubted = ruled_out
 
     def same_since(self, values: Values) -> int | None:
         """Number of the first of the last set points that all are these; None: none.
@@ -108,11 +119,11 @@ class TakenRange:
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest values that may be in force [deg]; NaN: not known."""
-        if len(self._possible) == 1:
-            return self._possible[0].low, self._possible[0].high
-        low = np.fmin.reduce([entry.low for entry in self._possible])
-        high = np.fmax.reduce([entry.high for entry in self._possible])
-        return low, high
+        return _ends_of(self._possible)
+
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same, should the last acknowledgement have been none."""
+        return _ends_of([*self._doubted, *self._possible])
 
     def farthest(self, values: Values) -> float:
         """The longest distance that one of the channels may have to values [deg]."""
@@ -123,17 +134,29 @@ class TakenRange:
     def reach(self, step: float, resolution: float) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest next set points that are no step too long from any [deg].
 
+        That holds also where the last acknowledgement was none.
+
         Args:
             step: longest [deg].
             resolution: what is sent is rounded to multiples of it [deg].
         """
         count = max(math.floor(step / resolution + _TINY), 1)
-        low, high = self.ends()
+        low, high = self._bounds()
         lower, upper = high - count * resolution, low + count * resolution
         return (
             np.where(np.isnan(lower), -math.inf, lower),
             np.where(np.isnan(upper), math.inf, upper),
         )
+
+
+def _ends_of(entries: Collection[_Possible]) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest values of some [deg]."""
+    if len(entries) == 1:
+        (entry,) = entries
+        return entry.low, entry.high
+    low = np.fmin.reduce([entry.low for entry in entries])
+    high = np.fmax.reduce([entry.high for entry in entries])
+    return low, high
 
 
 def _equal(one: np.ndarray, other: np.ndarray) -> bool:

@@ -24,18 +24,39 @@ def test_channels_of_which_nothing_is_known() -> None:
 
 
 def test_late_acknowledgements_let_it_go_on() -> None:
-    """Each one that comes, of whichever frame, moves the reach on by its frame."""
+    """Each that comes, of whichever frame, moves the reach on by the frame before."""
     taken = TakenRange(1)
     taken.known([90.0])
     for number, value in enumerate((95.0, 100.0, 102.0)):
         taken.sent(number, [value])
     assert taken.reach(12.0, 1.0)[1] == [102.0]
     taken.acknowledged(0)  # that of 95 degrees, or of any sent after it
-    assert taken.reach(12.0, 1.0)[1] == [107.0]
+    assert taken.reach(12.0, 1.0)[1] == [102.0]
     assert not taken.certain([102.0])
     taken.acknowledged(2)
     assert taken.certain([102.0])
+    assert taken.reach(12.0, 1.0)[1] == [107.0]
+    taken.sent(3, [102.0])
+    taken.acknowledged(3)
     assert taken.reach(12.0, 1.0)[1] == [114.0]
+
+
+def test_one_false_acknowledgement_makes_no_step_too_long() -> None:
+    """What it rules out counts until the next one comes."""
+    taken = TakenRange(1)
+    taken.known([90.0])
+    taken.sent(0, [100.0])  # lost, or taken as something else
+    taken.acknowledged(0)
+    assert taken.certain([100.0])
+    assert [end[0] for end in taken.reach(12.0, 1.0)] == [88.0, 102.0]
+    taken.acknowledged(0)  # the same one again is no news
+    assert [end[0] for end in taken.reach(12.0, 1.0)] == [88.0, 102.0]
+    taken.sent(1, [102.0])
+    taken.acknowledged(1)
+    assert [end[0] for end in taken.reach(12.0, 1.0)] == [90.0, 112.0]
+    again = TakenRange(1)
+    again.inherit(taken, [101.0])
+    assert [end[0] for end in again.ends()] == [100.0, 102.0]
 
 
 def test_repeats_are_one_set_point() -> None:
