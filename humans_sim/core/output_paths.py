@@ -28,13 +28,7 @@ def check_output_file(
         ParameterError: it ends otherwise, is there, is a folder or something else that
             is no file, or its folder is not there or cannot be written.
     """
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except (OSError, ValueError) as error:  # too long a name, or none at all
-        reason = getattr(error, "strerror", None) or error
-        raise ParameterError(f"{printable(path)}: {reason}") from None
+    _check_name(path)
     if path.suffix.lower() not in suffixes:
         *others, last = suffixes
         allowed = f"{', '.join(others)} or {last}" if others else last
@@ -58,6 +52,7 @@ def check_output_folder(path: Path) -> None:
         ParameterError: it is a file, or the folder above it is not there, or nothing
             can be written there.
     """
+    _check_name(path)
     if path.exists() and not path.is_dir():
         raise ParameterError(f"{path} is a file: a folder is wanted for the results")
     _check_writable(path, path if path.is_dir() else path.absolute().parent)
@@ -77,6 +72,17 @@ def make_output_folder(path: Path) -> bool:
     except OSError as error:
         raise ParameterError(f"{path}: {error.strerror}") from None
     return True
+
+
+def _check_name(path: Path) -> None:
+    """Refuse names that no file can have, and those that may not be looked at."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ParameterError(f"{printable(path)}: {reason}") from None
 
 
 def _check_writable(path: Path, folder: Path) -> None:

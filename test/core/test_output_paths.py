@@ -59,3 +59,11 @@ def test_folders(tmp_path: Path) -> None:
     for name, reason in (("file", "is a file"), ("none/deep", "there is no folder")):
         with pytest.raises(ParameterError, match=reason):
             make_output_folder(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
+def test_names_that_no_folder_can_have(name: str) -> None:
+    """One line, as for files."""
+    with pytest.raises(ParameterError) as caught:
+        check_output_folder(Path(name))
+    assert "\n" not in str(caught.value)
