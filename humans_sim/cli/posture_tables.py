@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,12 @@ def print_calibration(console: Console, found: Calibration) -> None:
         f"stature {subject.height:.3f} m, mass {subject.mass:.1f} kg{guess}; "
         f"{_mm(found.rms)} mm rms over {found.frames} frames"
     )
+    if found.standing:
+        angles = ", ".join(
+            f"{n} {math.degrees(a):+.0f}" for n, a in found.standing.items()
+        )
+        console.print(f"standing [deg]: {escape(angles)}")
+    _tell(console, "not as of a person who stands: check labels and set", found.unusual)
     _tell(console, "could not be seen, and are as tables say", found.unseen)
     _tell(console, "of the set, in no trial", found.missing)
     _tell(console, "in the trials, unknown to the set", found.ignored)

@@ -131,6 +131,8 @@ def _contents(found: Calibration) -> dict[str, Any]:
         "frames": found.frames,
         "sizes": found.sizes,
         "markers": found.markers,
+        "standing": dict(found.standing),
+        "unusual": found.unusual,
         "unseen": found.unseen,
         "missing": found.missing,
         "ignored": found.ignored,

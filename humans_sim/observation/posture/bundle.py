@@ -41,10 +41,12 @@ class Frames:
     Attributes:
         positions: (n, m, 3) [m], NaN where not seen.
         noise: standard deviation of the markers of each frame (n,) [m].
+        motion: number of the motion that each frame is of (n,); -1: standing still.
     """
 
     positions: np.ndarray
     noise: np.ndarray
+    motion: np.ndarray
 
     @classmethod
     def of(
@@ -54,7 +56,8 @@ class Frames:
         settings: CalibrationSettings,
     ) -> Frames:
         """Frames spread evenly over the trials; few of a trial without motion."""
-        chosen, noise = [], []
+        chosen, noise, motion = [], [], []
+        motions = 0
         for trial in trials:
             columns = [trial.names.index(n) if n in trial.names else -1 for n in names]
             padded = np.concatenate(
@@ -64,13 +67,23 @@ class Frames:
             still = _is_still(trial)
             count = settings.static_frames if still else settings.motion_frames
             rows = np.linspace(0, len(trial) - 1, min(count, len(trial))).round()
-            for row in np.unique(rows.astype(int)):
+            rows = np.unique(rows.astype(int))
+            spread = settings.static_noise
+            if not still:
+                # Skin moves alike in like postures: many frames say what few say.
+                alone = settings.motion_frames_alone
+                spread = settings.motion_noise * max(len(rows) / alone, 1.0) ** 0.5
+            for row in rows:
                 if np.isfinite(positions[row]).all(axis=1).sum() >= 3:
                     chosen.append(positions[row])
-                    noise.append(
-                        settings.static_noise if still else settings.motion_noise
-                    )
-        return cls(np.array(chosen).reshape(-1, len(names), 3), np.array(noise))
+                    noise.append(spread)
+                    motion.append(-1 if still else motions)
+            motions += not still
+        return cls(
+            np.array(chosen).reshape(-1, len(names), 3),
+            np.array(noise),
+            np.array(motion, dtype=int),
+        )
 
     def __len__(self) -> int:
         return len(self.noise)
@@ -91,7 +104,8 @@ class Bundle:
     Attributes:
         q: postures of the frames (n, nq).
         sizes: stature and lengths (1 + k,) [m].
-        offsets: of the markers from their nominal places, body frames (m, 3) [m].
+        offsets: of the markers in body frames (1 + k, m, 3) [m]: first from their
+            nominal places, then from there in each of k motions, by their skin.
         covariance: posterior, of sizes, then offsets.
     """
 
@@ -103,20 +117,28 @@ class Bundle:
         spread: np.ndarray,
         weight: np.ndarray,
         rest: np.ndarray,
+        supporting: np.ndarray,
         q: np.ndarray,
         settings: CalibrationSettings,
     ) -> None:
         """Begin at the sizes of ``shape`` and the postures ``q`` (n, nq)."""
         self.shape, self.frames, self.prior = shape, frames, prior
         self.q, self.sizes = q, shape.sizes.copy()
-        self.offsets = np.zeros_like(shape.local)
-        self._spread = spread
+        # Where nobody stands still nothing says what has slid.
+        slides = 1 + frames.motion.max() if (frames.motion < 0).any() else 0
+        self._motion = np.minimum(frames.motion, slides - 1)
+        self.offsets = np.zeros((1 + slides, *shape.local.shape))
+        self._spread = np.concatenate(
+            [spread[None], np.full((slides, *spread.shape), settings.slide_spread)]
+        )
         self._rest = rest
-        self._joint = np.full(rest.size, settings.joint_spread**-2)
+        loose = np.full(rest.size, settings.joint_spread)
+        standing = np.where(supporting, settings.standing_spread, loose)
+        self._joint = np.where(frames.motion[:, None] < 0, standing, loose) ** -2
         seen = np.isfinite(frames.positions).all(axis=2)
         self._y = np.where(seen[:, :, None], frames.positions, 0.0)
         self._w = np.where(seen, weight / frames.noise[:, None] ** 2, 0.0)
-        count = len(self.sizes) + 3 * len(shape.local)
+        count = len(self.sizes) + self.offsets.size
         self._count = count
         self.covariance = np.zeros((count, count))
 
@@ -157,8 +179,30 @@ class Bundle:
 
     def places(self) -> np.ndarray:
         """Markers in their bodies' frames (m, 3) [m]."""
-        places: np.ndarray = self.shape.locals(self.sizes) + self.offsets
+        places: np.ndarray = self.shape.locals(self.sizes) + self.offsets[0]
         return places
+
+    def _slid(self, row: int, offsets: np.ndarray) -> np.ndarray:
+        """Offsets of the markers in a frame (m, 3) [m]."""
+        motion = self._motion[row]
+        total: np.ndarray = (
+            offsets[0] if motion < 0 else offsets[0] + offsets[1 + motion]
+        )
+        return total
+
+    def _slide(self, motion: int) -> slice:
+        """Unknowns that are the slides in a motion."""
+        count = self.offsets[0].size
+        first = len(self.sizes) + count * (1 + motion)
+        return slice(first, first + count)
+
+    def _own(self, row: int, step: np.ndarray) -> np.ndarray:
+        """Change of sizes and of offsets in a frame: a slide adds to the offset."""
+        k, motion = len(self.sizes), self._motion[row]
+        own = step[: k + self.offsets[0].size].copy()
+        if motion >= 0:
+            own[k:] += step[self._slide(motion)]
+        return own
 
     def _prior_terms(self) -> tuple[np.ndarray, np.ndarray]:
         """Information matrix of the prior, and its pull at the present values."""
@@ -178,7 +222,7 @@ class Bundle:
             self.q[row],
             self._y[row],
             self._w[row],
-            self._marked(self.sizes, self.offsets),
+            self._marked(self.sizes, self._slid(row, self.offsets)),
             shape.local_rate,
             shape.origin_rate,
         )
@@ -197,16 +241,32 @@ class Bundle:
         matrix, vector = self._prior_terms()
         matrix[np.diag_indices(self._count)] *= 1.0 + damping
         inner = []
+        size = len(self.sizes) + self.offsets[0].size
+        sums: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for row, (own, cross, outer, pull, push) in enumerate(systems):
             own = own.copy()
-            own[6:, 6:] += np.diag(self._joint)
+            own[6:, 6:] += np.diag(self._joint[row])
             pull = pull.copy()
-            pull[6:] += self._joint * (self._rest - self.q[row, 7:])
+            pull[6:] += self._joint[row] * (self._rest - self.q[row, 7:])
             own += np.diag(damping * np.diag(own) + 1e-9)
             both = np.linalg.solve(own, np.column_stack([cross, pull]))
-            matrix += outer - cross.T @ both[:, :-1]
-            vector += push - cross.T @ both[:, -1]
+            if self._motion[row] not in sums:
+                sums[self._motion[row]] = np.zeros((size, size)), np.zeros(size)
+            whole, total = sums[self._motion[row]]
+            whole += outer - cross.T @ both[:, :-1]
+            total += push - cross.T @ both[:, -1]
             inner.append((both[:, :-1], both[:, -1]))
+        k = len(self.sizes)
+        for motion, (whole, total) in sums.items():
+            matrix[:size, :size] += whole
+            vector[:size] += total
+            if motion >= 0:
+                # A slide does to a frame what the offset does.
+                slide = self._slide(motion)
+                matrix[slide, :size] += whole[k:]
+                matrix[:size, slide] += whole[:, k:]
+                matrix[slide, slide] += whole[k:, k:]
+                vector[slide] += total[k:]
         return matrix, vector, inner
 
     def _step(
@@ -228,14 +288,17 @@ class Bundle:
             # Sizes that would leave their bounds end there; the others once more.
             step[:k] = np.clip(step[:k], least, most)
             held |= over
-        return step, [alone - cross @ step for cross, alone in inner]
+        return step, [
+            alone - cross @ self._own(row, step)
+            for row, (cross, alone) in enumerate(inner)
+        ]
 
     def _advanced(
         self, step: np.ndarray, moves: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         k = len(self.sizes)
         sizes = np.clip(self.sizes + step[:k], self.prior.lower, self.prior.upper)
-        offsets = self.offsets + step[k:].reshape(-1, 3)
+        offsets = self.offsets + step[k:].reshape(self.offsets.shape)
         q = np.empty_like(self.q)
         tree = self.shape.tree
         for row, move in enumerate(moves):
@@ -245,12 +308,13 @@ class Bundle:
     def _markers(
         self, q: np.ndarray, sizes: np.ndarray, offsets: np.ndarray
     ) -> np.ndarray:
-        marked = self._marked(sizes, offsets)
-        poses = empty_poses(len(marked.tree.parent))
-        x = np.empty((len(q), *marked.local.shape))
+        nominal = self._marked(sizes, np.zeros_like(self.shape.local))
+        poses = empty_poses(len(nominal.tree.parent))
+        x = np.empty((len(q), *nominal.local.shape))
         for row in range(len(q)):
-            place(marked.tree, q[row], poses)
-            points(marked, poses, x[row])
+            place(nominal.tree, q[row], poses)
+            slid = nominal._replace(local=nominal.local + self._slid(row, offsets))
+            points(slid, poses, x[row])
         return x
 
     def _cost(self, q: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> float:

@@ -14,7 +14,8 @@ a size or place any surer, it is what tables say, and is reported so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,8 @@ SEEN = 0.7
 """Posterior spread over prior spread above which a number was not seen."""
 USUAL_BMI = 22.5
 """Mass over squared stature where nobody says the mass [kg/m^2]."""
+_UPRIGHT = math.radians(15.0)
+"""Angle that joints of the legs of a person who stands do not exceed [rad]."""
 _LOOSE = 0.5
 """Robust scale of the first postures, before sizes are known [m]."""
 
@@ -102,6 +105,8 @@ class Calibration:
         mass_given: whether the mass was said, not guessed from the stature.
         missing: markers of the set that no trial had.
         ignored: markers of the trials that the set does not know.
+        standing: angles of the legs' joints where nobody moves, by name [rad]; empty
+            without such a trial.
     """
 
     subject: Subject
@@ -112,6 +117,12 @@ class Calibration:
     mass_given: bool
     missing: tuple[str, ...]
     ignored: tuple[str, ...]
+    standing: Mapping[str, float]
+
+    @property
+    def unusual(self) -> tuple[str, ...]:
+        """Joints of the legs that are further from zero than a standing person's."""
+        return tuple(n for n, angle in self.standing.items() if abs(angle) > _UPRIGHT)
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -171,6 +182,7 @@ def calibrate(
         np.array([marker.spread for marker in known.markers]),
         np.array([marker.weight for marker in known.markers]),
         solver.rest,
+        _supporting(model),
         np.array([solver.solve(positions).q for positions in frames.positions]),
         settings,
     )
@@ -186,6 +198,7 @@ def calibrate(
         mass_given=mass is not None,
         missing=tuple(name for name in whole.names if name not in labels),
         ignored=tuple(dict.fromkeys(n for n in labels if n not in whole.names)),
+        standing=_standing(model, bundle),
     )
 
 
@@ -212,13 +225,14 @@ def _found(
         for i, name in enumerate(("height", *shape.names))
     )
     distance = np.sqrt(_column_means(bundle.residuals() ** 2))
-    around = spread[k:].reshape(-1, 3).max(axis=1)
-    determined = share[k:].reshape(-1, 3).max(axis=1) < SEEN
+    places = slice(k, k + bundle.offsets[0].size)
+    around = spread[places].reshape(-1, 3).max(axis=1)
+    determined = share[places].reshape(-1, 3).max(axis=1) < SEEN
     markers = tuple(
         MarkerFound(
             marker.name,
             marker.segment,
-            float(np.linalg.norm(bundle.offsets[row])),
+            float(np.linalg.norm(bundle.offsets[0, row])),
             float(around[row]),
             float(distance[row]),
             bool(determined[row]),
@@ -252,3 +266,24 @@ def _column_means(values: np.ndarray) -> np.ndarray:
     total = np.where(present, values, 0.0).sum(axis=0)
     mean: np.ndarray = total / np.maximum(present.sum(axis=0), 1)
     return mean
+
+
+def _standing(model: Model, bundle: Bundle) -> dict[str, float]:
+    """Angles of the legs' joints where nobody moves [rad]."""
+    still = bundle.frames.motion < 0
+    if not still.any():
+        return {}
+    angles = bundle.q[still, 7:].mean(axis=0)
+    pairs = zip(model.joint_names, angles, _supporting(model), strict=True)
+    return {name: float(angle) for name, angle, supports in pairs if supports}
+
+
+def _supporting(model: Model) -> np.ndarray:
+    """Which joints are between the base and a sole: they bear who stands (n,)."""
+    found = np.zeros(len(model.joint_names), dtype=bool)
+    for sole in model.soles:
+        joint = model.pin.frames[model.pin.getFrameId(sole.name)].parentJoint
+        for above in model.pin.supports[joint]:
+            if above >= 2:
+                found[above - 2] = True
+    return found

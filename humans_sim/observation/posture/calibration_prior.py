@@ -13,6 +13,7 @@ from humans_sim.observation.posture.body_shape import BodyShape
 _DEVIATIONS = (
     *("static_noise", "motion_noise", "height_spread"),
     *("length_spread", "side_spread", "joint_spread"),
+    *("slide_spread", "standing_spread"),
 )
 
 
@@ -26,17 +27,20 @@ class CalibrationSettings(NumbersInRange):
         height_spread: of the stature, where it is not said [m].
         length_spread: of a length, as a share of the usual one at the stature.
         side_spread: of left against right, as a share of the length.
+        slide_spread: of a marker in a motion about its place while standing [m].
         joint_spread: of a joint about rest [rad].
+        standing_spread: of a joint of the legs about rest, while standing [rad].
         bound: lengths stay between the usual one over this and times this.
         static_frames: frames taken of a trial in which nobody moves.
         motion_frames: frames taken of a motion.
+        motion_frames_alone: how many of them count: skin moves alike in like postures.
 
     Raises:
         ParameterError: a setting is out of its range.
     """
 
     RANGES = dict.fromkeys(_DEVIATIONS, (1e-6, 1e6)) | dict.fromkeys(
-        ("bound", "static_frames", "motion_frames"), (1.0, 1e6)
+        ("bound", "static_frames", "motion_frames", "motion_frames_alone"), (1.0, 1e6)
     )
 
     static_noise: float = 0.003
@@ -44,10 +48,13 @@ class CalibrationSettings(NumbersInRange):
     height_spread: float = 0.15
     length_spread: float = 0.1
     side_spread: float = 0.02
+    slide_spread: float = 0.015
     joint_spread: float = 1.0
+    standing_spread: float = 0.15
     bound: float = 1.5
     static_frames: int = 3
     motion_frames: int = 40
+    motion_frames_alone: int = 10
 
 
 KNOWN_HEIGHT = 0.01

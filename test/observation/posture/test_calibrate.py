@@ -13,6 +13,7 @@ import humans_sim as hs
 from humans_sim.core.errors import ModelFileError, ParameterError
 from humans_sim.observation.markers import read_markers
 from humans_sim.observation.markers.marker_set import load_marker_set
+from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.posture.body_shape import body_shape
 from humans_sim.observation.posture.calibrate import (
@@ -220,3 +221,55 @@ def test_a_real_person(real: Calibration) -> None:
     assert not any(size.bounded for size in real.sizes)
     assert real.rms < 0.005
     assert "MidASIS" in real.ignored
+
+
+def test_skin_that_slides_does_not_turn_the_joints(
+    human: hs.Model, tall: hs.Model, moved: dict
+) -> None:
+    """Markers that sit elsewhere in the motion leave the standing posture alone."""
+    rng = np.random.default_rng(11)
+    slid = {name: at + rng.normal(0.0, 0.01, 3) for name, at in moved.items()}
+    standing, walk = tall.neutral(), walking(tall, 120)
+    worn = load_marker_set(SET, tall)
+    still = synthetic_trial(
+        tall, worn.moved(moved), lambda t: standing, duration=0.3, noise=0.001
+    )
+    motion = synthetic_trial(
+        tall,
+        worn.moved(slid).of(slid),
+        lambda t: walk[min(round(100 * t), 119)],
+        duration=1.2,
+        noise=0.002,
+    )
+    found = calibrate(human, [still, motion], SET)
+    assert set(found.standing) == {n for n in tall.joint_names if _of_a_leg(n)}
+    assert max(np.degrees(np.abs(list(found.standing.values())))) < 5.0
+    assert found.unusual == ()
+    for name in LEGS:
+        assert found.subject.lengths[name] == pytest.approx(
+            tall.lengths[name], abs=0.02
+        )
+
+
+def _of_a_leg(joint: str) -> bool:
+    return any(part in joint for part in ("hip", "knee", "ankle"))
+
+
+def test_a_real_person_stands_upright(human: hs.Model, shared_data: Path) -> None:
+    """Static trial and walk of a Plug-in Gait recording: better, and as upright."""
+    static, walk = (
+        prepare(
+            read_markers(shared_data / "c3d" / f"vicon_pig_{name}.c3d"),
+            PipelineSettings(fill=False, filter=False),
+            [marker.name for marker in load_marker_set("plug-in-gait", human).markers],
+        ).trial
+        for name in ("static", "walk")
+    )
+    rms = []
+    for trials in ([static], [static, walk]):
+        found = calibrate(human, trials, "plug-in-gait")
+        assert max(np.degrees(np.abs(list(found.standing.values())))) < 8.0
+        subject = found.subject
+        result = solve_postures(subject.model(), walk, subject.marker_set())
+        rms.append(np.nanmean(result.rms))
+    assert rms[1] < 0.9 * rms[0]
