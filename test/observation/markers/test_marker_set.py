@@ -31,6 +31,7 @@ SETS = [name for name in marker_set_names() if name != CANONICAL]
 COUNTS = {
     "cast-ior": (22, 4),
     "cmu": (41, 0),
+    "gait2354": (41, 8),
     "helen-hayes": (15, 4),
     "plug-in-gait": (39, 4),
     "rajagopal": (41, 18),
@@ -204,6 +205,7 @@ def test_what_a_set_cannot_see(name: str, human: hs.Model) -> None:
         "plug-in-gait": set(),
         "cmu": set(),
         "rajagopal": HEAD | WRISTS,
+        "gait2354": WRISTS,
         "cast-ior": upper,
         "helen-hayes": upper,
     }[name]
