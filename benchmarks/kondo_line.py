@@ -93,8 +93,8 @@ def main() -> None:
     trial = try_line(seconds, faults, RATE)
     tell(words, trial)
     plain_driver(min(seconds, 20.0), faults)
-    if trial.taken < 0.97 * trial.given:
-        raise SystemExit("less than 97 % of the set points arrived")
+    if trial.taken < 0.99 * trial.given:
+        raise SystemExit("less than 99 % of the set points arrived")
 
 
 if __name__ == "__main__":

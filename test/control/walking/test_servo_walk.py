@@ -69,7 +69,7 @@ def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
     summary = WalkSummary.of_run(straight)
     assert summary.verdict == "walked" and len(summary.steps) == 20
     assert straight.check()
-    assert summary.speed == pytest.approx(0.06, rel=0.08)
+    assert summary.speed == pytest.approx(0.06, rel=0.06)
     assert abs(summary.drift) < 0.05
     assert summary.largest_slip < 4e-3
     assert summary.largest_tilt < math.radians(3)
