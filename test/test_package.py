@@ -120,7 +120,13 @@ def test_imports_are_dependencies_of_pip() -> None:
     # ezc3d is loaded by its name in a string.
     assert used | {"ezc3d"} == needed | optional
     tests = {PACKAGES.get(name, name) for name in third_party(ROOT / "test") - ros}
-    assert tests - {"mcap"} <= needed | optional | declared(extras["dev"])
+    assert tests - {"mcap"} <= needed | optional | declared(extras["test"])
+
+
+def test_colcon_runs_pytest() -> None:
+    """An extra of the name ``test`` has pytest: else colcon runs unittest, no test."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "pytest" in declared(project["optional-dependencies"]["test"])
 
 
 def test_requirements_have_lower_bounds() -> None:

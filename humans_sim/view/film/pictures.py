@@ -27,10 +27,12 @@ _LEAST_HEIGHT = 1.9
 """A strip whose stances would be lower than this has two rows [inch]."""
 _LABEL = 0.28
 """Height of the line with the times below the stances [inch]."""
-_FILM_PIXELS, _FILM_DPI = 440, 100
+_FILM_PIXELS, _FILM_DPI = 640, 100
 """Height of a film, or its width where that is larger [pixels]."""
 _FILM_RATIO = 0.75
 """Least width of a film over its height."""
+_TITLE = 0.08
+"""Room for the time above the figure, as a share of the film's height."""
 _COLOURS = 64
 """Colours of a film."""
 
@@ -91,7 +93,7 @@ def film(replay: Replay, frames: int = FRAMES) -> bytes:
     speed = span / (pause * max(len(chosen) - 1, 1))
     view = SideView(replay.model, replay.ground)
     window, follows = view.window(replay.run.q[chosen])
-    window = window.widened(_FILM_RATIO)
+    window = window.with_headroom(_TITLE).widened(_FILM_RATIO)
     scale = _FILM_PIXELS / _FILM_DPI / max(1.0, window.ratio)
     figure = Figure(figsize=(scale * window.ratio, scale), dpi=_FILM_DPI)
     canvas = FigureCanvasAgg(figure)

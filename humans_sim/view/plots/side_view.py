@@ -43,6 +43,11 @@ class Window:
         left, right = self.left - more / 2, self.right + more / 2
         return Window(left, right, self.bottom, self.top)
 
+    def with_headroom(self, share: float) -> Window:
+        """The window with room for a title above, as a share of its height."""
+        top = self.top + share * (self.top - self.bottom)
+        return Window(self.left, self.right, self.bottom, top)
+
     def centred(self, x: float) -> Window:
         """The same window around another x."""
         half = (self.right - self.left) / 2

@@ -151,7 +151,7 @@ def test_film(replay: Replay) -> None:
     """It loops, shows every frame as long as it should, and the robot falls in it."""
     image = Image.open(io.BytesIO(film(replay, frames=8)))
     assert (image.n_frames, image.format, image.info["loop"]) == (8, "GIF", 0)
-    assert 250 < image.height <= 440
+    assert 250 < image.height <= 640
     frames, times = [], []
     for k in range(image.n_frames):
         image.seek(k)
