@@ -20,7 +20,7 @@ import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order
+from humans_sim.control.walking.servo_walk import ScheduledCommand
 from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
@@ -60,7 +60,7 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     walker = Walker(khr1, period=PERIOD)
     robot = walking_robot(
         walker,
-        [Order(0.0, VELOCITY)],
+        [ScheduledCommand(0.0, VELOCITY)],
         servo=given["servo"],
         method=given["method"],
     )

@@ -27,7 +27,7 @@ from humans_sim.applications.batch.trial import (
     Outcome,
     Watch,
     failed,
-    kept,
+    previous_outcome,
     run_job,
 )
 from humans_sim.applications.batch.workers import on_cluster, on_processes
@@ -167,7 +167,7 @@ def _doing(
 def _before(job: Job, ledger: Ledger) -> Outcome | None:
     """What is known of a trial without doing it."""
     try:
-        return kept(job, ledger, job.fingerprint())
+        return previous_outcome(job, ledger, job.fingerprint())
     except HumansError as error:
         return failed(job, str(error))
 

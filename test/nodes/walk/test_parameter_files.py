@@ -10,7 +10,7 @@ import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker, WalkPhase
-from humans_sim.control.walking.servo_walk import Order
+from humans_sim.control.walking.servo_walk import ScheduledCommand
 
 
 @pytest.mark.parametrize(("graph", "speed"), [("walk", 0.05), ("walk-bip", 0.15)])
@@ -25,7 +25,7 @@ def test_three_steps(graph: str, speed: float) -> None:
     walker = Walker(model, period=period)
     simulation, walk = walking_robot(
         walker,
-        [Order(0.0, Velocity(speed), 3)],
+        [ScheduledCommand(0.0, Velocity(speed), 3)],
         servo=given["servo"],
         method=given["method"],
     )

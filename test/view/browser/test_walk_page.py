@@ -334,7 +334,7 @@ def test_a_simulation_that_cannot_go_on(
 ) -> None:
     """The reason is told, everything else stays as it was, and Reset helps."""
 
-    def fail(self: Walker, t: float, measured: object = None) -> None:
+    def fail(self: Walker, t: float, sensors: object = None) -> None:
         raise hs.HumansError("the legs do not reach")
 
     with monkeypatch.context() as broken:
