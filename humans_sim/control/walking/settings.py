@@ -227,10 +227,11 @@ class WalkSettings:
         entries = read_yaml(path).fields((*_WORDS, "posture", *needed), tuple(usual))
         for side in ("left", "right"):
             soles = [sole.name for sole in model.soles]
-            if entries[side].text() not in soles:
+            sole = entries[side].text()
+            if sole not in soles:
                 known = ", ".join(soles) or "none"
                 raise entries[side].error(
-                    f"{model.name} has no sole '{entries[side].text()}' (it has: {known})"
+                    f"{model.name} has no sole '{sole}' (it has: {known})"
                 )
         values: dict[str, Any] = {word: entries[word].text() for word in _WORDS}
         values |= usual
