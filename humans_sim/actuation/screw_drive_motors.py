@@ -156,7 +156,7 @@ class ScrewDriveMotors(DelayedActuation):
     ) -> np.ndarray:
         """Voltages that give these joint torques now, not limited (nmotors,) [V].
 
-        The inverse of the motor model: friction and back EMF are made up for.
+        The inverse of the motor model: friction and back EMF are compensated.
 
         Args:
             q: configuration.

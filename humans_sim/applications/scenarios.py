@@ -181,8 +181,8 @@ class Scenario:
             ground = replace(ground, law="coulomb", friction=self.friction)
         scene: dict[str, Any] = {"ground": ground}
         if "locked" in fields:
-            wanted = [item.text() for item in fields["locked"]]
-            scene["locked"] = [j for j in wanted if j in (ALL, BASE) or _has(model, j)]
+            locked = [item.text() for item in fields["locked"]]
+            scene["locked"] = [j for j in locked if j in (ALL, BASE) or _has(model, j)]
         if "free" in fields:
             free = {item.text() for item in fields["free"]}
             unknown = sorted(free - {BASE, *model.joint_names})

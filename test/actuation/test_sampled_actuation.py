@@ -138,7 +138,7 @@ def test_commands_of_other_times(khr1: hs.Model) -> None:
         followed.advance(JointSample(t, still, still))
         return float(followed.torques()[0])
 
-    with pytest.raises(ConfigurationError, match="does not go on"):
+    with pytest.raises(ConfigurationError, match="does not continue"):
         go(0.0)
     followed.begin(JointSample(0.0, still, still))
     assert not followed.command(0.25, np.full(17, 1.0))

@@ -147,7 +147,7 @@ def test_lost_set_points_are_a_failure(tmp_path: Path) -> None:
 def test_a_joint_that_does_not_come_is_a_failure(boards: Emulator) -> None:
     """A servo that is out: told, and the exit code is 1."""
     held = list(boards.angles())
-    boards.boards[0].felt = lambda _: held[:CHANNELS]  # type: ignore[misc]
+    boards.boards[0].servo_angles = lambda _: held[:CHANNELS]  # type: ignore[misc]
     code, out, errors = kondo("pose", "head_yaw=20", "--free", port=boards.port)
     assert code == 1 and "the servos are limp" in out
     assert "not there (more than 5 degrees off): head_yaw" in errors
@@ -197,7 +197,7 @@ def test_record(boards: Emulator, tmp_path: Path) -> None:
     """Poses are taken from limp servos; the motion can be read."""
     values = list(boards.angles())
     for k, board in enumerate(boards.boards):
-        board.felt = lambda _, k=k: values[k * CHANNELS : (k + 1) * CHANNELS]  # type: ignore[misc]
+        board.servo_angles = lambda _, k=k: values[k * CHANNELS : (k + 1) * CHANNELS]  # type: ignore[misc]
     path = tmp_path / "taught.csv"
     process = start("record", path, "--speed", 5, port=boards.port)
     assert process.stdin is not None

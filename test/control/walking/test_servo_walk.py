@@ -151,9 +151,9 @@ def test_a_hard_push_is_a_fall(khr1: hs.Model) -> None:
 
 
 def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
-    """Other periods, other models and schedule out of order are told."""
+    """Other periods, other models and commands out of order are refused."""
     walker = Walker(khr1)
-    with pytest.raises(hs.ParameterError, match="in time"):
+    with pytest.raises(hs.ParameterError, match="in the order of time"):
         ServoWalk(walker, [ScheduledCommand(1.0, AHEAD), ScheduledCommand(0.5, None)])
     with pytest.raises(hs.ParameterError, match="of the model"):
         hs.Simulation(bip, Servo(bip), ServoWalk(walker))

@@ -32,7 +32,9 @@ class Hand:
         """Take hold of the robot as it is."""
         self.values = list(emulator.angles())
         for k, board in enumerate(emulator.boards):
-            board.felt = lambda _, k=k: self.values[k * CHANNELS : (k + 1) * CHANNELS]
+            board.servo_angles = lambda _, k=k: self.values[
+                k * CHANNELS : (k + 1) * CHANNELS
+            ]
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ def test_a_moving_robot_is_not_taken(
 ) -> None:
     """Two readings must agree; nothing is written otherwise."""
     places = iter(range(0, 100_000, 10))
-    emulator.boards[0].felt = lambda _: [next(places) % 180] * CHANNELS
+    emulator.boards[0].servo_angles = lambda _: [next(places) % 180] * CHANNELS
     lesson = Lesson(robot, tmp_path / "moving.csv")
     with pytest.raises(BoardError, match="every reading"):
         lesson.take()

@@ -306,7 +306,7 @@ def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -
         for name, angle in found.items():
             assert joints[name] == pytest.approx(angle, abs=np.radians(1.5))
         assert not body.held and not body.fallen and body.failure == ""
-        assert body.distance().forward > 0.01
+        assert body.displacement().forward > 0.01
         path = body.run().save(tmp_path / "walk.npz")
         robot.free()
         deadline = time.monotonic() + PATIENCE
@@ -317,7 +317,7 @@ def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -
     assert run.check().ok and run.t[-1] > 2.0
     assert steps_of(WalkSummary.of_run(run)) == 2
     assert body.run().t[-1] > run.t[-1]  # kept when it was closed
-    assert all(board.felt is None for board in boards.boards)
+    assert all(board.servo_angles is None for board in boards.boards)
 
 
 def test_boards_that_are_driven_already_are_refused() -> None:
@@ -326,7 +326,7 @@ def test_boards_that_are_driven_already_are_refused() -> None:
         boards.boards[0].hear(rcb1.SetPositions(0, 0, part(HOME, 0)), 0.0)
         with pytest.raises(ParameterError, match="before"):
             SimulatedRobot(boards)
-        assert boards.boards[0].felt is None
+        assert boards.boards[0].servo_angles is None
 
 
 def test_a_body_that_cannot_be_is_refused_before_time_counts() -> None:

@@ -113,7 +113,9 @@ def test_refused(khr1: hs.Model, bip: hs.Model) -> None:
     with pytest.raises(hs.ParameterError, match="gain"):
         PoseServo(khr1, gain=0.0)
     for wrong in (np.zeros(17), MotionPlayer(khr1, NOD).way(0.0)):
-        with pytest.raises(hs.ParameterError, match="a Way that ends after 9 s"):
+        with pytest.raises(
+            hs.ParameterError, match="a MotionSegment that ends after 9 s"
+        ):
             PoseServo(khr1).command(9.0, wrong)
 
 
