@@ -51,9 +51,9 @@ def test_steps_of_a_planned_walk(
     # the sole comes down flat and touches at the sample before or at the landing
     times = summary.step_values("landing") - [step.lands for step in plan]
     assert np.abs(times).max() < 0.021
-    for step, wanted in zip(summary.steps, plan, strict=True):
-        assert step.footprint[:2] == pytest.approx(wanted.place[:2], abs=2e-4)
-        assert step.footprint.yaw == pytest.approx(wanted.place.yaw, abs=2e-3)
+    for step, expected in zip(summary.steps, plan, strict=True):
+        assert step.footprint[:2] == pytest.approx(expected.place[:2], abs=2e-4)
+        assert step.footprint.yaw == pytest.approx(expected.place.yaw, abs=2e-3)
         assert step.clearance > 0.02 * model.neutral()[2]
         assert step.slip < 3e-4
     assert math.isnan(summary.steps[0].duration)
@@ -63,7 +63,7 @@ def test_steps_of_a_planned_walk(
     )
 
 
-def test_lengths_and_way_of_a_straight_walk(khr1: hs.Model) -> None:
+def test_lengths_and_path_of_a_straight_walk(khr1: hs.Model) -> None:
     """Lengths are speed times duration, and sums of them the way."""
     run, plan = planned_walk(khr1, 6, (0.05, 0.0, 0.0), 5.5)
     summary = WalkSummary.of_run(run)
@@ -74,17 +74,17 @@ def test_lengths_and_way_of_a_straight_walk(khr1: hs.Model) -> None:
     assert summary.step_values("width") == pytest.approx(apart, abs=3e-4)
     # mean place of the soles, by the model's own call
     ends = [khr1.base_footprint(q).translation for q in (run.q[0], run.q[-1])]
-    way = float(np.linalg.norm((ends[1] - ends[0])[:2]))
-    assert summary.distance == pytest.approx(way, abs=1e-12)
-    assert summary.path_length == pytest.approx(way, rel=2e-2)
+    distance = float(np.linalg.norm((ends[1] - ends[0])[:2]))
+    assert summary.distance == pytest.approx(distance, abs=1e-12)
+    assert summary.path_length == pytest.approx(distance, rel=2e-2)
     assert abs(summary.drift) < 1e-2 and abs(summary.heading_change) < 1e-3
     span = summary.steps[-1].landing - summary.steps[0].lift_off
-    assert summary.speed == pytest.approx(way / span, rel=0.02)
+    assert summary.speed == pytest.approx(distance / span, rel=0.02)
     assert summary.single_support + summary.double_support == pytest.approx(1.0)
     assert 0.2 < summary.single_support < 0.9
 
 
-def test_way_does_not_depend_on_where_and_whither(khr1: hs.Model) -> None:
+def test_path_does_not_depend_on_place_and_heading(khr1: hs.Model) -> None:
     """A walk elsewhere, in another direction, has the same numbers."""
     run, _ = planned_walk(khr1, 4, (0.05, 0.0, 0.0), 3.5)
     # half a turn: headings jump between -pi and pi
@@ -238,8 +238,8 @@ T = 0.01 * np.arange(300)
 def _found(bears: list[tuple[float, float]], lift: float = 0.02) -> list[list[float]]:
     """Stances of a sole of a body of 10 N that bears 5 N in some stretches of time."""
     on = np.any([(T >= a - 1e-9) & (T < b - 1e-9) for a, b in bears], axis=0)
-    found = stances(T, 5.0 * on, np.where(on, 0.0, lift), 10.0, 0.001)
-    return [[round(T[s.first], 3), round(T[s.last] + 0.01, 3)] for s in found]
+    intervals = stances(T, 5.0 * on, np.where(on, 0.0, lift), 10.0, 0.001)
+    return [[round(T[s.first], 3), round(T[s.last] + 0.01, 3)] for s in intervals]
 
 
 def test_stances_without_rattling() -> None:

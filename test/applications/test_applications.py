@@ -111,9 +111,9 @@ def test_walk(name: str, least: float, most: float) -> None:
     assert steps >= 10
     assert not (lifted["l_sole"] & lifted["r_sole"]).any()
     assert max(tilt(model, q, "base_link") for q in run.q) < 0.05
-    way = model.com(run.q[-1]) - model.com(run.q[0])
-    assert least < way[0] < most
-    assert abs(way[1]) < 0.05
+    distance = model.com(run.q[-1]) - model.com(run.q[0])
+    assert least < distance[0] < most
+    assert abs(distance[1]) < 0.05
     assert is_at_rest_on_its_feet(model, run)
 
 

@@ -150,8 +150,8 @@ def test_limits() -> None:
     """Yes, no, or degrees for some joints."""
     assert limits_of(section_of("true")) is True
     assert limits_of(section_of("false")) is False
-    found = limits_of(section_of("{l_knee: [-150, -6]}"))
-    assert found == {"l_knee": (math.radians(-150), math.radians(-6))}
+    limits = limits_of(section_of("{l_knee: [-150, -6]}"))
+    assert limits == {"l_knee": (math.radians(-150), math.radians(-6))}
     for text, message in (
         ("maybe", "'maybe' is not one of"),
         ("l_hip_yaw: [0, 1]\nl_knee: [3, 2]", ":2: l_knee: the lower limit 3 is above"),

@@ -79,7 +79,7 @@ def integrate(
 ) -> tuple[np.ndarray, list[tuple[np.longdouble, int]]]:
     """The state at the end, and when which function of ``turning`` changed sign."""
     t, y = Real(0), np.array(start, dtype=Real)
-    found: list[tuple[np.longdouble, int]] = []
+    events: list[tuple[np.longdouble, int]] = []
     inner = [Real(b) for b in breaks if 0 < b < end]
     for stop in sorted({*inner, Real(end)}):
         middle = (t + stop) / 2
@@ -96,13 +96,13 @@ def integrate(
                     (_crossing(rates, turning, t, y, h, middle, int(i)), int(i))
                     for i in crossed
                 )
-                found.append((t + h, which))
+                events.append((t + h, which))
                 # to the other side, by far less than what is compared
                 h += Real(1e-14)
                 new = _runge_kutta(rates, t, y, h, middle)
             t, y = t + h, new
         t = stop
-    return y, found
+    return y, events
 
 
 def _crossing(

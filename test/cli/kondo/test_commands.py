@@ -183,7 +183,7 @@ def test_interrupted_servos_may_hold(boards: Emulator) -> None:
     assert driven(boards) and np.abs(np.subtract(boards.angles(), before)).max() < 5.0
 
 
-def test_an_unplugged_line_is_told(boards: Emulator) -> None:
+def test_an_unplugged_line_is_reported(boards: Emulator) -> None:
     """No hang: the reason, and what the owner should do."""
     process = start("play", GREETING, "--repeat", 100, port=boards.port)
     wait(lambda: driven(boards))
@@ -298,17 +298,17 @@ def test_the_port_that_it_must_be(
         port.vid = 0x0403
         return port
 
-    found: list[ListPortInfo] = []
-    monkeypatch.setattr(list_ports, "comports", lambda: found)
+    plugged: list[ListPortInfo] = []
+    monkeypatch.setattr(list_ports, "comports", lambda: plugged)
     monkeypatch.setattr(
         "humans_sim.kondo.protocol.ports.RULE_NAME", "/dev/no-such-name"
     )
     monkeypatch.delenv("KONDO_PORT", raising=False)
     with pytest.raises(PortChoiceError, match="no serial port"):
         choose_port()
-    found.append(adapter("/dev/ttyUSB0"))
+    plugged.append(adapter("/dev/ttyUSB0"))
     assert choose_port() == "/dev/ttyUSB0"
-    found += [adapter("/dev/ttyUSB1"), ListPortInfo("/dev/ttyS0")]
+    plugged += [adapter("/dev/ttyUSB1"), ListPortInfo("/dev/ttyS0")]
     with pytest.raises(PortChoiceError, match="ttyUSB0, /dev/ttyUSB1: give --port"):
         choose_port()
     assert choose_port("/dev/ttyUSB1") == "/dev/ttyUSB1"

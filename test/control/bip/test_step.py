@@ -89,9 +89,7 @@ def test_stable_positions_are_balanced(
         assert inside(bip.com(q)[:2], feet[:, :2]) > 0.02
 
 
-def test_feet_stay_while_they_bear(
-    bip: hs.Model, poses: BipPoses, step: Trajectory
-) -> None:
+def test_loaded_feet_stay(bip: hs.Model, poses: BipPoses, step: Trajectory) -> None:
     """Both in double support, 0.1 mm and together; the right one in the swing, 4 mm.
 
     The base's own rows are interpolated, too, and agree with the others at the given
@@ -108,8 +106,8 @@ def test_feet_stay_while_they_bear(
         if in_the_air:
             assert left[:, 2].min() > 0.0
             continue
-        way = [SHAPE.length if t >= touch_down else 0.0, 0.0, 0.0]
-        np.testing.assert_allclose(left - right, np.tile(way, (4, 1)), atol=1e-9)
+        distance = [SHAPE.length if t >= touch_down else 0.0, 0.0, 0.0]
+        np.testing.assert_allclose(left - right, np.tile(distance, (4, 1)), atol=1e-9)
     middle = poses.configuration(step.at(0.5 * (lift_off + touch_down)).value)
     lifted = corners(bip, middle, "l")
     np.testing.assert_allclose(lifted[:, 2], SHAPE.lift, atol=1e-6)
@@ -200,7 +198,7 @@ def test_at_rest_torques_are_the_static_ones(
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
-def test_feet_bear_by_the_phases(
+def test_load_on_the_feet_follows_the_phases(
     bip: hs.Model, task: BipTask, poses: BipPoses, step: Trajectory
 ) -> None:
     """One foot alone in its phase, both before; no jump from phase to phase."""
@@ -223,7 +221,7 @@ def test_feet_bear_by_the_phases(
     landed = step.positions[8]
     after, loaded = missed(touch_down + 1e-9, landed)
     np.testing.assert_allclose(loaded, missed(touch_down - 1e-9, landed)[1], atol=2.0)
-    # Half way the foot bears a share, at the end as much as in the next phase.
+    # Half way the foot carries a share, at the end as much as in the next phase.
     half, _ = missed(0.5 * (touch_down + step.times[5]), step.positions[10])
     assert half > after
     ends = [missed(step.times[5] + dt, step.positions[10])[1] for dt in (-1e-9, 1e-9)]
@@ -238,11 +236,11 @@ def test_margin_spares_the_edges(
     aside[[0, 3]] -= 0.1
     q_h = bip.humans.from_pin(poses.configuration(aside))[0]
     ankle = bip.joint_names.index("r_ankle_pitch")
-    found = [
+    torques = [
         BipControl(task, step, margin=margin).torques(t, q_h, np.zeros(21))[ankle]
         for margin in (0.0, 0.5, 0.9)
     ]
-    assert found[0] < found[1] - 3.0 < found[2] - 30.0
+    assert torques[0] < torques[1] - 3.0 < torques[2] - 30.0
 
 
 def test_horizon_foresees_the_state(

@@ -278,7 +278,7 @@ def test_free_pace_follows_the_knees(
         np.testing.assert_allclose(got, solution.pace_rate, rtol=0.05, atol=0.05)
 
 
-def test_no_answer_is_told(human: hs.Model) -> None:
+def test_no_solution_is_reported(human: hs.Model) -> None:
     """A stiff body whose weight lies behind the points that shall bear it."""
     toes = [name for name in corners(human) if "calcaneous" not in name]
     stiff = ModelSystem(human, Ground(), locked=["*"], contacts=toes)
@@ -307,7 +307,7 @@ def test_refusals(body: WholeBody, system: ModelSystem, still: Motion) -> None:
             Follow(body, still, support)
 
 
-def test_bearing_changes_with_time(
+def test_support_changes_with_time(
     human: hs.Model, body: WholeBody, still: Motion
 ) -> None:
     """Forces at the contacts that bear then, and at these alone."""

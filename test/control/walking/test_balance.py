@@ -71,8 +71,8 @@ def test_pressure_gives_way_and_comes_back(khr1: hs.Model) -> None:
     balance = Balance(settings, 0.02)
     for _ in range(200):
         balance.update(np.zeros(2), np.zeros(2), np.array([0.01, 0.0]))
-    wanted = 0.01 * settings.pressure_gain * settings.pressure_time
-    assert balance.giving[0] == pytest.approx(wanted, rel=1e-3)
+    expected = 0.01 * settings.pressure_gain * settings.pressure_time
+    assert balance.giving[0] == pytest.approx(expected, rel=1e-3)
     for _ in range(200):
         balance.update(np.zeros(2), np.zeros(2), NONE)
     assert np.abs(balance.giving).max() < 1e-5

@@ -117,7 +117,7 @@ def test_dynamics(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
     np.testing.assert_allclose(com[2:] - com[:-2], moved, atol=1e-6)
 
 
-def test_posture_is_as_told(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
+def test_posture_is_as_planned(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
     """Centre of mass, soles and trunk are where the pattern says; speeds, too."""
     model, points = straight
     settings = WalkSettings.of_model(model)
@@ -248,10 +248,10 @@ def test_khr1_side_step(khr1: hs.Model) -> None:
     gaps = [(p.left.pose.translation - p.right.pose.translation)[1] for p in points]
     assert min(gaps) >= pattern.settings.stance_width - 1e-12
     # The left foot makes two of the four steps, twice as far each.
-    wanted = 2 * 2 * 0.02 * pattern.settings.step_duration
+    expected = 2 * 2 * 0.02 * pattern.settings.step_duration
     assert points[-1].left.pose.translation[1] - points[0].left.pose.translation[
         1
-    ] == pytest.approx(wanted)
+    ] == pytest.approx(expected)
     assert points[-1].steps == 4 and points[-1].phase is WalkPhase.STANDING
 
 
@@ -274,8 +274,10 @@ def test_khr1_turns_on_both_feet(khr1: hs.Model) -> None:
         for point in turning:
             pose = getattr(point, foot).pose
             places.setdefault(point.steps, []).append(pose.act(pivot))
-        for found in places.values():
-            np.testing.assert_allclose(found, found[:1] * len(found), atol=1e-12)
+        for points_of_step in places.values():
+            np.testing.assert_allclose(
+                points_of_step, points_of_step[:1] * len(points_of_step), atol=1e-12
+            )
     before = next(p for p in points if p.steps == 2)
     after = next(p for p in points if p.steps == 4)
     pivots = (after.left.yaw - before.left.yaw) * settings.pivot_share

@@ -81,11 +81,11 @@ def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> N
     """Twenty steps with encoders that round to a degree, whatever the offset."""
     options = {"use": "oldest", "floor_height": 0.0, "threshold": 0.1 * 9.81 * 1.3}
     for step in (1.0, 0.97, 0.94):
-        found = observe_run(
+        observed = observe_run(
             khr1, gentle, quantisation=math.radians(step), speeds=False, **options
         )
-        assert np.sqrt(np.mean(found.position_error**2)) < 5e-3
-        assert np.sqrt(np.mean(found.angle_error**2)) < math.radians(1.0)
+        assert np.sqrt(np.mean(observed.position_error**2)) < 5e-3
+        assert np.sqrt(np.mean(observed.angle_error**2)) < math.radians(1.0)
     exact = observe_run(khr1, gentle, **options)
     assert exact.position_error.max() < 8e-3  # all of it is slip of the feet
     # The robot's own servos rock the soles more, and its floor lets them slip.

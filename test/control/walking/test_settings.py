@@ -63,7 +63,7 @@ def test_missing_key(khr1: hs.Model, tmp_path: Path) -> None:
         WalkSettings.from_file(khr1, path)
 
 
-def test_legs_must_turn_as_told(khr1: hs.Model) -> None:
+def test_legs_must_turn_as_the_file_says(khr1: hs.Model) -> None:
     """Five joints a leg do not turn in the hip."""
     settings = dataclasses.replace(WalkSettings.of_model(khr1), turns="hip_yaw")
     with pytest.raises(SettingError, match="turns: hip_yaw needs 6 joints.*has 5"):

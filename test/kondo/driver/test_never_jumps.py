@@ -162,7 +162,7 @@ def test_an_overdue_command_is_approached(monkeypatch: pytest.MonkeyPatch) -> No
         assert robot.health().held == 1
 
 
-def test_servos_that_may_be_limp_are_told_nothing_else() -> None:
+def test_servos_that_may_be_limp_are_commanded_nothing_else() -> None:
     """A free that one board did not acknowledge is told as such, and tried again."""
     boards = LossyBoards(lambda *_: (True, True))
     with KondoRobot(SETTINGS, "none", open_boards=lambda *_: boards) as robot:

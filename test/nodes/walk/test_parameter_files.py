@@ -36,9 +36,9 @@ def test_three_steps(graph: str, speed: float) -> None:
     last = walk.commands[-1]
     assert last.plan.phase is WalkPhase.STANDING and last.plan.steps == 3
     assert not last.fallen and last.tilt < 0.1
-    way = run.q[-1, 0] - run.q[0, 0]
+    distance = run.q[-1, 0] - run.q[0, 0]
     planned = last.plan.com[0] - walk.commands[0].plan.com[0]
-    assert way == pytest.approx(planned, rel=0.2)
+    assert distance == pytest.approx(planned, rel=0.2)
 
 
 def test_held_torques_are_stable() -> None:

@@ -166,8 +166,8 @@ def test_planned_steps_go_along_with_the_real_feet(khr1: hs.Model) -> None:
     away = StepPlan(khr1, settings).steps(plan, moved(plan.q, 1.0, -2.0, 0.5))
     turn = pin.SE3(pin.utils.rotate("z", 0.5), np.array([1.0, -2.0, 0.0]))
     for step, same in zip(away, steps, strict=True):
-        wanted = [turn.act(corner) for corner in same.corners]
-        np.testing.assert_allclose(step.corners, wanted, atol=1e-6)
+        expected = [turn.act(corner) for corner in same.corners]
+        np.testing.assert_allclose(step.corners, expected, atol=1e-6)
 
 
 def test_progress() -> None:
@@ -384,8 +384,8 @@ def test_in_a_browser(khr1: hs.Model, tmp_path: Path) -> None:
         tab = Tab(live.page.url, tmp_path / "profile", (480, 360))
 
         def time() -> float:
-            found = re.search(r"time\s+([\d.]+) s", tab.text())
-            return float(found.group(1)) if found else -1.0
+            match = re.search(r"time\s+([\d.]+) s", tab.text())
+            return float(match.group(1)) if match else -1.0
 
         wait(lambda: time() > 0.2, "the time on the page")
         tab.click("Pause")

@@ -50,8 +50,8 @@ def one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pictures(text: str) -> list[Image.Image]:
     """The pictures in a page."""
-    found = re.findall(r'src="data:image/\w+;base64,([^"]+)"', text)
-    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
+    images = re.findall(r'src="data:image/\w+;base64,([^"]+)"', text)
+    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in images]
 
 
 def headings(text: str) -> list[str]:
@@ -205,7 +205,7 @@ def test_axes_of_the_pictures(walk: Run) -> None:
             assert legend.x0 >= panel.get_window_extent().x1
 
 
-def test_long_ways_are_cut_into_rows(khr1: hs.Model) -> None:
+def test_long_paths_are_cut_into_rows(khr1: hs.Model) -> None:
     """A way much longer than wide: rows in one scale that go on where one ends."""
     q = np.tile(khr1.neutral(), (200, 1))
     q[:, 0] += np.linspace(0.0, 4.0, 200)
