@@ -164,7 +164,7 @@ def test_frames_are_there(file: Path, content: dict[str, Any]) -> None:
 
 
 def test_window(content: dict[str, Any]) -> None:
-    """Panels, tools and the view are of RViz, and its docks are told to be there."""
+    """Panels, tools and the view are of RViz, and its docks are shown."""
     assert {panel["Class"] for panel in content["Panels"]} <= PANELS
     manager = content["Visualization Manager"]
     assert {kind(tool) for tool in manager["Tools"]} <= TOOLS

@@ -265,7 +265,7 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
     sim, q = leg(human, muscles, pulses, angle, limits=False, rtol=1e-12, atol=1e-13)
     run = sim.run(q, t_end=end)
 
-    # gravity turns the shank by a sine of its angle: two postures tell which
+    # gravity turns the shank by a sine of its angle: two postures show which
     real, still = reference.Real, np.zeros(human.nv)
     inertia = real(human.inertia(q)[6 + joint, 6 + joint])
     upright, bent = q.copy(), q.copy()

@@ -251,7 +251,7 @@ def test_states(bip: hs.Model) -> None:
             ("outer", "inner", "left", "right")
         )
     assert states[8].gear_ratio == 271.16
-    # An ideal torque source tells its state in the same form.
+    # An ideal torque source reports its state in the same form.
     ideal = IdealTorque(bip)
     ideal.initialise(0.0, q, v)
     ideal.command(0.0, np.arange(15.0))

@@ -156,7 +156,7 @@ def test_period_and_delay(khr1: hs.Model) -> None:
 
 
 def test_states(khr1: hs.Model) -> None:
-    """Command, set point, angle, torque; limits are told."""
+    """Command, set point, angle, torque; limits are reported."""
     servo = Servo(khr1, delay=0.01)
     q, v = khr1.neutral(), np.zeros(khr1.nv)
     servo.initialise(0.0, q, v)
@@ -328,7 +328,7 @@ def test_command_turns_a_motor_round(khr1: hs.Model) -> None:
     "command", ["up", [[1.0], [2.0, 3.0]], None, [float("nan")] * 17]
 )
 def test_commands_are_numbers(khr1: hs.Model, command: object) -> None:
-    """Whatever is no vector of finite numbers is refused by an error of ours."""
+    """Whatever is no vector of finite numbers is refused by a typed error."""
     for actuation in (Servo(khr1), IdealTorque(khr1)):
         with pytest.raises(hs.ParameterError):
             actuation.command(0.0, command)

@@ -235,28 +235,30 @@ def test_fall_by_height(human: hs.Model) -> None:
 T = 0.01 * np.arange(300)
 
 
-def _found(bears: list[tuple[float, float]], lift: float = 0.02) -> list[list[float]]:
-    """Stances of a sole of a body of 10 N that bears 5 N in some stretches of time."""
-    on = np.any([(T >= a - 1e-9) & (T < b - 1e-9) for a, b in bears], axis=0)
+def _stances(
+    loaded: list[tuple[float, float]], lift: float = 0.02
+) -> list[list[float]]:
+    """Stances of a sole of a body of 10 N that carries 5 N at some times."""
+    on = np.any([(T >= a - 1e-9) & (T < b - 1e-9) for a, b in loaded], axis=0)
     intervals = stances(T, 5.0 * on, np.where(on, 0.0, lift), 10.0, 0.001)
     return [[round(T[s.first], 3), round(T[s.last] + 0.01, 3)] for s in intervals]
 
 
 def test_stances_without_rattling() -> None:
     """Short gaps and low ones belong to the stance; short touches to the swing."""
-    assert _found([(0, 1), (1.3, 3)]) == [[0, 1], [1.3, 3]]
+    assert _stances([(0, 1), (1.3, 3)]) == [[0, 1], [1.3, 3]]
     # lands, leaves the ground for 0.07 s, twice
-    assert _found([(0, 1), (1.3, 1.34), (1.41, 1.5), (1.57, 3)]) == [[0, 1], [1.3, 3]]
+    assert _stances([(0, 1), (1.3, 1.34), (1.41, 1.5), (1.57, 3)]) == [[0, 1], [1.3, 3]]
     # scrapes in the middle of a swing
-    assert _found([(0, 1), (1.15, 1.18), (1.3, 3)]) == [[0, 1], [1.3, 3]]
+    assert _stances([(0, 1), (1.15, 1.18), (1.3, 3)]) == [[0, 1], [1.3, 3]]
     # is free for long, but never lifted: the other foot takes the load
-    assert _found([(0, 1), (1.3, 3)], lift=0.0005) == [[0, 3]]
+    assert _stances([(0, 1), (1.3, 3)], lift=0.0005) == [[0, 3]]
     # hangs at the start and at the end
-    assert _found([(0.5, 1), (1.3, 2)]) == [[0.5, 1], [1.3, 2]]
+    assert _stances([(0.5, 1), (1.3, 2)]) == [[0.5, 1], [1.3, 2]]
 
 
 def test_light_loads_do_not_count() -> None:
-    """A sole bears above 5 % of the weight, and until it has less than 2 %."""
+    """A sole is loaded above 5 % of the weight, and until it has less than 2 %."""
     load = np.concatenate(
         [np.full(100, 5.0), np.full(50, 0.4), np.full(50, 0.1), np.full(100, 0.4)]
     )
@@ -289,7 +291,7 @@ def test_landing_times_come_from_events(khr1: hs.Model) -> None:
 
 
 def test_work_of_the_joints(khr1: hs.Model) -> None:
-    """Constant torque and speed by hand; and work that cannot be is not told."""
+    """Constant torque and speed by hand; and work that cannot be is not reported."""
     run = kinematic_run(khr1, np.linspace(0, 2, 21), np.tile(khr1.neutral(), (21, 1)))
     torques, v = run.torques.copy(), run.v.copy()
     torques[:, 8], v[:, 8] = 0.5, 0.3

@@ -168,7 +168,7 @@ def test_options_take_what_the_library_takes() -> None:
 
 
 def complete(*words: str) -> list[str]:
-    """What a shell is told to complete the last word with."""
+    """What a shell completes the last word with."""
     done = run_command(
         _HUMANS_SIM_COMPLETE="complete_bash",
         COMP_WORDS=" ".join(["humans-sim", *words]),

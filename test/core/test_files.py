@@ -182,7 +182,7 @@ def test_too_large(tmp_path: Path) -> None:
         read_bytes(path)
     with pytest.raises(hs.RunFileError, match="more than the"):
         hs.load_run(path)
-    # Files of the kernel tell no size before they are read.
+    # Files of the kernel report no size before they are read.
     with pytest.raises(FileError, match="more than 10 bytes"):
         read_bytes("/proc/self/maps", limit=10)
 

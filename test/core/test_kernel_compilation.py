@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels tell when they are compiled, and only then."""
+"""Kernels report when they are compiled, and only then."""
 
 from __future__ import annotations
 

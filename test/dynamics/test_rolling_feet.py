@@ -45,7 +45,7 @@ def rocking() -> Run:
 
 @pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
 def test_stands_on_sphere_feet(model: hs.Model, method: str) -> None:
-    """Dropped from 2 mm: as high as on its soles, the balls bear the weight."""
+    """Dropped from 2 mm: as high as on its soles, the balls carry the weight."""
     q = model.neutral()
     q[2] += 0.002
     sim = hs.Simulation(model, locked=["*"], method=method, contact_geometry="spheres")
@@ -71,7 +71,7 @@ def test_a_urdf_stands_on_sphere_feet(khr1: hs.Model, tmp_path: Path) -> None:
 
 
 def test_servos_hold_a_robot_on_sphere_feet(khr1: hs.Model) -> None:
-    """The KHR-1 with its servos on, and what its soles bear."""
+    """The KHR-1 with its servos on, and the load on its soles."""
     sim = hs.Simulation(
         khr1, Servo(khr1, numbers=ServoNumbers()), contact_geometry="spheres"
     )
@@ -312,7 +312,7 @@ def test_runs_without_sphere_feet_have_no_phases(khr1: hs.Model) -> None:
 
 
 def test_bad_geometry(khr1: hs.Model, tmp_path: Path) -> None:
-    """An unknown word, in Python and in a file, where the file's line is told."""
+    """An unknown word, in Python and in a file, where the file's line is reported."""
     with pytest.raises(hs.ParameterError, match="contact_geometry"):
         hs.Simulation(khr1, contact_geometry="wheels")
     from humans_sim.dynamics.problems import bouncing_ball

@@ -30,7 +30,7 @@ def kinks(pulses: Sequence[tuple[float, float]]) -> list[np.longdouble]:
 def signal(
     t: np.longdouble, pulses: Sequence[tuple[float, float]], middle: np.longdouble
 ) -> tuple[np.longdouble, np.longdouble]:
-    """Command signal and recruitment; ``middle`` tells on which side of a kink."""
+    """Command signal and recruitment; ``middle`` says on which side of a kink."""
     last = [(Real(time), Real(share)) for time, share in pulses if time <= middle]
     if not last or middle > last[-1][0] + HOLD + FALL:
         return -DOWN, Real(0)

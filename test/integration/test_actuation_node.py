@@ -208,7 +208,7 @@ def test_bad_messages_are_refused(
     assert heard.status["level"] == b"\x01"
     heard.actuators.clear()
     good = JointState(name=names, position=zero, velocity=zero)
-    # Time went on without a body: a state of the next period.
+    # Time advanced without a body: a state of the next period.
     states.publish(stamped(good, NANOSECONDS))
     wait_for(lambda: NANOSECONDS in heard.actuators, "an answer to a good state")
     head = names.index("head_yaw")

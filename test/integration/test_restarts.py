@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes are killed while their graph runs, and come back.
 
-The others go on, say who is missing, and work with the node that came back; at the end
-all processes are stopped at once and end by themselves.
+The others continue, say who is missing, and work with the node that came back; at the
+end all processes are stopped at once and end by themselves.
 """
 
 from __future__ import annotations

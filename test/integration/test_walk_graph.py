@@ -177,7 +177,7 @@ class Robot(ObservedGraph):
         return seconds(self.statuses[-1].header.stamp) if self.statuses else -1.0
 
     def pause(self, paused: bool) -> None:
-        """Stop the time, or let it go on."""
+        """Stop the time, or let it resume."""
         from std_srvs.srv import SetBool
 
         assert self.call(SetBool, "pause", SetBool.Request(data=paused)).success

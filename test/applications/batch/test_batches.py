@@ -289,7 +289,7 @@ def test_killed_half_way_and_resumed(
 
 
 def test_ctrl_c(tree: Path, tmp_path: Path) -> None:
-    """Ends workers, says how to go on, leaves nothing half done."""
+    """Ends workers, says how to resume, leaves nothing half done."""
     out = tmp_path / "out"
     with (
         half(tree, out),

@@ -63,8 +63,8 @@ def inside(point: np.ndarray, polygon: np.ndarray) -> float:
     return float(-(faces[:, :2] @ point + faces[:, 2]).max())
 
 
-def bears(step: Trajectory, stable: int) -> str:
-    """Feet that bear on both sides of a stable position."""
+def loaded_feet(step: Trajectory, stable: int) -> str:
+    """Loaded feet on both sides of a stable position."""
     phases = step.phases[max(stable - 1, 0) : stable + 1]
     return "r" if RIGHT in phases else "rl"
 
@@ -81,10 +81,10 @@ def test_phases_in_order(step: Trajectory) -> None:
 def test_stable_positions_are_balanced(
     bip: hs.Model, poses: BipPoses, step: Trajectory
 ) -> None:
-    """The centre of mass is 2 cm or more inside what bears; feet lie on the ground."""
+    """The centre of mass is 2 cm or more inside the support; feet lie on the ground."""
     for k, position in enumerate(step.positions[::2]):
         q = poses.configuration(position)
-        feet = np.vstack([corners(bip, q, side) for side in bears(step, k)])
+        feet = np.vstack([corners(bip, q, side) for side in loaded_feet(step, k)])
         np.testing.assert_allclose(feet[:, 2], 0.0, atol=1e-6)
         assert inside(bip.com(q)[:2], feet[:, :2]) > 0.02
 
@@ -214,7 +214,7 @@ def test_load_on_the_feet_follows_the_phases(
     alone, single = missed(lift_off + 1e-9, over)
     both, _ = missed(step.times[2] - 1e-9, step.positions[4])
     assert alone < 1e-3 and both > 10.0
-    # A bare foot costs so much that it bears next to nothing.
+    # A bare foot costs so much that it carries next to nothing.
     before, bare = missed(lift_off - 1e-9, over)
     assert before < 5.0
     np.testing.assert_allclose(bare, single, atol=2.0)

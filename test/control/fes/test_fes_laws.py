@@ -156,7 +156,7 @@ def test_pulses_come_at_their_times(scene: Scene, law: FesStand) -> None:
 
 
 def test_relaxed_knees_do_not_leave_the_seat(scene: Scene, law: FesStand) -> None:
-    """After the ramp's time the seat still bears: the body stays on it."""
+    """After the ramp's time the seat is still loaded: the body stays on it."""
     q, v = scene.seated.postures[-1], np.zeros(scene.model.nv)
     law(3.0, hs.ControlState(q, v, np.zeros(scene.muscles.nz)))
     assert law.risen is None

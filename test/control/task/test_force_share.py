@@ -74,7 +74,7 @@ def test_same_share_at_every_scale() -> None:
 
 
 def test_prices() -> None:
-    """A dearer foot bears less, in proportion; one of infinite price nothing."""
+    """A foot that is penalised more carries less; one of infinite price nothing."""
     base_force = np.array([0.0, 0.0, WEIGHT, 0.2 * WEIGHT, -0.05 * WEIGHT, 0.0])
     left = []
     for price in (1.0, 10.0, 1e4, np.inf):

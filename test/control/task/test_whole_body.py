@@ -171,7 +171,7 @@ def test_tasks_hold_in_motion(
     still: Motion,
     rng: np.random.Generator,
 ) -> None:
-    """What the velocity alone adds to the second derivative is made up for."""
+    """What the velocity alone adds to the second derivative is compensated."""
     q, task = still.postures[0], CentreOfMass(human)
     v = rolling(system, q, rng.normal(size=human.nv))
     value, jacobian, drift = task.terms(q, v)
@@ -198,7 +198,7 @@ def test_damping_is_critical_unless_given(human: hs.Model) -> None:
 def test_symmetric_posture_has_symmetric_torques(
     human: hs.Model, follow: Follow, still: Motion
 ) -> None:
-    """Left and right bear the same: equal values of both sides are mirror images."""
+    """Left and right carry the same: equal values of both sides are mirror images."""
     solution = follow.solve(0.05, still.postures[0], np.zeros(human.nv))
     for name in human.joint_names:
         if name[0] == "l":
@@ -279,7 +279,7 @@ def test_free_pace_follows_the_knees(
 
 
 def test_no_solution_is_reported(human: hs.Model) -> None:
-    """A stiff body whose weight lies behind the points that shall bear it."""
+    """A stiff body whose weight lies behind the points that shall carry it."""
     toes = [name for name in corners(human) if "calcaneous" not in name]
     stiff = ModelSystem(human, Ground(), locked=["*"], contacts=toes)
     q = upright(human)
@@ -297,7 +297,7 @@ def test_contradictions_are_refused(human: hs.Model, follow: Follow) -> None:
 
 
 def test_refusals(body: WholeBody, system: ModelSystem, still: Motion) -> None:
-    """Friction, contacts, and until when they bear."""
+    """Friction, contacts, and until when they carry load."""
     with pytest.raises(hs.ParameterError, match="friction must be above zero"):
         WholeBody(system, 0.0)
     with pytest.raises(hs.ParameterError, match="no contact 'nose'"):
@@ -310,7 +310,7 @@ def test_refusals(body: WholeBody, system: ModelSystem, still: Motion) -> None:
 def test_support_changes_with_time(
     human: hs.Model, body: WholeBody, still: Motion
 ) -> None:
-    """Forces at the contacts that bear then, and at these alone."""
+    """Forces at the contacts that are loaded then, and at these alone."""
     names = corners(human)
     law = Follow(body, still, [(1.0, names[:4]), (2.0, names), (3.0, names[4:])])
     args = still.postures[0], np.zeros(human.nv)

@@ -119,7 +119,7 @@ def test_one_time_is_a_row_of_many(rng: np.random.Generator) -> None:
 
 
 def test_data_round_trip(rng: np.random.Generator) -> None:
-    """The manual's data vector and ours say the same."""
+    """The manual's data vector and the trajectory say the same."""
     path = some(rng)
     assert path.data == (0.5, 3, 2.0, 5, 2.4, 2, 5.0)
     again = Trajectory.from_data(path.positions, path.data)

@@ -185,7 +185,7 @@ def test_smooth(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
     dt = points[1].time - points[0].time
     moved = dt / 3 * (speeds[:-2] + 4 * speeds[1:-1] + speeds[2:])
     np.testing.assert_allclose(joints[2:] - joints[:-2], moved, atol=1e-3)
-    # A jump of the speed would not shrink with the tick: finer ticks tell it.
+    # A jump of the speed would not shrink with the tick: finer ticks show it.
     assert np.abs(np.diff(speeds, axis=0)).max() < 1.5
     pattern = WalkPattern(model)
     pattern.walk(2, FAST)
@@ -210,7 +210,7 @@ def test_start_and_end(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
 
 @pytest.mark.parametrize("when", [0.05, 0.5, 1.0, 1.1, 1.23, 1.4])
 def test_stop_within_two_steps(khr1: hs.Model, when: float) -> None:
-    """Wherever it is told to stop, it stands after two more steps at most."""
+    """Wherever it is commanded to stop, it stands after two more steps at most."""
     pattern = WalkPattern(khr1)
     pattern.command(0.08, 0.0, 0.0)
     before = ticks(pattern, when)[-1]
@@ -352,7 +352,7 @@ def test_misuse(khr1: hs.Model) -> None:
 
 
 def test_out_of_reach(khr1: hs.Model) -> None:
-    """A centre of mass above the legs is told, with what stops them."""
+    """A centre of mass above the legs is reported, with what stops them."""
     settings = dataclasses.replace(WalkSettings.of_model(khr1), com_height=0.25)
     with pytest.raises(ControlError, match="khr1 does not reach this step"):
         WalkPattern(khr1, settings).tick(0.0)

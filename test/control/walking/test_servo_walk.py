@@ -65,7 +65,7 @@ def gentle(khr1: hs.Model) -> hs.Run:
 
 
 def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
-    """Straight ahead, as fast as told; neither sinks nor slides; stands still after."""
+    """Straight ahead, as fast as commanded; does not sink or slide; then stands."""
     summary = WalkSummary.of_run(straight)
     assert summary.verdict == "walked" and len(summary.steps) == 20
     assert straight.check()
@@ -106,7 +106,7 @@ def test_turn(khr1: hs.Model) -> None:
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_sideways_and_stop(khr1: hs.Model, side: float) -> None:
-    """Steps to both sides; told to stop, it does with two steps at most."""
+    """Steps to both sides; commanded to stop, it does with two steps at most."""
     schedule = [
         ScheduledCommand(0.2, Velocity(0.0, side * 0.03, 0.0)),
         ScheduledCommand(3.3, None),

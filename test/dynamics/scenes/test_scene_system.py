@@ -87,7 +87,7 @@ def test_a_ball_rolls_down_a_slope() -> None:
 
 
 def test_balls_exchange_their_speeds() -> None:
-    """Head-on, elastic: one stops, the other goes on; nothing else is there."""
+    """Head-on, elastic: one stops, the other moves; nothing else is there."""
     bodies = [SceneBody.ball(name, 1.0, 0.05) for name in "ab"]
     scene = SceneSystem(
         bodies,

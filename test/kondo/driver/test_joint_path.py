@@ -124,7 +124,7 @@ def test_broken_by_a_stop(settings: RobotSettings, robot: KondoRobot) -> None:
 
 
 def test_motion_path(settings: RobotSettings, khr1: hs.Model) -> None:
-    """A motion begins where the joints are, twice as fast where it is told so."""
+    """A motion begins where the joints are, twice as fast where that is asked for."""
     present = dict.fromkeys(settings.joint_names, 0.0) | {"head_yaw": 0.5}
     motion = load_motion("greeting")
     path = MotionPath(khr1, settings, motion, present)
@@ -139,7 +139,7 @@ def test_motion_path(settings: RobotSettings, khr1: hs.Model) -> None:
 
 
 def test_motions_by_name() -> None:
-    """Names of the package, or paths; others are told the names."""
+    """Names of the package, or paths; errors of others list the names."""
     assert isinstance(load_motion("greeting"), KondoMotion)
     with pytest.raises(ParameterError, match="there are: greeting"):
         load_motion("moonwalk")

@@ -64,7 +64,7 @@ def test_frames_of_a_pose(
 
 
 def test_reading(boards: tuple[Emulator, Rcb1Boards]) -> None:
-    """Angles where there is a servo; a servo that tells none is named."""
+    """Angles where there is a servo; a servo that reports none is named."""
     emulator, robot = boards
     expected = tuple(None if v > 180 else v for v in HOME)
     assert robot.read(sure=True) == robot.read() == expected

@@ -218,7 +218,7 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
 
 
 def test_a_board_that_falls_silent(robot: KondoRobot, boards: Emulator) -> None:
-    """It is named; when it is back, all goes on."""
+    """It is named; when it is back, all resumes."""
     robot.energise()
     both, boards.boards = boards.boards, boards.boards[:1]
     wait(lambda: robot.state == RobotState.LOST, "loss")
@@ -238,7 +238,7 @@ def test_opening_needs_every_board(tmp_path: Path) -> None:
 
 
 def test_questions_between_set_points(robot: KondoRobot, boards: Emulator) -> None:
-    """Answers and errors reach the asker; the robot goes on."""
+    """Answers and errors reach the asker; the robot continues."""
     robot.energise()
     robot.command({"r_elbow": 0.2})
     read = robot.read_back()

@@ -87,7 +87,7 @@ def test_limits_hold_whatever_comes(
 
 
 def test_a_target_is_reached() -> None:
-    """At full speed once the slow approach is over, and the count tells of limits."""
+    """At full speed once the slow approach is over, and limits are counted."""
     kept = guard(speed=100.0, step=5.0, approach=10.0)
     kept.aim({"l_knee": math.radians(20.0)}, slowly=True)
     assert kept.approaching

@@ -91,7 +91,7 @@ def test_between_set_points_it_goes_evenly(stream: WalkStream) -> None:
 
 
 def test_a_velocity_is_cut_to_the_reach(khr1: hs.Model, robot: RobotSettings) -> None:
-    """What is walked with is told."""
+    """The velocity of the walk is reported."""
     stream = walk_stream(khr1, robot, 2, (5.0, 0.0, 0.0))
     settings = WalkSettings.of_model(khr1)
     assert stream.velocity == Velocity(pytest.approx(settings.max_forward / 0.72), 0, 0)

@@ -153,7 +153,7 @@ def test_a_line_that_loses_bytes(tmp_path: Path) -> None:
 
 
 def test_a_program_that_does_not_read(robot: Emulator) -> None:
-    """Answers that nobody takes are lost; the boards go on, and end."""
+    """Answers that nobody takes are lost; the boards continue, and end."""
     port = Port(robot.port)
     for _ in range(400):
         port.ask(rcb1.GetPositions(0).encode() * 10, 0, 0.0)
@@ -171,7 +171,7 @@ def test_bad_faults() -> None:
 
 
 def test_a_file_is_not_taken_for_a_port(tmp_path: Path) -> None:
-    """What bears the name of the link already is left alone."""
+    """What has the name of the link already is left alone."""
     mine = tmp_path / "mine.csv"
     mine.write_text("kept")
     with pytest.raises(ParameterError, match="is no link"):

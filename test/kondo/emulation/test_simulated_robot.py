@@ -59,7 +59,7 @@ class TimedLine:
         self.t += THINK + command.REPLY.size() * BYTE
 
     def pose(self, values: Sequence[int], t: float = 0.0, speed: int = 0) -> None:
-        """Tell both boards where to be."""
+        """Send both boards a pose."""
         for board in range(2):
             self.say(rcb1.SetPositions(board, speed, part(values, board)), t)
 
@@ -127,7 +127,7 @@ def test_boards_read_the_joints_not_their_set_points() -> None:
 
 
 def test_trims_of_the_board_turn_the_joint() -> None:
-    """Five degrees more than told."""
+    """Five degrees more than commanded."""
     body = SimulatedBody()
     line = TimedLine(body)
     trims = [20] * CHANNELS

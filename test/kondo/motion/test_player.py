@@ -97,7 +97,7 @@ def test_unused_channels_stay(khr1: hs.Model) -> None:
 
 
 def test_refused(khr1: hs.Model, bip: hs.Model) -> None:
-    """Poses out of range, other robots, no plays: told with what and where."""
+    """Poses out of range, other robots, no plays: reported with what and where."""
     bent = KondoMotion("bent", (pose(4), pose(4, ch13=140)))
     with pytest.raises(hs.ParameterError, match=r"pose 1: ch13 \(l_hip_roll\)"):
         MotionPlayer(khr1, bent)
@@ -140,7 +140,7 @@ def test_servo_torque_is_without_lead(khr1: hs.Model) -> None:
 
 
 def test_robot_follows_a_motion(khr1: hs.Model) -> None:
-    """Standing, the head and an arm go where they are told, late by the lag."""
+    """Standing, the head and an arm follow their set points, late by the lag."""
     player = MotionPlayer(khr1, NOD, start=0.1)
     servo = PoseServo(khr1, gain=12.0, damping=0.24)
     run = hs.Simulation(khr1, servo, PosePlayer(player)).run(khr1.neutral(), t_end=1.2)

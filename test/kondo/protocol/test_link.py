@@ -74,7 +74,7 @@ def test_a_bad_line_is_tolerated() -> None:
 
 
 def test_unplugged(tmp_path: Path) -> None:
-    """The port's end is told as such; a new link goes on."""
+    """The port's end is reported as such; a new link resumes."""
     name = tmp_path / "khr1"
     with Emulator(link=name) as robot:
         link = SerialLink(str(name), timeout=PATIENT, retries=0)

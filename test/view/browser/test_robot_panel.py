@@ -163,7 +163,7 @@ def test_what_does_not_walk_is_not_armed() -> None:
 
 
 def test_a_page_that_only_shows(khr1: hs.Model) -> None:
-    """It tells how things are and has nothing to command with."""
+    """It shows how things are and has nothing to command with."""
     page = WalkPage(khr1, port=0)
     try:
         page.add_watch_panel()

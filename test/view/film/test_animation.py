@@ -254,7 +254,7 @@ def test_unknown_format(drop: Run, tmp_path: Path, name: str) -> None:
 
 
 def test_what_cannot_be_shown(drop: Run, bip: hs.Model, tmp_path: Path) -> None:
-    """Classic problems, another model, another scene: each is told."""
+    """Classic problems, another model, another scene: each is reported."""
     ball = Simulation(bouncing_ball(0.5)).run(np.array([0.1]), t_end=0.1)
     with pytest.raises(ParameterError, match="only runs of biped models.*bouncing"):
         animate(ball, tmp_path / "a.png")

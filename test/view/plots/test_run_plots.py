@@ -148,7 +148,7 @@ def test_forces(block: Run, figure: Figure) -> None:
 
 
 def test_forces_of_limits_are_left_out() -> None:
-    """A stop bears a moment; it is no force in newtons."""
+    """A stop carries a moment; it is no force in newtons."""
     run = Simulation(pendulum(-0.2)).run(np.array([-0.2]), np.array([-0.5]), t_end=0.02)
     run = replace(run, forces=np.ones_like(run.forces))
     titles = [panel.get_title() for panel in plot_run(run).axes]
@@ -372,7 +372,7 @@ def test_labels(block: Run, flight: Run) -> None:
     [("a.png", b"\x89PNG\r\n"), ("a.PDF", b"%PDF-"), ("a.svg", b"<?xml")],
 )
 def test_files(block: Run, tmp_path: Path, name: str, start: bytes) -> None:
-    """The ending tells the format; no other file is left."""
+    """The ending decides the format; no other file is left."""
     path = tmp_path / "sub" / name
     first(block).plot(path)  # the shortest run there is
     assert path.read_bytes().startswith(start)
