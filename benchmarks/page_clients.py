@@ -6,8 +6,9 @@
 A KHR-1 walks in this process and is shown on a page, at full speed. A second process
 opens connections to the page, ``--together`` at a time, each of which watches for a
 moment, sends where its camera is, and leaves; every tenth reads nothing; who is
-refused, because there are too many, asks again. Prints the pace of the simulation without and with
-them, what they were answered, and the longest time that the page took for a picture.
+refused, because there are too many, asks again. Prints the pace of the simulation
+without and with them, what they were answered, and the longest time that the page took
+for a picture.
 """
 
 from __future__ import annotations
