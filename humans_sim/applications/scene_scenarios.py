@@ -53,8 +53,8 @@ def prepare_scene(
         )
         if isinstance(control.controller, ServoWalk):
             raise fields["controller"].error(
-                "a walk by servos feels its feet, which it cannot among free bodies: "
-                "take walk_stream"
+                "a walk by servos needs the forces on its feet, which are not computed "
+                "among free bodies: use walk_stream"
             )
     radii = fields["radii"].mapping() if "radii" in fields else {}
     contacts = None

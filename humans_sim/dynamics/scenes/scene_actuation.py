@@ -16,7 +16,7 @@ from humans_sim.results.events import Event
 
 
 class SceneActuation(Actuation):
-    """The actuation of a robot among free bodies, which feel loads.
+    """The actuation of a robot among free bodies, on which loads act.
 
     Args:
         scene: the system.

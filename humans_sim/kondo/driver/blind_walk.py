@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package's walk, led by a velocity, for a robot that feels nothing.
+"""The package's walk, led by a velocity, for a robot without sensors.
 
 As :mod:`.walk_stream`, but without an end: from where the joints are into the posture
 of the walk, slowly, and then wherever commands lead. Time advances by periods, however
