@@ -53,7 +53,7 @@ def prepare_scene(
         )
         if isinstance(control.controller, ServoWalk):
             raise fields["controller"].error(
-                "a walk by servos needs the forces on its feet, which are not computed "
+                "a walk by servos needs the forces on its feet, which it does not have "
                 "among free bodies: use walk_stream"
             )
     radii = fields["radii"].mapping() if "radii" in fields else {}
