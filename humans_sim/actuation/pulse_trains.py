@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.actuation.commanded import numbers
+from humans_sim.actuation.delayed_actuation import numbers
 from humans_sim.actuation.fes_muscles import FesMuscles
 from humans_sim.core.errors import ParameterError
 from humans_sim.results.events import Event

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.actuation.commanded import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.core.roots import first_root
 from humans_sim.dynamics.integrators import Dop853, InitialValueProblem

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.dc_motor import DCMotor
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
