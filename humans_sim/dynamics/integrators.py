@@ -22,7 +22,7 @@ NAMES = ("dop853", "cvode")
 
 
 class IntegrationError(HumansError):
-    """The integrator cannot go on from here."""
+    """The integrator cannot continue from here."""
 
 
 class InitialValueProblem(NamedTuple):
