@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 
 FORCE_SPREAD = 0.002
 """By which the ground's force may miss what the motion takes, in body weights."""
-MOMENT_SPREAD = 0.03
+MOMENT_SPREAD = 0.05
 """By which its moment may, in body weights times metres: how well a centre of pressure
 follows from a motion [m]."""
 SHARE_SPREAD = 0.06

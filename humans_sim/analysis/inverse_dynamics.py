@@ -23,10 +23,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
+from scipy.spatial.transform import Rotation
 
 from humans_sim.analysis.foot_contacts import FootContacts, find_contacts
 from humans_sim.analysis.force_sharing import friction_cone, penalties, share_forces
 from humans_sim.analysis.plate_loads import PlateLoads, plate_loads
+from humans_sim.analysis.residual_reduction import consistent_shift
 from humans_sim.analysis.sole_points import SolePoints, sole_points
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
@@ -67,6 +69,7 @@ class InverseDynamics:
         inner: samples that the ends of the low pass do not reach (n,).
         contacts: when the feet stand, from the motion.
         loads: what plates do to the feet; None without plates.
+        shift: of the base for a smaller residual (n, 3) [m]; zero unless asked for.
         notes: what is not as it should be.
     """
 
@@ -83,7 +86,8 @@ class InverseDynamics:
     measured: np.ndarray
     inner: np.ndarray
     contacts: FootContacts
-    loads: PlateLoads | None = None
+    loads: PlateLoads | None
+    shift: np.ndarray
     notes: tuple[str, ...] = ()
 
     @property
@@ -126,6 +130,7 @@ def inverse_dynamics(
     floor: float | None = None,
     friction: float = 0.8,
     mass: float | None = None,
+    reduce_residual: bool = False,
 ) -> InverseDynamics:
     """Torques and ground reaction of a reconstruction.
 
@@ -140,6 +145,9 @@ def inverse_dynamics(
         friction: coefficient of the floor, for feet beside plates.
         mass: of the body [kg]; None: what the plates carry while they carry all of it,
             without such plates that of the model.
+        reduce_residual: whether the body is shifted by millimetres so that it
+            accelerates as the plates say
+            (:mod:`humans_sim.analysis.residual_reduction`).
 
     Raises:
         ParameterError: the motion is too short, or a number is out of its range.
@@ -152,7 +160,7 @@ def inverse_dynamics(
     contacts = find_contacts(result.t, points, floor)
     edge = LONGEST_EDGE / cutoff if cutoff else 0.0
     inner = (result.t >= result.t[0] + edge) & (result.t <= result.t[-1] - edge)
-    total = np.array([model.inverse_dynamics(*row) for row in zip(q, v, a, strict=True)])
+    total = _generalised(model, q, v, a)
     plates = result.trial.plates if plates is None else plates
     loads = None
     notes: list[str] = []
@@ -162,11 +170,21 @@ def inverse_dynamics(
         notes += loads.notes
     body = model.mass if mass is None else mass
     if loads is not None:
-        weighed = _plate_mass(model, result.t, total, q, loads, inner)
+        weighed = _plate_mass(model, result.t, _base_force(q, total), loads, inner)
         notes += _mass_notes(weighed, body, mass is not None)
         body = weighed if mass is None and weighed is not None else body
         if not loads.covered.any():
             notes.append("no frame has all feet that stand on plates")
+    shift = np.zeros((len(q), 3))
+    if reduce_residual and loads is not None:
+        needed = _base_force(q, total) / model.mass
+        excess = loads.wrenches[:, :, :3].sum(axis=1) / body - needed
+        shift = consistent_shift(result.t, excess, loads.covered & inner)
+        q = q.copy()
+        q[:, :3] += shift
+        v, a = rates(model, result.t, q)
+        points = sole_points(model, q, v)
+        total = _generalised(model, q, v, a)
     total *= body / model.mass
     torques, feet, residual = _balance(
         model, q, total, points, contacts, loads, friction, body * _GRAVITY
@@ -187,6 +205,7 @@ def inverse_dynamics(
         inner,
         contacts,
         loads,
+        shift,
         tuple(notes),
     )
 
@@ -254,10 +273,9 @@ def _balance(
     data = model.data()
     for row in range(n):
         pin.computeJointJacobians(model.pin, data, q[row])
-        base = q[row, :3]
+        base, world = q[row, :3], Rotation.from_quat(q[row, 3:7])
         # The base's own axes carry its generalised force.
-        world = pin.Quaternion(*np.roll(q[row, 3:7], 1)).matrix()
-        needed = np.concatenate([world @ total[row, :3], world @ total[row, 3:6]])
+        needed = world.apply(total[row, :6].reshape(2, 3)).ravel()
         left = needed - _about(wrenches[row], base).sum(axis=0)
         free = ~known[row]
         if free.any():
@@ -298,22 +316,32 @@ def _about(wrenches: np.ndarray, point: np.ndarray) -> np.ndarray:
     return moved
 
 
+def _generalised(
+    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> np.ndarray:
+    """Generalised force that a motion takes without contacts (n, nv)."""
+    rows = zip(q, v, a, strict=True)
+    return np.array([model.inverse_dynamics(*row) for row in rows])
+
+
+def _base_force(q: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Force that a motion takes at the base, on the world's axes (n, 3)."""
+    return Rotation.from_quat(q[:, 3:7]).apply(total[:, :3])
+
+
 def _plate_mass(
     model: Model,
     t: np.ndarray,
-    total: np.ndarray,
-    q: np.ndarray,
+    needed: np.ndarray,
     loads: PlateLoads,
     inner: np.ndarray,
 ) -> float | None:
     """Mass that plates carry, by the impulse over all they cover; None: too little."""
-    rows = np.flatnonzero(loads.covered & inner)
-    if len(rows) < 2 or len(rows) * np.median(np.diff(t)) < LEAST_COVERED:
+    rows = loads.covered & inner
+    if rows.sum() * np.median(np.diff(t)) < LEAST_COVERED:
         return None
     lift = loads.wrenches[rows, :, 2].sum(axis=1)
-    turned = [pin.Quaternion(*np.roll(q[k, 3:7], 1)).matrix() for k in rows]
-    needed = [world[2] @ total[k, :3] for world, k in zip(turned, rows, strict=True)]
-    return float(model.mass * lift.mean() / np.mean(needed))
+    return float(model.mass * lift.mean() / needed[rows, 2].mean())
 
 
 def _mass_notes(weighed: float | None, body: float, given: bool) -> list[str]:
