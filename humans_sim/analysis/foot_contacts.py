@@ -51,8 +51,8 @@ class FootContacts:
     Attributes:
         soles: names of the soles.
         down: whether each stands (n, soles).
-        share: of the load that each is expected to carry (n, soles); adds up to one,
-            also where none stands.
+        share: of the load that each is expected to carry (n, soles); NaN where the
+            contacts suggest none: feet that keep standing together, and none at all.
         rest: height of each point where it carries load (p,) [m].
         height: of each point above its rest, zero below it (n, p) [m].
         speed: of each point over the floor (n, p) [m/s].
@@ -153,7 +153,7 @@ def _without_short(t: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Short gaps closed, then short stances left out; those at the ends stay."""
     state = state.copy()
     for value in (False, True):
-        for first, last in stretches(state == value):
+        for first, last in stretches(state if value else ~state):
             end = last + 1
             inner = first > 0 and end < len(t)
             if inner and t[end] - t[first] < SHORTEST_STANCE:
@@ -163,46 +163,44 @@ def _without_short(t: np.ndarray, state: np.ndarray) -> np.ndarray:
 
 def _shares(t: np.ndarray, down: np.ndarray) -> np.ndarray:
     """Expected shares of the load (n, soles)."""
-    weight = np.where(down.any(axis=1, keepdims=True), down, True).astype(float)
+    single = down.sum(axis=1, keepdims=True) == 1
+    share: np.ndarray = np.where(single, down, np.nan)
     if down.shape[1] == 2:
-        _transfer(t, down, weight)
-    shares: np.ndarray = weight / weight.sum(axis=1, keepdims=True)
-    return shares
+        _transfer(t, down, share)
+    return share
 
 
-def _transfer(t: np.ndarray, down: np.ndarray, weight: np.ndarray) -> None:
-    """Let the load pass from foot to foot in double support."""
+def _transfer(t: np.ndarray, down: np.ndarray, share: np.ndarray) -> None:
+    """Let the load pass from foot to foot in short double supports."""
     n = len(t)
-    both = [(first, last + 1) for first, last in stretches(down.all(axis=1))]
     step = (t[-1] - t[0]) / max(n - 1, 1)
+    together = down[:, 0] & down[:, 1]
+    both = [(first, last + 1) for first, last in stretches(together)]
     whole = [t[end] - t[first] for first, end in both if first > 0 and end < n]
     whole = [length for length in whole if length <= LONGEST_TRANSFER]
     usual = float(np.median(whole)) if whole else USUAL_TRANSFER
     for first, end in both:
-        before = None if first == 0 else int(down[first - 1].argmax())
-        after = None if end == n else int(down[end].argmax())
-        if before is None and after is None:
-            continue  # they stand throughout
-        alone = not (first > 0 and not down[first - 1].any()) and not (
-            end < n and not down[end].any()
-        )
-        if not alone or (before is not None and before == after):
-            continue  # a landing or a leap with both feet, or a tap
-        new = after if after is not None else 1 - int(before or 0)
+        old = _single(down[first - 1]) if first > 0 else None
+        new = _single(down[end]) if end < n else None
+        start = t[first] - step if old is not None else -np.inf
+        stop = t[end] if new is not None else np.inf
         # Of a stretch that the recording cuts, the end that is seen counts.
-        start = t[first] - step if first > 0 else None
-        stop = t[end] if end < n else None
-        if start is None or stop is None:
-            length = max(t[end - 1] - t[first] + step, usual)
-            if length > LONGEST_TRANSFER:
-                length = LONGEST_TRANSFER
-            start = stop - length if start is None and stop is not None else start
-            stop = start + length if stop is None and start is not None else stop
-        assert start is not None and stop is not None  # one end is seen
-        ramp = min(stop - start, LONGEST_TRANSFER)
+        if first == 0 and new is not None:
+            old, start = 1 - new, stop - max(usual, stop - t[0] + step)
+        elif end == n and old is not None:
+            new, stop = 1 - old, start + max(usual, t[-1] + step - start)
+        if old is None or new is None or old == new:
+            continue  # they stand throughout, land or leap together, or one taps
+        if stop - start > LONGEST_TRANSFER + 2 * step:
+            continue
         rows = slice(first, end)
-        weight[rows, new] = _half_cosine((t[rows] - start) / ramp)
-        weight[rows, 1 - new] = _half_cosine((stop - t[rows]) / ramp)
+        share[rows, new] = _half_cosine((t[rows] - start) / (stop - start))
+        share[rows, old] = 1.0 - share[rows, new]
+
+
+def _single(down: np.ndarray) -> int | None:
+    """The one foot that stands; None where two do, or none."""
+    return int(down.argmax()) if down.sum() == 1 else None
 
 
 def _half_cosine(phase: np.ndarray) -> np.ndarray:

@@ -139,9 +139,7 @@ def comparison(alone: InverseDynamics, measured: InverseDynamics) -> ForceCompar
         mass=measured.mass,
         feet={sole: _agreement(*pair, weight) for sole, pair in pairs.items()},
         vertical=_agreement(together[0], together[1], weight),
-        total=_agreement(
-            alone.ground[covered, 2], measured.ground[covered, 2], weight
-        ),
+        total=_agreement(alone.ground[covered, 2], measured.ground[covered, 2], weight),
         residual=residual_summary(measured),
         covered=float(measured.measured.mean()),
         alone=alone,

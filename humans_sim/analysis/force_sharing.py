@@ -64,12 +64,13 @@ def share_forces(
         cone: edges of the friction cone (edges, 3).
         penalty: of each point (p,).
         owners: sole of each point (p,).
-        share: of the vertical force expected of each sole (soles,).
+        share: of the vertical force expected of each sole (soles,); NaN: of none.
     """
     count, edges = len(levers), len(cone)
     forces = np.tile(cone, (count, 1))
     moments = np.cross(np.repeat(levers, edges, axis=0), forces)
-    soles = np.repeat(owners, edges) == np.arange(len(share))[:, None]
+    expected = np.isfinite(share)
+    soles = np.repeat(owners, edges) == np.flatnonzero(expected)[:, None]
     matrix = np.concatenate(
         [
             forces.T / FORCE_SPREAD,
@@ -83,7 +84,7 @@ def share_forces(
         [
             wrench[:3] / FORCE_SPREAD,
             wrench[3:] / MOMENT_SPREAD,
-            share * lift / SHARE_SPREAD,
+            share[expected] * lift / SHARE_SPREAD,
             np.zeros(count * edges),
         ]
     )

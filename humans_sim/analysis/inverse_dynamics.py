@@ -281,8 +281,9 @@ def _balance(
         if free.any():
             chosen = np.flatnonzero(free[points.owners])
             places = points.positions[row, chosen]
-            share = np.where(free, contacts.share[row], 0.0)
-            share = share / share.sum() if share.sum() > 0.0 else share
+            share = np.where(free, contacts.share[row], np.nan)
+            if not free.all():  # one foot alone carries what is left
+                share = np.full(len(soles), np.nan)
             forces = share_forces(
                 places - base,
                 left,
