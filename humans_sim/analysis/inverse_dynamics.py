@@ -347,7 +347,7 @@ def _plate_mass(
 
 def _mass_notes(weighed: float | None, body: float, given: bool) -> list[str]:
     if weighed is None:
-        return ["plates carry the whole body too shortly to weigh it"]
+        return [] if given else ["plates carry the whole body too shortly to weigh it"]
     if abs(weighed / body - 1.0) < 0.03:
         return []
     which = "the latter is used, as given" if given else "the plates' is used"
