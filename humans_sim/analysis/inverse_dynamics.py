@@ -66,7 +66,8 @@ class InverseDynamics:
         mass: that was used [kg]; of the plates, unless given.
         measured: samples in which plates measured all that acts on the feet (n,); in
             others, forces of the feet that stand beside plates are estimates.
-        inner: samples that the ends of the low pass do not reach (n,).
+        inner: samples that the ends of the low pass do not reach (n,); all of a motion
+            that is too short to have any.
         contacts: when the feet stand, from the motion.
         loads: what plates do to the feet; None without plates.
         shift: of the base for a smaller residual (n, 3) [m]; zero unless asked for.
@@ -158,8 +159,7 @@ def inverse_dynamics(
     v, a = rates(model, result.t, q)
     points = sole_points(model, q, v)
     contacts = find_contacts(result.t, points, floor)
-    edge = LONGEST_EDGE / cutoff if cutoff else 0.0
-    inner = (result.t >= result.t[0] + edge) & (result.t <= result.t[-1] - edge)
+    inner = _inner(result.t, cutoff)
     total = _generalised(model, q, v, a)
     plates = result.trial.plates if plates is None else plates
     loads = None
@@ -208,6 +208,13 @@ def inverse_dynamics(
         shift,
         tuple(notes),
     )
+
+
+def _inner(t: np.ndarray, cutoff: float) -> np.ndarray:
+    """Samples that the ends of a low pass do not reach; all of a short motion (n,)."""
+    edge = LONGEST_EDGE / cutoff if cutoff else 0.0
+    inner: np.ndarray = (t >= t[0] + edge) & (t <= t[-1] - edge)
+    return inner if inner.any() else np.ones(len(t), dtype=bool)
 
 
 def rates(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

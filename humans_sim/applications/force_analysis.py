@@ -12,6 +12,7 @@ import numpy as np
 
 from humans_sim.analysis.force_comparison import (
     ForceComparison,
+    compared_rows,
     comparison,
     residual_summary,
 )
@@ -100,7 +101,7 @@ def analyse_forces(
         mass=options.mass,
         reduce_residual=options.reduce_residual,
     )
-    if dynamics.loads is None or not any(step.sole for step in dynamics.loads.steps):
+    if not any(compared_rows(dynamics, sole).any() for sole in dynamics.feet):
         return ForceResults(dynamics)
     alone = inverse_dynamics(result, (), mass=dynamics.mass)
     return ForceResults(dynamics, comparison(alone, dynamics))
