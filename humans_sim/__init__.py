@@ -28,6 +28,11 @@ if TYPE_CHECKING:
         Servo,
     )
     from humans_sim.actuation.muscle import MuscleError
+    from humans_sim.analysis.force_comparison import (
+        ForceComparison,
+        compare_with_plates,
+    )
+    from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
     from humans_sim.applications.batch.record import BatchBusyError
     from humans_sim.applications.batch.workers import ClusterError
     from humans_sim.applications.person import UnknownPersonError
@@ -119,6 +124,7 @@ _MODULES = {
     "ExpressionError": "core.expressions",
     "FesMuscles": "actuation",
     "ForbiddenMotionError": "contact.joint.contact_errors",
+    "ForceComparison": "analysis.force_comparison",
     "ForcePlate": "observation.markers.force_plate",
     "GeneralSystem": "dynamics.general_system",
     "Ground": "contact",
@@ -126,6 +132,7 @@ _MODULES = {
     "HalfSpace": "contact",
     "IdealTorque": "actuation",
     "IntegrationError": "dynamics.integrators",
+    "InverseDynamics": "analysis.inverse_dynamics",
     "JointCommandError": "kondo.driver.safety",
     "JointTrajectoryError": "kondo.driver.joint_trajectory",
     "LinkError": "kondo.protocol.serial_port",
@@ -167,6 +174,8 @@ _MODULES = {
     "WalkStreamError": "kondo.driver.walk_stream",
     "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
+    "compare_with_plates": "analysis.force_comparison",
+    "inverse_dynamics": "analysis.inverse_dynamics",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",
     "load_reconstruction": "observation.posture.result_file",
@@ -207,6 +216,7 @@ __all__ = [
     "FileError",
     "FileWriteError",
     "ForbiddenMotionError",
+    "ForceComparison",
     "ForcePlate",
     "GeneralSystem",
     "Ground",
@@ -215,6 +225,7 @@ __all__ = [
     "HumansError",
     "IdealTorque",
     "IntegrationError",
+    "InverseDynamics",
     "JointCommandError",
     "JointTrajectoryError",
     "LinkError",
@@ -261,6 +272,8 @@ __all__ = [
     "__version__",
     "animate",
     "calibrate",
+    "compare_with_plates",
+    "inverse_dynamics",
     "load_marker_set",
     "load_model",
     "load_reconstruction",

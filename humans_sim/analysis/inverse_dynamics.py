@@ -4,37 +4,47 @@ r"""Joint torques and ground reaction of a reconstructed motion.
 Velocities and accelerations are differences of the postures on the configuration's
 manifold; inverse dynamics then gives the generalised force
 :math:`M \dot v + N` that the motion took. Its six rows of the base can come from the
-ground alone: forces at the contact points of the feet, inside their friction cones, are
-found that give them (nonnegative least squares on the edges of the cones), cheaper
-where a point is low and slow. What they leave over is the *residual*: errors of the
-markers, of the masses, or a hand on a rail.
+ground alone.
+
+- *With force plates*, what they measured acts on the foot that stood on them
+  (:mod:`humans_sim.analysis.plate_loads`), through the same low pass as the postures.
+- *Without*, or while a foot stands beside the plates, forces at the contact points of
+  the feet are sought, inside friction cones, that give what is needed
+  (:mod:`humans_sim.analysis.force_sharing`).
+
+What is left over is the *residual*: errors of the markers, of the masses, or a hand on
+a rail.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
-from scipy.optimize import nnls
+from scipy.spatial.transform import Rotation
 
+from humans_sim.analysis.foot_contacts import FootContacts, find_contacts
+from humans_sim.analysis.force_sharing import friction_cone, penalties, share_forces
+from humans_sim.analysis.plate_loads import PlateLoads, plate_loads
+from humans_sim.analysis.residual_reduction import consistent_shift
+from humans_sim.analysis.sole_points import SolePoints, sole_points
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
-from humans_sim.models.soles import support_tags
 from humans_sim.observation.markers.filters import zero_phase
+from humans_sim.observation.markers.force_plate import ForcePlate
+from humans_sim.observation.markers.ground_reaction import GroundReaction
 from humans_sim.observation.posture.result import Reconstruction
 
 CUTOFF = 6.0
 """Low pass of the postures: markers give accelerations no better [Hz]."""
-_EDGES = 8
-"""Edges of a friction cone."""
-_LEVER = 0.2
-"""Length that weighs moments against forces [m]."""
-_HEIGHT, _SPEED = 0.02, 0.3
-"""Height over the floor and speed at which a point is twice as dear [m, m/s]."""
-_PRICE = 1e-3
-"""Price of a force against what it leaves over."""
+LONGEST_EDGE = 0.5
+"""Part of a period of the low pass that its ends spoil."""
+LEAST_COVERED = 0.4
+"""Time on plates from which they weigh a person [s]."""
 _FEWEST = 5
+_GRAVITY = 9.81
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +52,7 @@ class InverseDynamics:
     """Forces of a motion.
 
     Attributes:
+        model: of the body.
         t: times (n,) [s].
         q: configurations, after the low pass (n, nq).
         v: velocities (n, nv).
@@ -49,11 +60,21 @@ class InverseDynamics:
         torques: of the joints (n, nv - 6) [N m].
         feet: ground reaction of each sole: force [N] and moment about the world's
             origin [N m] (n, 6).
-        residual: what the ground could not give: force, and moment about the base
-            (n, 6).
+        residual: what the ground did not give: force, and moment about the base, on
+            the world's axes (n, 6).
         floor: height of the floor [m].
+        mass: that was used [kg]; of the plates, unless given.
+        measured: samples in which plates measured all that acts on the feet (n,); in
+            others, forces of the feet that stand beside plates are estimates.
+        inner: samples that the ends of the low pass do not reach (n,); all of a motion
+            that is too short to have any.
+        contacts: when the feet stand, from the motion.
+        loads: what plates do to the feet; None without plates.
+        shift: of the base for a smaller residual (n, 3) [m]; zero unless asked for.
+        notes: what is not as it should be.
     """
 
+    model: Model
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -62,6 +83,18 @@ class InverseDynamics:
     feet: dict[str, np.ndarray]
     residual: np.ndarray
     floor: float
+    mass: float
+    measured: np.ndarray
+    inner: np.ndarray
+    contacts: FootContacts
+    loads: PlateLoads | None
+    shift: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> float:
+        """Of the body [N]."""
+        return self.mass * _GRAVITY
 
     @property
     def ground(self) -> np.ndarray:
@@ -71,69 +104,117 @@ class InverseDynamics:
     @property
     def pressure_centre(self) -> np.ndarray:
         """Centre of pressure on the floor (n, 2) [m]; NaN without a load."""
-        force = self.ground
-        lift = np.where(force[:, 2] > 1.0, force[:, 2], np.nan)
-        x = (-force[:, 4] + self.floor * force[:, 0]) / lift
-        y = (force[:, 3] + self.floor * force[:, 1]) / lift
-        return np.stack([x, y], axis=1)
+        return self._pressure(self.ground)[:, :2]
+
+    def reaction(self, sole: str) -> GroundReaction:
+        """Force on a sole at its centre of pressure, with the free moment about it."""
+        wrench = self.feet[sole]
+        point = self._pressure(wrench)
+        torque = wrench[:, 3:] - np.cross(np.nan_to_num(point), wrench[:, :3])
+        torque = np.where(np.isnan(point), 0.0, torque * (0.0, 0.0, 1.0))
+        return GroundReaction(sole, self.t, wrench[:, :3], point, torque)
+
+    def _pressure(self, wrench: np.ndarray) -> np.ndarray:
+        """Centres of pressure of wrenches about the origin (n, 3) [m]."""
+        lift = np.where(wrench[:, 2] > 0.01 * self.weight, wrench[:, 2], np.nan)
+        x = (-wrench[:, 4] + self.floor * wrench[:, 0]) / lift
+        y = (wrench[:, 3] + self.floor * wrench[:, 1]) / lift
+        return np.stack([x, y, self.floor + 0.0 * lift], axis=1)
 
 
 def inverse_dynamics(
     result: Reconstruction,
+    plates: Sequence[ForcePlate | GroundReaction] | None = None,
     *,
     cutoff: float = CUTOFF,
+    plate_cutoff: float | None = None,
     floor: float | None = None,
     friction: float = 0.8,
+    mass: float | None = None,
+    reduce_residual: bool = False,
 ) -> InverseDynamics:
     """Torques and ground reaction of a reconstruction.
 
     Args:
         result: of a model with soles.
+        plates: or forces of a file (:func:`humans_sim.read_force_file`), in the frame
+            of the motion; None: those of the recording; empty: none, markers alone.
         cutoff: low pass of the postures [Hz], 0 for none.
-        floor: its height [m]; None: where the feet are lowest.
-        friction: coefficient of the floor.
+        plate_cutoff: low pass of what the plates measured [Hz], 0 for none; None: that
+            of the postures.
+        floor: its height [m]; None: where the feet rest.
+        friction: coefficient of the floor, for feet beside plates.
+        mass: of the body [kg]; None: what the plates carry while they carry all of it,
+            without such plates that of the model.
+        reduce_residual: whether the body is shifted by millimetres so that it
+            accelerates as the plates say
+            (:mod:`humans_sim.analysis.residual_reduction`).
 
     Raises:
         ParameterError: the motion is too short, or a number is out of its range.
     """
     model = result.model
-    if not model.soles:
-        raise ParameterError(f"{model.name} has no soles: name them in its YAML")
-    if len(result.t) < _FEWEST:
-        raise ParameterError(f"inverse dynamics takes {_FEWEST} frames and more")
-    if not friction > 0.0:
-        raise ParameterError(f"friction must be above zero, not {friction}")
+    _check(result, friction, mass)
     q = low_pass(result.q, result.trial.rate, cutoff) if cutoff else result.q
     v, a = rates(model, result.t, q)
-    names = tuple(dict.fromkeys(t for sole in model.soles for t in support_tags(sole)))
-    owners = np.array([_owner(model, name) for name in names])
-    points = model.tag_points(names)
-    data = model.data()
-    n = len(q)
-    heights, speeds = np.empty((n, len(names))), np.empty((n, len(names)))
-    for row in range(n):
-        pin.computeJointJacobians(model.pin, data, q[row])
-        heights[row] = points.positions(data)[:, 2]
-        speeds[row] = np.linalg.norm(points.jacobians(data) @ v[row], axis=1)
-    if floor is None:
-        floor = float(np.percentile(heights.min(axis=1), 10))
-    price = 1.0 + (np.maximum(heights - floor, 0.0) / _HEIGHT) ** 2
-    price *= 1.0 + (speeds / _SPEED) ** 2
-    torques, residual = np.empty((n, model.nv - 6)), np.empty((n, 6))
-    feet = {sole.name: np.zeros((n, 6)) for sole in model.soles}
-    cone = _cone(friction)
-    for row in range(n):
-        total = model.inverse_dynamics(q[row], v[row], a[row])
-        pin.computeJointJacobians(model.pin, data, q[row])
-        jacobians, places = points.jacobians(data), points.positions(data)
-        forces, left = _share(jacobians, total[:6], cone, price[row])
-        torques[row] = total[6:] - np.einsum("pij,pi->j", jacobians, forces)[6:]
-        # The base's own axes carry its generalised force.
-        world = pin.Quaternion(*np.roll(q[row, 3:7], 1)).matrix()
-        residual[row] = np.concatenate([world @ left[:3], world @ left[3:]])
-        for place, force, owner in zip(places, forces, owners, strict=True):
-            feet[owner][row] += np.concatenate([force, np.cross(place, force)])
-    return InverseDynamics(result.t, q, v, a, torques, feet, residual, floor)
+    points = sole_points(model, q, v)
+    contacts = find_contacts(result.t, points, floor)
+    inner = _inner(result.t, cutoff)
+    total = _generalised(model, q, v, a)
+    plates = result.trial.plates if plates is None else plates
+    loads = None
+    notes: list[str] = []
+    if len(plates):
+        used = cutoff if plate_cutoff is None else plate_cutoff
+        loads = plate_loads(plates, result.t, points, contacts, used)
+        notes += loads.notes
+    body = model.mass if mass is None else mass
+    if loads is not None:
+        weighed = _plate_mass(model, result.t, _base_force(q, total), loads, inner)
+        notes += _mass_notes(weighed, body, mass is not None)
+        body = weighed if mass is None and weighed is not None else body
+        if not loads.covered.any():
+            notes.append("no frame has all feet that stand on plates")
+    shift = np.zeros((len(q), 3))
+    if reduce_residual and loads is not None:
+        needed = _base_force(q, total) / model.mass
+        excess = loads.wrenches[:, :, :3].sum(axis=1) / body - needed
+        shift = consistent_shift(result.t, excess, loads.covered & inner)
+        q = q.copy()
+        q[:, :3] += shift
+        v, a = rates(model, result.t, q)
+        points = sole_points(model, q, v)
+        total = _generalised(model, q, v, a)
+    total *= body / model.mass
+    torques, feet, residual = _balance(
+        model, q, total, points, contacts, loads, friction, body * _GRAVITY
+    )
+    measured = np.zeros(len(q), dtype=bool) if loads is None else loads.covered
+    return InverseDynamics(
+        model,
+        result.t,
+        q,
+        v,
+        a,
+        torques,
+        feet,
+        residual,
+        contacts.floor,
+        body,
+        measured,
+        inner,
+        contacts,
+        loads,
+        shift,
+        tuple(notes),
+    )
+
+
+def _inner(t: np.ndarray, cutoff: float) -> np.ndarray:
+    """Samples that the ends of a low pass do not reach; all of a short motion (n,)."""
+    edge = LONGEST_EDGE / cutoff if cutoff else 0.0
+    inner: np.ndarray = (t >= t[0] + edge) & (t <= t[-1] - edge)
+    return inner if inner.any() else np.ones(len(t), dtype=bool)
 
 
 def rates(model: Model, t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,29 +245,117 @@ def low_pass(q: np.ndarray, rate: float, cutoff: float) -> np.ndarray:
     return smooth
 
 
-def _owner(model: Model, contact: str) -> str:
-    return next(sole.name for sole in model.soles if contact in support_tags(sole))
+def _check(result: Reconstruction, friction: float, mass: float | None) -> None:
+    if not result.model.soles:
+        raise ParameterError(f"{result.model.name} has no soles: name them in its YAML")
+    if len(result.t) < _FEWEST:
+        raise ParameterError(f"inverse dynamics takes {_FEWEST} frames and more")
+    if not friction > 0.0:
+        raise ParameterError(f"friction must be above zero, not {friction}")
+    if mass is not None and not mass > 0.0:
+        raise ParameterError(f"the mass must be above zero, not {mass}")
 
 
-def _cone(friction: float) -> np.ndarray:
-    """Edges of a friction cone about the vertical (edges, 3)."""
-    angle = 2 * np.pi * np.arange(_EDGES) / _EDGES
-    return np.stack(
-        [friction * np.cos(angle), friction * np.sin(angle), np.ones(_EDGES)], axis=1
-    )
+def _balance(
+    model: Model,
+    q: np.ndarray,
+    total: np.ndarray,
+    points: SolePoints,
+    contacts: FootContacts,
+    loads: PlateLoads | None,
+    friction: float,
+    weight: float,
+) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
+    """Torques, wrenches of the feet about the origin, and what they leave over."""
+    n, soles = len(q), points.soles
+    torques, residual = np.empty((n, model.nv - 6)), np.empty((n, 6))
+    wrenches = np.zeros((n, len(soles), 6))
+    known = np.zeros((n, len(soles)), dtype=bool)
+    if loads is not None:
+        wrenches, known = loads.wrenches.copy(), loads.known
+    frames = [model.pin.getFrameId(sole) for sole in soles]
+    joints = [model.pin.frames[frame].parentJoint for frame in frames]
+    penalty = penalties(contacts.height, contacts.speed)
+    cone = friction_cone(friction)
+    data = model.data()
+    for row in range(n):
+        pin.computeJointJacobians(model.pin, data, q[row])
+        base, world = q[row, :3], Rotation.from_quat(q[row, 3:7])
+        # The base's own axes carry its generalised force.
+        needed = world.apply(total[row, :6].reshape(2, 3)).ravel()
+        left = needed - _about(wrenches[row], base).sum(axis=0)
+        free = ~known[row]
+        if free.any():
+            chosen = np.flatnonzero(free[points.owners])
+            places = points.positions[row, chosen]
+            share = np.where(free, contacts.share[row], np.nan)
+            if not free.all():  # one foot alone carries what is left
+                share = np.full(len(soles), np.nan)
+            forces = share_forces(
+                places - base,
+                left,
+                weight,
+                cone,
+                penalty[row, chosen],
+                points.owners[chosen],
+                share,
+            )
+            for place, force, sole in zip(
+                places, forces, points.owners[chosen], strict=True
+            ):
+                wrenches[row, sole, :3] += force
+                wrenches[row, sole, 3:] += np.cross(place, force)
+        residual[row] = needed - _about(wrenches[row], base).sum(axis=0)
+        torques[row] = total[row, 6:]
+        for joint, wrench in zip(joints, wrenches[row], strict=True):
+            jacobian = pin.getJointJacobian(
+                model.pin, data, joint, pin.LOCAL_WORLD_ALIGNED
+            )
+            place = data.oMi[joint].translation
+            torques[row] -= (jacobian.T @ _about(wrench[None], place)[0])[6:]
+    feet = {sole: wrenches[:, k] for k, sole in enumerate(soles)}
+    return torques, feet, residual
 
 
-def _share(
-    jacobians: np.ndarray, generalised: np.ndarray, cone: np.ndarray, price: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Forces at the points (p, 3), and what they leave over of the base's force."""
-    count, edges = len(jacobians), len(cone)
-    columns = np.einsum("pij,ei->jpe", jacobians[:, :, :6], cone).reshape(6, -1)
-    scale = np.array([1.0, 1.0, 1.0, 1 / _LEVER, 1 / _LEVER, 1 / _LEVER])
-    cost = np.sqrt(_PRICE * np.repeat(price, edges))
-    matrix = np.concatenate([scale[:, None] * columns, np.diag(cost)])
-    target = np.concatenate([scale * generalised, np.zeros(count * edges)])
-    along, _ = nnls(matrix, target, maxiter=20 * matrix.shape[1])
-    forces = along.reshape(count, edges) @ cone
-    left: np.ndarray = generalised - columns @ along
-    return forces, left
+def _about(wrenches: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Wrenches about the origin (k, 6), about another point."""
+    moved = wrenches.copy()
+    moved[:, 3:] -= np.cross(point, wrenches[:, :3])
+    return moved
+
+
+def _generalised(
+    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> np.ndarray:
+    """Generalised force that a motion takes without contacts (n, nv)."""
+    rows = zip(q, v, a, strict=True)
+    return np.array([model.inverse_dynamics(*row) for row in rows])
+
+
+def _base_force(q: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Force that a motion takes at the base, on the world's axes (n, 3)."""
+    return Rotation.from_quat(q[:, 3:7]).apply(total[:, :3])
+
+
+def _plate_mass(
+    model: Model,
+    t: np.ndarray,
+    needed: np.ndarray,
+    loads: PlateLoads,
+    inner: np.ndarray,
+) -> float | None:
+    """Mass that plates carry, by the impulse over all they cover; None: too little."""
+    rows = loads.covered & inner
+    if rows.sum() * np.median(np.diff(t)) < LEAST_COVERED:
+        return None
+    lift = loads.wrenches[rows, :, 2].sum(axis=1)
+    return float(model.mass * lift.mean() / needed[rows, 2].mean())
+
+
+def _mass_notes(weighed: float | None, body: float, given: bool) -> list[str]:
+    if weighed is None:
+        return [] if given else ["plates carry the whole body too shortly to weigh it"]
+    if abs(weighed / body - 1.0) < 0.03:
+        return []
+    which = "the latter is used, as given" if given else "the plates' is used"
+    return [f"plates carry {weighed:.1f} kg, the model has {body:.1f} kg: {which}"]

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from humans_sim.analysis.inverse_dynamics import inverse_dynamics
+from humans_sim.applications.force_analysis import ForceResults, write_forces
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trc_file import write_trc
-from humans_sim.observation.posture.forces_csv import write_forces_csv
 from humans_sim.observation.posture.humans_csv import write_humans_csv
 from humans_sim.observation.posture.result import Reconstruction
 
@@ -39,7 +38,7 @@ def write_reconstruction(
     *,
     formats: Sequence[str] = USUAL_FORMATS,
     report: bool = True,
-    with_forces: bool = False,
+    forces: ForceResults | None = None,
     title: str = "",
 ) -> tuple[Path, ...]:
     """Write a reconstruction, each file whole or not at all.
@@ -50,7 +49,7 @@ def write_reconstruction(
         name: of the files, without an ending.
         formats: of :data:`FORMATS`.
         report: whether a page is written too.
-        with_forces: whether inverse dynamics are written and shown too.
+        forces: of the motion, to be written and shown too.
         title: of the page; empty: the name.
 
     Returns:
@@ -73,16 +72,20 @@ def write_reconstruction(
         paths.append(write_mcap(result, folder / f"{name}.mcap"))
     if "npz" in formats:
         paths.append(result.save(folder / f"{name}.npz"))
-    dynamics = inverse_dynamics(result) if with_forces else None
-    if dynamics is not None:
-        forces = folder / f"Forces{name}.csv"
-        paths.append(write_forces_csv(dynamics, result.model.joint_names, forces))
+    if forces is not None:
+        paths += write_forces(forces.dynamics, folder, name, "mot" in formats)
     if report:
         # Plots take long to load: whoever wants no page does not wait for them.
         from humans_sim.view.reports.posture_report import write_posture_report
 
         page = folder / f"{name}.html"
         paths.append(
-            write_posture_report(result, page, title or name, dynamics=dynamics)
+            write_posture_report(
+                result,
+                page,
+                title or name,
+                dynamics=None if forces is None else forces.dynamics,
+                comparison=None if forces is None else forces.comparison,
+            )
         )
     return tuple(paths)

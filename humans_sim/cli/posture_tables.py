@@ -99,10 +99,38 @@ def print_outcomes(console: Console, outcomes: Sequence[Outcome]) -> None:
             f"{outcome.seconds:.1f}",
         )
     console.print(table)
+    print_forces(console, outcomes)
     for outcome in outcomes:
         for note in outcome.summary.get("notes", ()):
             text = printable(f"{outcome.name}: {note}")
             console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+
+
+def print_forces(console: Console, outcomes: Sequence[Outcome]) -> None:
+    """A line for the forces of each trial that has some, and what is to be known."""
+    for outcome in outcomes:
+        for forces in outcome.summary.get("forces", ()):
+            console.print(f"{escape(outcome.name)}: {_forces(forces)}", soft_wrap=True)
+            for note in forces["notes"]:
+                text = printable(f"{outcome.name}: {note}")
+                console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+
+
+def _forces(forces: Mapping[str, Any]) -> str:
+    parts = [f"mass {forces['mass']:.1f} kg"]
+    if forces["covered"]:
+        parts.append(f"plates cover {_percent(forces['covered'])} % of the frames")
+    if forces["rms"] is not None and forces["correlation"] is not None:
+        parts.append(
+            "vertical force from markers alone: "
+            f"r {forces['correlation']:.3f}, {_percent(forces['rms'])} % of body weight"
+        )
+    if None not in forces["residual_force"]:
+        values = " ".join(_percent(value) for value in forces["residual_force"])
+        shift = 1e3 * forces["largest_shift"]
+        after = f" after a shift of up to {shift:.1f} mm" if shift else ""
+        parts.append(f"residual force x y z {values} % rms{after}")
+    return "; ".join(parts)
 
 
 def print_details(console: Console, outcome: Outcome) -> None:

@@ -212,6 +212,19 @@ def reconstruct(
         bool,
         typer.Option("--inverse-dynamics", help="Torques and the ground's reaction."),
     ] = False,
+    forces: Annotated[
+        Path | None,
+        typer.Option(help="Ground forces (.mot, .sto) for these, of one recording."),
+    ] = None,
+    plates: Annotated[
+        bool, typer.Option(help="Use force plates for these, where there are any.")
+    ] = True,
+    reduce_residuals: Annotated[
+        bool,
+        typer.Option(
+            "--reduce-residuals", help="Shift the body by mm to agree with the plates."
+        ),
+    ] = False,
     workers: Annotated[
         int | None,
         checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
@@ -241,9 +254,16 @@ def reconstruct(
         formats=tuple(word.strip() for word in formats.split(",") if word.strip()),
         report=report,
         inverse_dynamics=inverse_dynamics,
+        forces=forces,
+        plates=plates,
+        reduce_residual=reduce_residuals,
     )
     person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)
+    if forces is not None and len(jobs) > 1:
+        raise ParameterError(
+            f"--forces is of one recording, and there are {len(jobs)}: do each apart"
+        )
     if make_output_folder(output):
         say(f"folder made: {output}")
     say(f"{len(jobs)} recording{'s' if len(jobs) > 1 else ''}")

@@ -128,6 +128,26 @@ def test_a_batch_with_a_failing_file(run: Run, human: hs.Model, tmp_path: Path) 
     assert (tmp_path / "reconstructed" / "Subject02" / "walk01.mot").is_file()
 
 
+def test_forces_of_a_motion(run: Run, standing: Path, tmp_path: Path) -> None:
+    """Ground forces of a file go to the feet; tables, JSON and files have them."""
+    words = ["reconstruct", standing, "--marker-set", "canonical", "--height", 1.85]
+    words += ["--formats", "mot", "--no-report", "--workers", 0]
+    alone = run(*words, "--inverse-dynamics")
+    assert alone.exit_code == 0 and "residual force" in alone.output, alone.output
+    folder = tmp_path / "reconstructed"
+    loads = folder / f"{standing.stem}_loads.mot"
+    (tmp_path / "plates.mot").write_text(loads.read_text())
+    done = run(*words, "--forces", "plates.mot", "--reduce-residuals")
+    assert done.exit_code == 0, done.output
+    assert "plates cover" in done.output and "markers alone: r" in done.output
+    header = (folder / f"Forces{standing.stem}.csv").read_text().partition("\n")[0]
+    assert "l_sole_fz" in header and "residual_fx" in header
+    assert (folder / f"{standing.stem}_forces.sto").is_file()
+    (tmp_path / "other.trc").write_bytes(standing.read_bytes())
+    two = [*words[:2], "other.trc", *words[2:], "--forces", "plates.mot"]
+    assert "--forces is of one recording" in plain_error(run(*two))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

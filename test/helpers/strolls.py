@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A walk in joint angles that needs no simulation."""
+"""Motions that need neither simulation nor reconstruction."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import humans_sim as hs
+from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.result import Reconstruction
 
 STRIDE = 1.1
 """Time of a stride of the walk below [s]."""
@@ -28,3 +30,24 @@ def walking(model: hs.Model, n: int = 400) -> np.ndarray:
         turn("shoulder_pitch", -0.35 * np.sin(phase))
         turn("elbow_pitch", 0.4 - 0.2 * np.sin(phase))
     return q
+
+
+def known(model: hs.Model, q: np.ndarray, rate: float = 100.0) -> Reconstruction:
+    """A motion that nobody had to reconstruct."""
+    n, m = len(q), len(model.tag_names)
+    positions = np.array([model.tags(row)[:-1] for row in q])
+    trial = MarkerTrial(
+        model.tag_names, np.arange(n) / rate, positions, np.arange(1, n + 1)
+    )
+    return Reconstruction(
+        model=model,
+        trial=trial,
+        q=q,
+        differences=np.zeros((n, m, 3)),
+        status=np.zeros((n, m), dtype=np.uint8),
+        converged=np.ones(n, dtype=bool),
+        iterations=np.ones(n, dtype=int),
+        solve_times=np.zeros(n),
+        unobservable=(),
+        mode="static",
+    )

@@ -38,6 +38,9 @@ class TrialSettings:
         formats: what is written, of ``reconstruction_files.FORMATS``.
         report: whether a page is written too.
         inverse_dynamics: whether torques and the ground's reaction are worked out.
+        forces: file of the ground's forces for these, instead of the recording's.
+        plates: whether force plates are used for these.
+        reduce_residual: whether the body is shifted to agree with the plates.
     """
 
     mode: str = STATIC
@@ -52,6 +55,9 @@ class TrialSettings:
     formats: tuple[str, ...] = USUAL_FORMATS
     report: bool = True
     inverse_dynamics: bool = False
+    forces: Path | None = None
+    plates: bool = True
+    reduce_residual: bool = False
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.
@@ -66,6 +72,8 @@ class TrialSettings:
         check_formats(self.formats)
         if not self.formats and not self.report:
             raise ParameterError("nothing is to be written: give a format or a report")
+        if self.forces is not None and not self.plates:
+            raise ParameterError("a file of forces is given, and plates are excluded")
         for name, value in (("longest gap", self.max_gap), ("cut-off", self.cutoff)):
             if value is not None and not (math.isfinite(value) and value >= 0):
                 raise ParameterError(f"the {name} must be 0 or more, not {value:g}")
@@ -100,6 +108,11 @@ class TrialSettings:
                     f"'{self.frame_change}'"
                 )
             chosen = replace(chosen, frame=read_frame(read_yaml(self.frame_change)))
+        if self.forces is not None and chosen.frame != "recorded":
+            raise ParameterError(
+                "a file of forces is in the frame of the recording: it excludes a "
+                "frame change"
+            )
         return chosen
 
     def identity(self) -> dict[str, Any]:
@@ -109,6 +122,7 @@ class TrialSettings:
         for key, path in (
             ("pipeline", self.pipeline),
             ("correspondence", correspondence),
+            ("forces", self.forces),
         ):
             identity[key] = None if path is None else content_hash(path)
         if self.frame_change not in (None, STANDING, NONE):

@@ -18,6 +18,11 @@ import numpy as np
 
 from humans_sim.applications.batch.record import Ledger
 from humans_sim.applications.batch.settings import TrialSettings
+from humans_sim.applications.force_analysis import (
+    ForceOptions,
+    ForceResults,
+    analyse_forces,
+)
 from humans_sim.applications.person import Person, UnknownPersonError
 from humans_sim.applications.reconstruction import reconstruct
 from humans_sim.applications.reconstruction_files import write_reconstruction
@@ -43,6 +48,16 @@ _RECORD = {
         **dict.fromkeys(("worst_marker", "mode"), str),
         **dict.fromkeys(("unobservable", "missing", "ignored", "notes"), [str]),
         **_SHARES,
+        "forces": [
+            {
+                **dict.fromkeys(("mass", "covered", "largest_shift"), float),
+                **dict.fromkeys(("correlation", "rms"), _NUMBER),
+                **dict.fromkeys(("residual_force", "residual_moment"), [_NUMBER]),
+                "residual_force_max": _NUMBER,
+                "residual_moment_max": _NUMBER,
+                "notes": [str],
+            }
+        ],
         "markers": [{"name": str, "rms": _NUMBER, "mean": _NUMBER, **_SHARES}],
         "worst_frames": [
             {
@@ -202,8 +217,9 @@ def _reconstruct_trial(
         preparation=steps,
         progress=None if watch is None else lambda k, n: watch(job.name, k, n),
     )
+    forces = _forces(job, result)
     stale = ledger.forget(job.name)
-    files = _write(job, result)
+    files = _write(job, result, forces)
     for name in set(stale) - set(files):
         (job.output / name).unlink(missing_ok=True)
     outcome = Outcome(
@@ -215,13 +231,30 @@ def _reconstruct_trial(
         mark=uuid.uuid4().hex,
         files=files,
         seconds=time.perf_counter() - start,
-        summary=_summary(result),
+        summary=_summary(result, forces),
     )
     ledger.write(job.name, asdict(outcome))
     return outcome
 
 
-def _write(job: Job, result: Reconstruction) -> tuple[str, ...]:
+def _forces(job: Job, result: Reconstruction) -> ForceResults | None:
+    """Forces of the motion, if they are asked for."""
+    settings, person = job.settings, job.person
+    if not settings.inverse_dynamics and settings.forces is None:
+        return None
+    options = ForceOptions(
+        file=settings.forces,
+        up=settings.up or "y",
+        plates=settings.plates,
+        mass=None if person is None else person.mass,
+        reduce_residual=settings.reduce_residual,
+    )
+    return analyse_forces(result, options)
+
+
+def _write(
+    job: Job, result: Reconstruction, forces: ForceResults | None
+) -> tuple[str, ...]:
     """Write the files of a trial; names relative to the output folder."""
     place = job.output / job.name
     paths = write_reconstruction(
@@ -230,13 +263,13 @@ def _write(job: Job, result: Reconstruction) -> tuple[str, ...]:
         place.name,
         formats=job.settings.formats,
         report=job.settings.report,
-        with_forces=job.settings.inverse_dynamics,
+        forces=forces,
         title=job.name,
     )
     return tuple(path.relative_to(job.output).as_posix() for path in paths)
 
 
-def _summary(result: Reconstruction) -> dict[str, Any]:
+def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, Any]:
     rejected = result.status == MarkerStatus.REJECTED
     means, rms = result.marker_means, result.marker_rms
     worst = int(np.argmax(np.nan_to_num(means, nan=-1.0)))
@@ -276,6 +309,7 @@ def _summary(result: Reconstruction) -> dict[str, Any]:
         "missing": list(result.missing),
         "ignored": list(result.ignored),
         "notes": list(result.trial.notes),
+        "forces": [] if forces is None else [forces.summary()],
         "markers": markers,
         "worst_frames": frames,
     }

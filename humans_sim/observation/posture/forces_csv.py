@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -31,13 +31,19 @@ class Forces(Protocol):
         """Force and moment of the ground (n, 6) [N, N m]; None where unknown."""
 
 
-def write_forces_csv(forces: Forces, joints: Sequence[str], path: Path | str) -> Path:
+def write_forces_csv(
+    forces: Forces,
+    joints: Sequence[str],
+    path: Path | str,
+    columns: Mapping[str, np.ndarray] | None = None,
+) -> Path:
     """Write a line of names, then one a sample: time [s], torques, the ground.
 
     Args:
         forces: what inverse dynamics say.
         joints: names of the joints.
         path: the file; written whole or not at all.
+        columns: what follows, by name (n,) each.
 
     Returns:
         The path.
@@ -48,6 +54,9 @@ def write_forces_csv(forces: Forces, joints: Sequence[str], path: Path | str) ->
     if forces.ground is not None:
         names += GROUND
         values.append(forces.ground)
+    for name, column in (columns or {}).items():
+        names.append(name)
+        values.append(column[:, None])
     lines = [",".join(names)]
     lines += [",".join(map(repr, row)) for row in np.hstack(values).tolist()]
     write_atomically(path, "\n".join(lines) + "\n")

@@ -13,6 +13,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from humans_sim.analysis.force_comparison import ForceComparison
+from humans_sim.analysis.inverse_dynamics import InverseDynamics
 from humans_sim.analysis.strides import PERCENT, Stride
 from humans_sim.models.model import Model
 from humans_sim.observation.posture.forces_csv import Forces
@@ -25,6 +27,7 @@ from humans_sim.view.plots.figure_panels import (
     dress,
     stacked,
 )
+from humans_sim.view.plots.force_plots import force_figures
 
 STATUS_COLOURS = {
     MarkerStatus.USED: "#e6efe9",
@@ -73,6 +76,7 @@ def posture_figures(
     result: Reconstruction,
     strides: Sequence[Stride] = (),
     dynamics: Forces | None = None,
+    comparison: ForceComparison | None = None,
 ) -> dict[str, Figure]:
     """The pictures that a reconstruction has something to show in, by their titles."""
     figures = {
@@ -91,6 +95,8 @@ def posture_figures(
             figures["Joint torques"] = joint_torques(result, dynamics)
         if dynamics.ground is not None:
             figures["Ground reaction"] = ground_reaction(result, dynamics)
+        if isinstance(dynamics, InverseDynamics):
+            figures |= force_figures(dynamics, comparison)
     return figures
 
 

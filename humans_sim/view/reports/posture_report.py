@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.analysis.force_comparison import ForceComparison
+from humans_sim.analysis.inverse_dynamics import InverseDynamics
 from humans_sim.analysis.strides import find_strides
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
@@ -19,6 +21,7 @@ from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.view.html_templates import render
 from humans_sim.view.plots.posture_plots import posture_figures, worst_moments
+from humans_sim.view.reports.force_tables import force_tables
 from humans_sim.view.reports.report_parts import (
     Note,
     Table,
@@ -42,6 +45,7 @@ def write_posture_report(
     title: str = "",
     extra: Mapping[str, Any] | None = None,
     dynamics: Forces | None = None,
+    comparison: ForceComparison | None = None,
     animation: bool = True,
 ) -> Path:
     """Write the report of a reconstruction.
@@ -52,6 +56,7 @@ def write_posture_report(
         title: heading of the page; the marker file by default.
         extra: what else the page shows, by name.
         dynamics: torques and ground reaction of the motion, to be shown too.
+        comparison: of these with force plates, to be shown too.
         animation: whether the page has a stick figure to play and turn.
 
     Returns:
@@ -66,6 +71,9 @@ def write_posture_report(
     strides = find_strides(result.model, result.t, result.q)
     verdict, *notes = _notes(result)
     summary = {name: Table(rows) for name, rows in _summary(result).items()}
+    if isinstance(dynamics, InverseDynamics):
+        summary |= force_tables(dynamics, comparison, result.unobservable)
+        notes += [Note("", note) for note in dynamics.notes]
     text = render(
         "posture_report",
         title=heading,
@@ -75,7 +83,7 @@ def write_posture_report(
         summary=summary,
         stick_figure=stick_figure_data(result) if animation else None,
         legend=LEGEND,
-        figures=figure_urls(posture_figures(result, strides, dynamics)),
+        figures=figure_urls(posture_figures(result, strides, dynamics, comparison)),
         frames=_frames(result),
         markers=_markers(result),
         provenance=_provenance(result),
