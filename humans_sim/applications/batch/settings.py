@@ -12,6 +12,11 @@ from humans_sim.applications.reconstruction_files import USUAL_FORMATS, check_fo
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import content_hash
 from humans_sim.core.yaml_file import read_yaml
+from humans_sim.models.conventions import (
+    HUMANS,
+    check_convention,
+    convention_names,
+)
 from humans_sim.observation.markers.assemble import ReadOptions
 from humans_sim.observation.markers.frame_change import read_frame
 from humans_sim.observation.markers.pipeline import PipelineSettings
@@ -38,6 +43,7 @@ class TrialSettings:
         formats: what is written, of ``reconstruction_files.FORMATS``.
         report: whether a page is written too.
         inverse_dynamics: whether torques and the ground's reaction are worked out.
+        convention: names and signs of angles: one of the package, or a file's path.
     """
 
     mode: str = STATIC
@@ -52,6 +58,7 @@ class TrialSettings:
     formats: tuple[str, ...] = USUAL_FORMATS
     report: bool = True
     inverse_dynamics: bool = False
+    convention: str = HUMANS
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.
@@ -64,6 +71,7 @@ class TrialSettings:
                 f"mode is one of {', '.join(MODES)}, not '{self.mode}'"
             )
         check_formats(self.formats)
+        check_convention(self.convention)
         if not self.formats and not self.report:
             raise ParameterError("nothing is to be written: give a format or a report")
         for name, value in (("longest gap", self.max_gap), ("cut-off", self.cutoff)):
@@ -111,6 +119,8 @@ class TrialSettings:
             ("correspondence", correspondence),
         ):
             identity[key] = None if path is None else content_hash(path)
+        if self.convention not in convention_names():
+            identity["convention"] = content_hash(Path(self.convention))
         if self.frame_change not in (None, STANDING, NONE):
             identity["frame_change"] = content_hash(Path(str(self.frame_change)))
         return identity

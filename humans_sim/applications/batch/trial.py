@@ -25,6 +25,7 @@ from humans_sim.core.errors import HumansError
 from humans_sim.core.files import content_hash
 from humans_sim.core.json_text import fits
 from humans_sim.core.version import __version__
+from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 
 DONE, KEPT, FAILED = "done", "kept", "failed"
@@ -203,7 +204,7 @@ def _reconstruct_trial(
         progress=None if watch is None else lambda k, n: watch(job.name, k, n),
     )
     stale = ledger.forget(job.name)
-    files = _write(job, result)
+    files = _write(job, result, marker_set)
     for name in set(stale) - set(files):
         (job.output / name).unlink(missing_ok=True)
     outcome = Outcome(
@@ -221,7 +222,7 @@ def _reconstruct_trial(
     return outcome
 
 
-def _write(job: Job, result: Reconstruction) -> tuple[str, ...]:
+def _write(job: Job, result: Reconstruction, marker_set: MarkerSet) -> tuple[str, ...]:
     """Write the files of a trial; names relative to the output folder."""
     place = job.output / job.name
     paths = write_reconstruction(
@@ -232,6 +233,8 @@ def _write(job: Job, result: Reconstruction) -> tuple[str, ...]:
         report=job.settings.report,
         with_forces=job.settings.inverse_dynamics,
         title=job.name,
+        convention=job.settings.convention,
+        marker_set=marker_set,
     )
     return tuple(path.relative_to(job.output).as_posix() for path in paths)
 

@@ -89,17 +89,25 @@ def write_osim(
     joints = _set(model, "JointSet")
     for segment in segments.values():
         _body(bodies, segment)
-        if segment.parent:
-            turns = _turns(person, segment, chosen)
-            _joint(joints, segment, turns, ())
-        else:
-            _joint(joints, segment, _base_turns(chosen, segment), chosen.position)
+        position = () if segment.parent else chosen.position
+        _joint(joints, segment, _turns(person, segment, chosen), position)
     markers = marker_set.markers if marker_set else _tag_markers(person)
     _markers(_set(model, "MarkerSet"), person, list(segments.values()), markers)
     ET.indent(document, "\t")
     text = ET.tostring(document, encoding="unicode")
     write_atomically(path, f'<?xml version="1.0" encoding="UTF-8" ?>\n{text}\n')
     return path
+
+
+def check_coordinates(model: Model, convention: str | Path) -> None:
+    """Refuse a convention whose angles are no coordinates of a tree of joints.
+
+    Raises:
+        ParameterError: they are not, or a joint of the model is not a revolute one.
+    """
+    chosen = load_convention(convention, model)
+    for segment in segments_of(model).values():
+        _turns(model, segment, chosen)
 
 
 def _base_turns(chosen: Convention, segment: Segment) -> list[Turn]:
@@ -113,6 +121,8 @@ def _base_turns(chosen: Convention, segment: Segment) -> list[Turn]:
 
 def _turns(model: Model, segment: Segment, chosen: Convention) -> list[Turn]:
     """Coordinates that turn a segment, in the convention's order."""
+    if not segment.parent:
+        return _base_turns(chosen, segment)
     low, high = model.lower_limits, model.upper_limits
     if chosen.name == HUMANS:
         return [

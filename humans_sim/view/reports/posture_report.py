@@ -15,6 +15,7 @@ import numpy as np
 from humans_sim.analysis.strides import find_strides
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
+from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.view.html_templates import render
@@ -43,6 +44,7 @@ def write_posture_report(
     extra: Mapping[str, Any] | None = None,
     dynamics: Forces | None = None,
     animation: bool = True,
+    convention: str | Path = HUMANS,
 ) -> Path:
     """Write the report of a reconstruction.
 
@@ -53,6 +55,7 @@ def write_posture_report(
         extra: what else the page shows, by name.
         dynamics: torques and ground reaction of the motion, to be shown too.
         animation: whether the page has a stick figure to play and turn.
+        convention: of the joint angles that are shown.
 
     Returns:
         The path.
@@ -75,7 +78,7 @@ def write_posture_report(
         summary=summary,
         stick_figure=stick_figure_data(result) if animation else None,
         legend=LEGEND,
-        figures=figure_urls(posture_figures(result, strides, dynamics)),
+        figures=figure_urls(posture_figures(result, strides, dynamics, convention)),
         frames=_frames(result),
         markers=_markers(result),
         provenance=_provenance(result),
