@@ -149,6 +149,11 @@ def joint_angles(
     )
 
 
+def segment_turns(segment: Segment, q: np.ndarray) -> Rotation:
+    """Orientations of a segment in its parent's frame, of a motion (n, nq)."""
+    return segment.turn(q[:, [7 + joint for joint in segment.joints]])
+
+
 def split_turns(turned: Rotation, group: TurnGroup) -> np.ndarray:
     """Angles of a group over time, each by the shortest path from the one before.
 
@@ -220,8 +225,7 @@ class _Orientations:
                     raise ParameterError(f"'{of}' is not between '{body}' and the base")
                 heading = self._heading() if of == PROGRESSION else Rotation.identity()
                 return heading.inv() * self._attitude * turned
-            places = [7 + joint for joint in segment.joints]
-            turned = segment.turn(self._q[:, places]) * turned
+            turned = segment_turns(segment, self._q) * turned
             body = segment.parent
         return turned
 
@@ -263,20 +267,15 @@ def _column(
     model: Model, segment: Segment, group: TurnGroup, k: int, name: str
 ) -> Column:
     """Column of an angle: what turns about the same axis, and how far it may."""
-    letters = group.letters
-    axis = np.eye(3)["xyz".index(letters[k])] * group.signs[k]
-    if group.side == "l":
-        axis = axis * [-1.0, -1.0, 1.0]
-    along = segment.axes @ axis if len(segment.joints) else np.zeros(0)
+    along = segment.axes @ group.axes[k]
     places = [i for i, value in enumerate(along) if abs(value) > _ALIGNED]
     names = tuple(model.joint_names[segment.joints[i]] for i in places)
-    if letters.count(letters[k]) > 1 or not names:
+    if group.letters.count(group.letters[k]) > 1 or not names:
         names = tuple(model.joint_names[i] for i in segment.joints)
     limits = (-math.inf, math.inf)
-    same = "".join("xyz"[int(np.argmax(np.abs(a)))] for a in segment.axes)
-    if len(places) == 1 and group.of == segment.parent and letters.startswith(same):
-        joint = segment.joints[places[0]]
+    if group.renames(segment):
+        joint = segment.joints[k]
         ends = np.array([model.lower_limits[joint], model.upper_limits[joint]])
-        low, high = sorted(np.sign(along[places[0]]) * ends)
+        low, high = sorted(np.sign(along[k]) * ends)
         limits = float(low), float(high)
     return Column(name, group.titles[k], group.side, names, limits)

@@ -11,15 +11,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pinocchio as pin
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.models.model import Model
+from humans_sim.models.segments import Segment
 
 HUMANS = "humans"
 """The convention of the model itself: its joints, their names and signs."""
+BASE_COLUMNS = (
+    "base_tilt",
+    "base_list",
+    "base_rotation",
+    "base_tx",
+    "base_ty",
+    "base_tz",
+)
+"""Columns of the base, as those of a pelvis in OpenSim's models of the body."""
 GROUND, PROGRESSION = "ground", "progression"
 """Frames of the laboratory: as it is, and turned to the axis along which one walks."""
 _AXES = ("x", "y", "z", "-x", "-y", "-z")
@@ -53,6 +64,31 @@ class TurnGroup:
         """The three axes in turn; those that are not listed follow at the end."""
         listed = "".join(turn[-1] for turn in self.turns)
         return (listed + "".join(a for a in "zxy" if a not in listed))[:3]
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Axes about which the angles are positive, in the segment's frame (k, 3)."""
+        mirror = [-1.0, -1.0, 1.0] if self.side == "l" else [1.0, 1.0, 1.0]
+        rows = np.array([np.eye(3)["xyz".index(turn[-1])] for turn in self.turns])
+        axes: np.ndarray = rows * mirror * np.array(self.signs)[:, None]
+        return axes
+
+    def renames(self, segment: Segment) -> bool:
+        """Whether the turns are those of the segment's joints, but for signs."""
+        count = len(self.turns)
+        return (
+            segment.axes.shape == (count, 3)
+            and segment.parent == self.of
+            and bool(np.allclose(np.abs(segment.axes @ self.axes.T), np.eye(count)))
+        )
+
+    def spans(self, segment: Segment) -> bool:
+        """Whether the turns can be the coordinates of the segment's joint."""
+        free = len(set(self.letters)) == len(self.turns) == len(segment.joints) == 3
+        unturned = np.allclose(segment.rotation, np.eye(3))
+        return self.renames(segment) or (
+            free and segment.parent == self.of and bool(unturned)
+        )
 
     @property
     def signs(self) -> tuple[int, ...]:
@@ -136,10 +172,9 @@ def load_convention(name: str | Path, model: Model) -> Convention:
 
 def _own_joints(model: Model) -> Convention:
     """The joints of the model itself, its base as OpenSim gives a pelvis."""
-    names = ("base_tilt", "base_list", "base_rotation")
+    names = BASE_COLUMNS[:3]
     base = TurnGroup(_base_link(model), GROUND, ("z", "x", "y"), names, names)
-    position = ("base_tx", "base_ty", "base_tz")
-    return Convention(HUMANS, "joints of the model", base, position, ())
+    return Convention(HUMANS, "joints of the model", base, BASE_COLUMNS[3:], ())
 
 
 def check_convention(name: str | Path) -> None:

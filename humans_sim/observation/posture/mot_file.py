@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from humans_sim.core.files import write_atomically
+from humans_sim.models.conventions import BASE_COLUMNS as BASE_COLUMNS
 from humans_sim.models.conventions import HUMANS
 
 if TYPE_CHECKING:  # a result writes itself by this file

@@ -25,7 +25,6 @@ from humans_sim.models.axes import to_humans, to_ros
 from humans_sim.models.conventions import (
     HUMANS,
     Convention,
-    TurnGroup,
     load_convention,
 )
 from humans_sim.models.model import Model
@@ -115,7 +114,7 @@ def _base_turns(chosen: Convention, segment: Segment) -> list[Turn]:
         raise _no_coordinates(chosen, segment.name)
     return [
         (str(name), axis, (-math.pi, math.pi), False)
-        for name, axis in zip(chosen.base.names, _axes(chosen.base), strict=True)
+        for name, axis in zip(chosen.base.names, chosen.base.axes, strict=True)
     ]
 
 
@@ -132,23 +131,18 @@ def _turns(model: Model, segment: Segment, chosen: Convention) -> list[Turn]:
     groups = [
         group
         for group in chosen.groups
-        if group.body == segment.name and group.of == segment.parent
+        if group.body == segment.name and group.spans(segment)
     ]
-    if len(groups) != 1 or not np.allclose(segment.rotation, np.eye(3)):
+    if len(groups) != 1 or None in groups[0].names:
         raise _no_coordinates(chosen, segment.name)
-    group, axes = groups[0], _axes(groups[0])
-    along = segment.axes @ axes.T
-    count = len(axes)
-    same = along.shape == (count, count) and np.allclose(np.abs(along), np.eye(count))
-    free = count == len(segment.joints) == 3 == len(set(group.letters))
-    if None in group.names or not (same or free):
-        raise _no_coordinates(chosen, segment.name)
-    turns = []
+    group, turns = groups[0], []
+    along = segment.axes @ group.axes.T
     for k, name in enumerate(group.names):
         place = int(np.argmax(np.abs(along[:, k])))
         joint = segment.joints[place]
         ends = sorted(float(np.sign(along[place, k]) * v[joint]) for v in (low, high))
-        turns.append((str(name), axes[k], (ends[0], ends[1]), same))
+        limits = ends[0], ends[1]
+        turns.append((str(name), group.axes[k], limits, group.renames(segment)))
     return turns
 
 
@@ -157,13 +151,6 @@ def _no_coordinates(chosen: Convention, name: str) -> ParameterError:
         f"'{chosen.name}' has no .osim: its angles of '{name}' are not the coordinates "
         f"of one joint; take '{HUMANS}', 'opensim' or 'rajagopal'"
     )
-
-
-def _axes(group: TurnGroup) -> np.ndarray:
-    """Axes of a group in the segment's frame (k, 3)."""
-    mirror = np.array([-1.0, -1.0, 1.0]) if group.side == "l" else np.ones(3)
-    rows = [np.eye(3)["xyz".index(turn[-1])] for turn in group.turns]
-    return np.array(rows) * mirror * np.array(group.signs)[:, None]
 
 
 def _body(bodies: ET.Element, segment: Segment) -> None:

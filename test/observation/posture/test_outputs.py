@@ -22,7 +22,7 @@ from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
 from humans_sim.observation.markers import MarkerFileError, MarkerTrial
 from humans_sim.observation.posture.humans_csv import read_rec_pos, write_humans_csv
 from humans_sim.observation.posture.mcap_file import write_mcap
-from humans_sim.observation.posture.mot_file import write_mot
+from humans_sim.observation.posture.mot_file import BASE_COLUMNS, write_mot
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 
 with warnings.catch_warnings():
@@ -171,8 +171,7 @@ def test_mot(result: Reconstruction, tmp_path: Path) -> None:
         "nColumns": str(len(names)),
         "inDegrees": "yes",
     }
-    base = ["base_tilt", "base_list", "base_rotation", "base_tx", "base_ty", "base_tz"]
-    assert names == ["time", *base, *result.model.joint_names]
+    assert names == ["time", *BASE_COLUMNS, *result.model.joint_names]
     assert rows.shape == (COUNT, len(names))
     np.testing.assert_array_equal(rows[:, 0], result.t)
     np.testing.assert_allclose(np.radians(rows[:, 7:]), result.q[:, 7:], atol=1e-12)
