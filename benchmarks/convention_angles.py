@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,9 +65,20 @@ def main() -> int:
     parser.add_argument("reference", type=Path)
     parser.add_argument("--marker-set", required=True)
     parser.add_argument("--convention", default="opensim")
+    parser.add_argument("--heavy", default="", help="markers of ten times the weight")
     arguments = parser.parse_args()
     subject = calibrate_recordings([arguments.static], arguments.marker_set).subject
-    result = hs.reconstruct(subject.model(), arguments.trial, subject.marker_set())
+    heavy = arguments.heavy.split(",")
+    marker_set = replace(
+        subject.marker_set(),
+        markers=tuple(
+            replace(marker, weight=10 * marker.weight)
+            if marker.name in heavy
+            else marker
+            for marker in subject.markers
+        ),
+    )
+    result = hs.reconstruct(subject.model(), arguments.trial, marker_set)
     angles = result.angles(arguments.convention)
     ours = dict(zip(angles.names, angles.in_degrees().T, strict=True))
     times = result.t
