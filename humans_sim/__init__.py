@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from humans_sim.observation.markers.read import read_markers
     from humans_sim.observation.markers.trial import MarkerTrial
     from humans_sim.observation.posture.calibrate import CalibrationError, calibrate
+    from humans_sim.observation.posture.osim_file import write_osim
     from humans_sim.observation.posture.result import Reconstruction
     from humans_sim.observation.posture.result_file import load_reconstruction
     from humans_sim.observation.posture.subject import Subject, load_subject
@@ -186,6 +187,7 @@ _MODULES = {
     "reconstruct": "applications.reconstruction",
     "report": "view.reports.report",
     "simulate": "applications.simulate",
+    "write_osim": "observation.posture.osim_file",
 }
 _RENAMED = {"report": "write_report"}
 """Names that are others in their modules."""
@@ -284,6 +286,7 @@ __all__ = [
     "reconstruct",
     "report",
     "simulate",
+    "write_osim",
 ]
 
 

@@ -8,11 +8,15 @@ from pathlib import Path
 
 from humans_sim.applications.force_analysis import ForceResults, write_forces
 from humans_sim.core.errors import ParameterError
+from humans_sim.models.conventions import HUMANS
+from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.trc_file import write_trc
+from humans_sim.observation.posture.angles_csv import write_angles_csv
 from humans_sim.observation.posture.humans_csv import write_humans_csv
+from humans_sim.observation.posture.osim_file import write_osim
 from humans_sim.observation.posture.result import Reconstruction
 
-FORMATS = ("csv", "mot", "trc", "mcap", "npz")
+FORMATS = ("csv", "mot", "osim", "trc", "mcap", "npz")
 """What can be written of a reconstruction."""
 USUAL_FORMATS = ("csv", "mot", "npz")
 """What is written where nothing else is said."""
@@ -40,6 +44,8 @@ def write_reconstruction(
     report: bool = True,
     forces: ForceResults | None = None,
     title: str = "",
+    convention: str | Path = HUMANS,
+    marker_set: MarkerSet | None = None,
 ) -> tuple[Path, ...]:
     """Write a reconstruction, each file whole or not at all.
 
@@ -51,19 +57,27 @@ def write_reconstruction(
         report: whether a page is written too.
         forces: of the motion, to be written and shown too.
         title: of the page; empty: the name.
+        convention: of the angles in the table, the motion, the model and the page.
+        marker_set: of the person, for ``osim``; None: the model's tags.
 
     Returns:
         The files.
 
     Raises:
-        ParameterError: a format is unknown.
+        ParameterError: a format or the convention is unknown.
     """
     check_formats(formats)
     paths: list[Path] = []
     if "csv" in formats:
         paths += write_humans_csv(result, folder, name)
+        if str(convention) != HUMANS:
+            table = folder / f"JointAngles{name}.csv"
+            paths.append(write_angles_csv(result, table, convention))
     if "mot" in formats:
-        paths.append(result.to_mot(folder / f"{name}.mot"))
+        paths.append(result.to_mot(folder / f"{name}.mot", convention))
+    if "osim" in formats:
+        body = folder / f"{name}.osim"
+        paths.append(write_osim(result.model, body, marker_set, convention))
     if "trc" in formats:
         paths.append(write_trc(result.trial, folder / f"{name}.trc"))
     if "mcap" in formats:
@@ -86,6 +100,7 @@ def write_reconstruction(
                 title or name,
                 dynamics=None if forces is None else forces.dynamics,
                 comparison=None if forces is None else forces.comparison,
+                convention=convention,
             )
         )
     return tuple(paths)

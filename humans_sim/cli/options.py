@@ -163,6 +163,12 @@ def marker_set_names(incomplete: str) -> list[str]:
     return names + named("marker_sets")(incomplete)
 
 
+def convention_names(incomplete: str) -> list[str]:
+    """Completes conventions of angles; the model's own joints are one of them."""
+    found = ["humans"] if "humans".startswith(incomplete) else []
+    return found + named("conventions")(incomplete)
+
+
 def motion_names(incomplete: str) -> list[str]:
     """Completes motions of the KHR-1."""
     return resource_names("motions", incomplete, ".csv")

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _STATES = {"done": "[green]ok", "kept": "[blue]kept", "failed": "[red]no"}
 
 
-def print_calibration(console: Console, found: Calibration) -> None:
-    """Sizes, places of markers, and what could not be seen."""
+def print_calibration(
+    console: Console, found: Calibration, convention: str = "humans"
+) -> None:
+    """Sizes, places of markers, standing in a convention, and what was not seen."""
     sizes = _table("sizes", ("", "name"), ("found [mm]", "usual [mm]", "± [mm]"))
     sizes.add_column("")
     for size in found.sizes:
@@ -57,7 +59,8 @@ def print_calibration(console: Console, found: Calibration) -> None:
     )
     if found.standing:
         angles = ", ".join(
-            f"{n} {math.degrees(a):+.0f}" for n, a in found.standing.items()
+            f"{n} {math.degrees(a):+.0f}"
+            for n, a in found.standing_angles(convention).items()
         )
         console.print(f"standing [deg]: {escape(angles)}")
     _tell(console, "not as of a person who stands: check labels and set", found.unusual)

@@ -17,6 +17,7 @@ from humans_sim.cli.options import (
     Mode,
     Unit,
     checked_option,
+    convention_names,
     marker_set_names,
     number,
     output_file,
@@ -55,6 +56,14 @@ _Correspondence = Annotated[
     Path | None,
     typer.Option(help="File that maps labels of the recordings to markers of the set."),
 ]
+_Convention = Annotated[
+    str,
+    typer.Option(
+        help="Names and signs of angles: humans, opensim, rajagopal, isb, "
+        "plug-in-gait, or a file of your own.",
+        autocompletion=convention_names,
+    ),
+]
 _Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
 _Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
 _Rate = Annotated[float | None, checked_option("Samples a second [Hz].", positive)]
@@ -82,6 +91,13 @@ def calibrate(
     units: _Units = None,
     rate: _Rate = None,
     title: Annotated[str, typer.Option(help="One line about the person.")] = "",
+    osim: Annotated[
+        Path | None,
+        typer.Option(
+            help="The person as an OpenSim model too.", callback=output_file(".osim")
+        ),
+    ] = None,
+    convention: _Convention = "humans",
 ) -> None:
     """Measure a person from markers (without a file: list the marker sets)."""
     if not trials:
@@ -92,10 +108,16 @@ def calibrate(
             "which markers are these? Give --marker-set NAME or a file of your own "
             "(humans-sim calibrate lists them)"
         )
-    from humans_sim.applications.calibration import calibrate_recordings
+    from humans_sim.applications.calibration import HUMAN, calibrate_recordings
     from humans_sim.cli.progress import display
+    from humans_sim.models import load_model
+    from humans_sim.models.conventions import load_convention
     from humans_sim.observation.markers.assemble import ReadOptions
+    from humans_sim.observation.posture.osim_file import check_coordinates
 
+    load_convention(convention, load_model(HUMAN))
+    if osim is not None:
+        check_coordinates(load_model(HUMAN), convention)
     reading = ReadOptions(
         None if up is None else up.value, None if units is None else units.value, rate
     )
@@ -114,14 +136,19 @@ def calibrate(
         )
     for note in notes:
         say(note)
-    print_calibration(console, found)
+    print_calibration(console, found, convention)
     with described_os_errors(output):
         found.subject.save(output)
     say(f"written: {output}")
-    result(**_contents(found), written=[output])
+    written = [output]
+    if osim is not None:
+        with described_os_errors(osim):
+            written.append(found.subject.to_osim(osim, convention))
+        say(f"written: {osim}")
+    result(**_contents(found, convention), written=written)
 
 
-def _contents(found: Calibration) -> dict[str, Any]:
+def _contents(found: Calibration, convention: str) -> dict[str, Any]:
     """A calibration, for ``--json``."""
     return {
         "height": found.subject.height,
@@ -131,7 +158,7 @@ def _contents(found: Calibration) -> dict[str, Any]:
         "frames": found.frames,
         "sizes": found.sizes,
         "markers": found.markers,
-        "standing": dict(found.standing),
+        "standing": found.standing_angles(convention),
         "unusual": found.unusual,
         "unseen": found.unseen,
         "missing": found.missing,
@@ -203,7 +230,7 @@ def reconstruct(
         Path | None, typer.Option(help="File with all choices about the markers.")
     ] = None,
     formats: Annotated[
-        str, typer.Option(help="Of csv, mot, trc, mcap, npz.")
+        str, typer.Option(help="Of csv, mot, osim, trc, mcap, npz.")
     ] = "csv,mot,npz",
     report: Annotated[
         bool, typer.Option(help="A page for each recording; it takes longest.")
@@ -225,6 +252,7 @@ def reconstruct(
             "--reduce-residuals", help="Shift the body by mm to agree with the plates."
         ),
     ] = False,
+    convention: _Convention = "humans",
     workers: Annotated[
         int | None,
         checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
@@ -257,6 +285,7 @@ def reconstruct(
         forces=forces,
         plates=plates,
         reduce_residual=reduce_residuals,
+        convention=convention,
     )
     person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)

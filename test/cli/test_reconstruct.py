@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -177,3 +178,59 @@ def test_a_damaged_subject(run: Run, standing: Path, tmp_path: Path) -> None:
     message = plain_error(run("reconstruct", standing, "--subject", "s.yaml"))
     assert "s.yaml:" in message
     assert not (tmp_path / "reconstructed").exists()
+
+
+def test_names_that_others_use(run: Run, standing: Path, tmp_path: Path) -> None:
+    """Person, motion and table have OpenSim's names, on the same coordinates."""
+    done = run(
+        "calibrate",
+        standing,
+        *("--marker-set", "canonical", "--mass", 80),
+        *("--osim", "person.osim", "--convention", "opensim"),
+    )
+    assert done.exit_code == 0, done.output
+    assert "hip_flexion_r" in done.output and "r_hip_pitch" not in done.output
+    done = run(
+        "reconstruct",
+        standing,
+        *("--subject", "subject.yaml", "--no-report", "--convention", "opensim"),
+        *("--formats", "csv,mot,osim"),
+    )
+    assert done.exit_code == 0, done.output
+    folder = tmp_path / "reconstructed"
+    person = (tmp_path / "person.osim").read_text()
+    body = (folder / "standing.osim").read_text()
+    lines = (folder / "standing.mot").read_text().split("endheader\n")[1].splitlines()
+    names = lines[0].split("\t")[1:]
+    for name in names:
+        assert f'<Coordinate name="{name}">' in person
+    assert re.findall("Coordinate name=.*", person) == re.findall(
+        "Coordinate name=.*", body
+    )
+    table = (folder / "JointAnglesstanding.csv").read_text().splitlines()
+    assert table[0].split(",") == ["time", *names]
+    assert table[1] == lines[1].replace("\t", ",")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("reconstruct", "--convention", "vicon"), "there are: humans, isb, opensim"),
+        (
+            ("reconstruct", "--convention", "isb", "--formats", "osim"),
+            "'isb' has no .osim",
+        ),
+        (
+            ("calibrate", "--convention", "plug-in-gait", "--osim", "a.osim"),
+            "'plug-in-gait' has no .osim",
+        ),
+    ],
+)
+def test_conventions_are_checked_before_the_work(
+    run: Run, standing: Path, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    """A name that is not there, or that has no model, is refused; nothing is made."""
+    command, *options = words
+    done = run(command, standing, "--marker-set", "canonical", *options)
+    assert message in plain_error(done)
+    assert not list(tmp_path.iterdir())

@@ -34,11 +34,14 @@ from humans_sim.applications.batch.workers import on_cluster, on_processes
 from humans_sim.applications.person import Person, nearest_person
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.files import is_file, is_folder
+from humans_sim.models.conventions import convention_names, load_convention
+from humans_sim.models.model import Model
 from humans_sim.observation.markers.read import READERS
+from humans_sim.observation.posture.osim_file import check_coordinates
 
 _IN_FOLDERS = tuple(suffix for suffix in READERS if suffix != ".txt")
 """Recordings looked for in folders; a text may be anything, it is named by hand."""
-_RESULT = re.compile(r"(RecPos|TagPos|COMPos).*\.csv", re.IGNORECASE)
+_RESULT = re.compile(r"(RecPos|TagPos|COMPos|JointAngles).*\.csv", re.IGNORECASE)
 _NUMBER = re.compile(r"fl_c_dat#(.+)", re.IGNORECASE)
 
 
@@ -73,6 +76,9 @@ def plan_batch(
         settings = replace(
             settings, frame_change=str(Path(settings.frame_change).resolve())
         )
+    if settings.convention not in convention_names():
+        own = Path(settings.convention).expanduser().resolve()
+        settings = replace(settings, convention=str(own))
     settings.identity()  # files of settings are there and sound
     if person is not None:
         person = replace(
@@ -81,7 +87,9 @@ def plan_batch(
         if person.marker_set.endswith(".yaml"):
             own = Path(person.marker_set).expanduser().resolve()
             person = replace(person, marker_set=str(own))
-        person.load(settings.reading, settings.steps().correspondence)
+        correspondence = settings.steps().correspondence
+        model, _ = person.load(settings.reading, correspondence)
+        _check_convention(model, settings)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():
         raise ParameterError(f"{output} is a file: a folder is wanted for the results")
@@ -262,6 +270,13 @@ def _result_name(place: Path) -> str:
     numbered = _NUMBER.fullmatch(place.stem)
     stem = numbered.group(1) if numbered else place.stem
     return (place.parent / stem).as_posix()
+
+
+def _check_convention(model: Model, settings: TrialSettings) -> None:
+    """Refuse a convention that is for another model, or has no ``.osim``."""
+    load_convention(settings.convention, model)
+    if "osim" in settings.formats:
+        check_coordinates(model, settings.convention)
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

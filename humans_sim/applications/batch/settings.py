@@ -12,6 +12,11 @@ from humans_sim.applications.reconstruction_files import USUAL_FORMATS, check_fo
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import content_hash
 from humans_sim.core.yaml_file import read_yaml
+from humans_sim.models.conventions import (
+    HUMANS,
+    check_convention,
+    convention_names,
+)
 from humans_sim.observation.markers.assemble import ReadOptions
 from humans_sim.observation.markers.frame_change import read_frame
 from humans_sim.observation.markers.pipeline import PipelineSettings
@@ -41,6 +46,7 @@ class TrialSettings:
         forces: file of the ground's forces for these, instead of the recording's.
         plates: whether force plates are used for these.
         reduce_residual: whether the body is shifted to agree with the plates.
+        convention: names and signs of angles: one of the package, or a file's path.
     """
 
     mode: str = STATIC
@@ -58,6 +64,7 @@ class TrialSettings:
     forces: Path | None = None
     plates: bool = True
     reduce_residual: bool = False
+    convention: str = HUMANS
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.
@@ -70,6 +77,7 @@ class TrialSettings:
                 f"mode is one of {', '.join(MODES)}, not '{self.mode}'"
             )
         check_formats(self.formats)
+        check_convention(self.convention)
         if not self.formats and not self.report:
             raise ParameterError("nothing is to be written: give a format or a report")
         if self.forces is not None and not self.plates:
@@ -125,6 +133,8 @@ class TrialSettings:
             ("forces", self.forces),
         ):
             identity[key] = None if path is None else content_hash(path)
+        if self.convention not in convention_names():
+            identity["convention"] = content_hash(Path(self.convention))
         if self.frame_change not in (None, STANDING, NONE):
             identity["frame_change"] = content_hash(Path(str(self.frame_change)))
         return identity

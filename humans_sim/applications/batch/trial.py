@@ -30,6 +30,7 @@ from humans_sim.core.errors import HumansError
 from humans_sim.core.files import content_hash
 from humans_sim.core.json_text import fits
 from humans_sim.core.version import __version__
+from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 
 DONE, KEPT, FAILED = "done", "kept", "failed"
@@ -219,7 +220,7 @@ def _reconstruct_trial(
     )
     forces = _forces(job, result)
     stale = ledger.forget(job.name)
-    files = _write(job, result, forces)
+    files = _write(job, result, forces, marker_set)
     for name in set(stale) - set(files):
         (job.output / name).unlink(missing_ok=True)
     outcome = Outcome(
@@ -253,7 +254,10 @@ def _forces(job: Job, result: Reconstruction) -> ForceResults | None:
 
 
 def _write(
-    job: Job, result: Reconstruction, forces: ForceResults | None
+    job: Job,
+    result: Reconstruction,
+    forces: ForceResults | None,
+    marker_set: MarkerSet,
 ) -> tuple[str, ...]:
     """Write the files of a trial; names relative to the output folder."""
     place = job.output / job.name
@@ -265,6 +269,8 @@ def _write(
         report=job.settings.report,
         forces=forces,
         title=job.name,
+        convention=job.settings.convention,
+        marker_set=marker_set,
     )
     return tuple(path.relative_to(job.output).as_posix() for path in paths)
 

@@ -22,7 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.models.angles import joint_angles
 from humans_sim.models.axes import to_humans
+from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.trial import MarkerTrial
@@ -118,6 +120,21 @@ class Calibration:
     missing: tuple[str, ...]
     ignored: tuple[str, ...]
     standing: Mapping[str, float]
+
+    def standing_angles(self, convention: str | Path = HUMANS) -> dict[str, float]:
+        """Angles of the legs where nobody moves, in a convention [rad]."""
+        if not self.standing:
+            return {}
+        model = self.subject.model()
+        q = model.neutral()
+        for name, angle in self.standing.items():
+            q[7 + model.joint_names.index(name)] = angle
+        angles = joint_angles(model, q[None], convention)
+        return {
+            column.name: float(angle)
+            for column, angle in zip(angles.joints, angles.values[0], strict=True)
+            if column.joints and set(column.joints) <= set(self.standing)
+        }
 
     @property
     def unusual(self) -> tuple[str, ...]:

@@ -7,54 +7,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from humans_sim.core.files import write_atomically
-from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
+from humans_sim.models.conventions import BASE_COLUMNS as BASE_COLUMNS
+from humans_sim.models.conventions import HUMANS
 
 if TYPE_CHECKING:  # a result writes itself by this file
     from humans_sim.observation.posture.result import Reconstruction
 
-BASE_COLUMNS = (
-    "base_tilt",
-    "base_list",
-    "base_rotation",
-    "base_tx",
-    "base_ty",
-    "base_tz",
-)
-"""Columns of the base, as those of a pelvis in OpenSim's models of the body."""
 
-
-def write_mot(result: Reconstruction, path: Path | str) -> Path:
+def write_mot(
+    result: Reconstruction, path: Path | str, convention: str | Path = HUMANS
+) -> Path:
     """Write a reconstruction as an OpenSim motion.
 
-    After the time [s] come the base and the joints, which keep the names of the model.
-    The base is given on the axes of OpenSim's ground (x forward, y up, z right): tilt
-    about z, list about x, rotation about y, each about the axes turned so far
-    [degrees], then the position of its origin [m]. Angles of the base run on over half
-    turns.
+    After the time [s] come the base and the joints, with the names and signs of a
+    convention; it plays on the ``.osim`` of the same convention. The base is given on
+    the axes of OpenSim's ground (x forward, y up, z right): tilt about z, list about x,
+    rotation about y, each about the axes turned so far [degrees], then the position of
+    its origin [m]. Angles of the base run on over half turns.
 
     Args:
         result: what was reconstructed.
         path: the file; written whole or not at all.
+        convention: name of a convention, or the path of one's own.
 
     Returns:
         The path.
     """
     path = Path(path)
-    columns = ["time", *BASE_COLUMNS, *result.model.joint_names]
-    to_ground = Rotation.from_matrix(ROS_FROM_HUMANS.T)
-    attitudes = to_ground * Rotation.from_quat(result.q[:, 3:7]) * to_ground.inv()
-    angles = np.unwrap(attitudes.as_euler("ZXY"), axis=0)
-    values = np.column_stack(
-        [
-            result.t,
-            np.degrees(angles),
-            to_humans(result.q[:, :3]),
-            np.degrees(result.q[:, 7:]),
-        ]
-    )
+    angles = result.angles(convention)
+    values = np.column_stack([result.t, angles.in_degrees()])
+    columns = ["time", *angles.names]
     lines = [
         path.stem,
         "version=1",

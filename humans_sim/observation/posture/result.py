@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from humans_sim.models.angles import JointAngles, joint_angles
+from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.mot_file import write_mot
@@ -118,6 +120,15 @@ class Reconstruction:
         column: np.ndarray = self.q[:, 7 + self.model.joint_names.index(name)]
         return column
 
+    def angles(self, convention: str | Path = HUMANS) -> JointAngles:
+        """Angles as a convention names and counts them.
+
+        Args:
+            convention: ``humans``, ``opensim``, ``rajagopal``, ``isb``,
+                ``plug-in-gait`` or the path of one's own.
+        """
+        return joint_angles(self.model, self.q, convention)
+
     def save(self, path: Path | str) -> Path:
         """Write everything (``.npz``); :func:`humans_sim.load_reconstruction` reads it.
 
@@ -126,13 +137,13 @@ class Reconstruction:
         """
         return save_reconstruction(self, path)
 
-    def to_mot(self, path: Path | str) -> Path:
-        """Write the motion for OpenSim (``.mot``).
+    def to_mot(self, path: Path | str, convention: str | Path = HUMANS) -> Path:
+        """Write the motion for OpenSim (``.mot``), with the names of a convention.
 
         Returns:
             The path.
         """
-        return write_mot(self, path)
+        return write_mot(self, path, convention)
 
     def _squares(self) -> np.ndarray:
         return np.where(self.used, self.residuals**2, np.nan)

@@ -14,8 +14,10 @@ from humans_sim.core.errors import HumansError
 from humans_sim.core.files import write_atomically
 from humans_sim.core.yaml_file import read_yaml
 from humans_sim.models.catalogue import load_model, model_name_in
+from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
+from humans_sim.observation.posture.osim_file import write_osim
 
 _DIGITS = 6
 
@@ -72,6 +74,14 @@ class Subject:
         head = "# A person for humans-sim reconstruct --subject; m, kg, HuMAnS axes.\n"
         write_atomically(path, head + text)
         return path
+
+    def to_osim(self, path: Path | str, convention: str | Path = HUMANS) -> Path:
+        """Write the person as an OpenSim model, with the names of a convention.
+
+        Returns:
+            The path.
+        """
+        return write_osim(self, path, convention=convention)
 
 
 def _entry(marker: SetMarker) -> dict[str, object]:

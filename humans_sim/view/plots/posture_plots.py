@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from matplotlib.patches import Patch
 from humans_sim.analysis.force_comparison import ForceComparison
 from humans_sim.analysis.inverse_dynamics import InverseDynamics
 from humans_sim.analysis.strides import PERCENT, Stride
-from humans_sim.models.model import Model
+from humans_sim.models.angles import Column
+from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.view.plots.figure_panels import (
@@ -54,22 +56,19 @@ class JointGroup:
 
     Attributes:
         title: the common part of the names.
-        joints: places in ``joint_names``, by side: ``l``, ``r``, or nothing.
+        joints: places among the columns, by side: ``l``, ``r``, or nothing.
     """
 
     title: str
     joints: dict[str, int]
 
 
-def joint_groups(model: Model) -> list[JointGroup]:
-    """Joints of a model, left and right together, in its order."""
+def joint_groups(columns: Sequence[Column]) -> list[JointGroup]:
+    """Angles of joints, left and right together, in their order."""
     groups: dict[str, dict[str, int]] = {}
-    for place, name in enumerate(model.joint_names):
-        side, _, rest = name.partition("_")
-        if side not in ("l", "r") or not rest:
-            side, rest = "", name
-        groups.setdefault(rest, {})[side] = place
-    return [JointGroup(title.replace("_", " "), js) for title, js in groups.items()]
+    for place, column in enumerate(columns):
+        groups.setdefault(column.title, {})[column.side] = place
+    return [JointGroup(title, joints) for title, joints in groups.items()]
 
 
 def posture_figures(
@@ -77,6 +76,7 @@ def posture_figures(
     strides: Sequence[Stride] = (),
     dynamics: Forces | None = None,
     comparison: ForceComparison | None = None,
+    convention: str | Path = HUMANS,
 ) -> dict[str, Figure]:
     """The pictures that a reconstruction has something to show in, by their titles."""
     figures = {
@@ -86,12 +86,12 @@ def posture_figures(
     amiss = marker_map(result)
     if amiss is not None:
         figures["Occlusions and rejections"] = amiss
-    if _seen(result):
-        figures["Joint angles"] = joint_angles(result)
+    if _seen(result, result.angles(convention).joints):
+        figures["Joint angles"] = joint_angles(result, convention)
     if strides:
-        figures["Strides, left and right"] = stride_curves(result, strides)
+        figures["Strides, left and right"] = stride_curves(result, strides, convention)
     if dynamics is not None and len(dynamics.t):
-        if _seen(result):
+        if _seen(result, result.angles().joints):
             figures["Joint torques"] = joint_torques(result, dynamics)
         if dynamics.ground is not None:
             figures["Ground reaction"] = ground_reaction(result, dynamics)
@@ -220,33 +220,39 @@ def marker_map(result: Reconstruction) -> Figure | None:
     return figure
 
 
-def joint_angles(result: Reconstruction) -> Figure:
+def joint_angles(result: Reconstruction, convention: str | Path = HUMANS) -> Figure:
     """Joints that markers see over time, left and right together."""
-    model = result.model
-    angles = np.degrees(result.q[:, 7:])
-    low, high = np.degrees(model.lower_limits), np.degrees(model.upper_limits)
+    shown = result.angles(convention)
+    angles = np.degrees(shown.values)
+    low, high = np.degrees([column.limits for column in shown.joints]).T
 
     def draw(panel: Any, group: JointGroup) -> None:
-        _over_time(panel, result, group, result.t, angles)
+        _over_time(panel, result, shown.joints, group, result.t, angles)
         chosen = list(group.joints.values())
         _show_limits(panel, angles[:, chosen], low[chosen].max(), high[chosen].min())
 
-    return _grid(_seen(result), draw, "angle [°]", "time [s]")
+    return _grid(_seen(result, shown.joints), draw, "angle [°]", "time [s]")
 
 
-def stride_curves(result: Reconstruction, strides: Sequence[Stride]) -> Figure:
+def stride_curves(
+    result: Reconstruction,
+    strides: Sequence[Stride],
+    convention: str | Path = HUMANS,
+) -> Figure:
     """Joints of the legs from heel strike to heel strike of their own side."""
     tree = result.model.pin
-    legs: set[int] = set()
+    legs: set[str] = set()
     for sole in result.model.soles:
         joint = tree.frames[tree.getFrameId(sole.name)].parentJoint
-        legs |= {int(j) - 2 for j in tree.supports[joint] if j >= 2}
+        legs |= {tree.names[j] for j in tree.supports[joint] if j >= 2}
+    shown = result.angles(convention)
     groups = [
         group
-        for group in joint_groups(result.model)
-        if set(group.joints) == {"l", "r"} and set(group.joints.values()) <= legs
+        for group in joint_groups(shown.joints)
+        if set(group.joints) == {"l", "r"}
+        and all(set(shown.joints[k].joints) <= legs for k in group.joints.values())
     ]
-    angles = np.degrees(result.q[:, 7:])
+    angles = np.degrees(shown.values)
 
     def draw(panel: Any, group: JointGroup) -> None:
         panel.set_title(group.title)
@@ -268,12 +274,13 @@ def stride_curves(result: Reconstruction, strides: Sequence[Stride]) -> Figure:
 
 
 def joint_torques(result: Reconstruction, dynamics: Forces) -> Figure:
-    """Torques of all joints over time, left and right together."""
+    """Torques of the model's joints over time, left and right together."""
+    joints = result.angles().joints
 
     def draw(panel: Any, group: JointGroup) -> None:
-        _over_time(panel, result, group, dynamics.t, dynamics.torques)
+        _over_time(panel, result, joints, group, dynamics.t, dynamics.torques)
 
-    return _grid(_seen(result), draw, "torque [N m]", "time [s]")
+    return _grid(_seen(result, joints), draw, "torque [N m]", "time [s]")
 
 
 def ground_reaction(result: Reconstruction, dynamics: Forces) -> Figure:
@@ -298,24 +305,33 @@ def ground_reaction(result: Reconstruction, dynamics: Forces) -> Figure:
     return stacked([force, moment], "time [s]")
 
 
-def _seen(result: Reconstruction) -> list[JointGroup]:
+def _seen(result: Reconstruction, columns: Sequence[Column]) -> list[JointGroup]:
     """Joints of which markers see at least one side."""
-    names = result.model.joint_names
     return [
         group
-        for group in joint_groups(result.model)
-        if any(names[k] not in result.unobservable for k in group.joints.values())
+        for group in joint_groups(columns)
+        if not all(_unseen(result, columns[k]) for k in group.joints.values())
     ]
 
 
+def _unseen(result: Reconstruction, column: Column) -> bool:
+    """Whether no marker sees any joint of an angle."""
+    return bool(column.joints) and set(column.joints) <= set(result.unobservable)
+
+
 def _over_time(
-    panel: Any, result: Reconstruction, group: JointGroup, t: np.ndarray, v: np.ndarray
+    panel: Any,
+    result: Reconstruction,
+    columns: Sequence[Column],
+    group: JointGroup,
+    t: np.ndarray,
+    v: np.ndarray,
 ) -> None:
     """Curves of a group; that of a joint no marker sees is pale."""
     panel.set_title(group.title)
     for side, place in group.joints.items():
         word, colour = _SIDES[side]
-        if result.model.joint_names[place] in result.unobservable:
+        if _unseen(result, columns[place]):
             panel.plot(t, v[:, place], color=_GREY, lw=1.0, ls="--")
         else:
             panel.plot(t, v[:, place], color=colour, lw=1.2, label=word or None)

@@ -17,6 +17,7 @@ from humans_sim.analysis.inverse_dynamics import InverseDynamics
 from humans_sim.analysis.strides import find_strides
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
+from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.view.html_templates import render
@@ -47,6 +48,7 @@ def write_posture_report(
     dynamics: Forces | None = None,
     comparison: ForceComparison | None = None,
     animation: bool = True,
+    convention: str | Path = HUMANS,
 ) -> Path:
     """Write the report of a reconstruction.
 
@@ -58,6 +60,7 @@ def write_posture_report(
         dynamics: torques and ground reaction of the motion, to be shown too.
         comparison: of these with force plates, to be shown too.
         animation: whether the page has a stick figure to play and turn.
+        convention: of the joint angles that are shown.
 
     Returns:
         The path.
@@ -83,7 +86,9 @@ def write_posture_report(
         summary=summary,
         stick_figure=stick_figure_data(result) if animation else None,
         legend=LEGEND,
-        figures=figure_urls(posture_figures(result, strides, dynamics, comparison)),
+        figures=figure_urls(
+            posture_figures(result, strides, dynamics, comparison, convention)
+        ),
         frames=_frames(result),
         markers=_markers(result),
         provenance=_provenance(result),

@@ -268,6 +268,22 @@ def test_joint_panels(result: Reconstruction) -> None:
     assert top - bottom >= 10.0
 
 
+def test_panels_of_a_convention(result: Reconstruction) -> None:
+    """Names and signs are the convention's; limits only where they are the model's."""
+    figure = posture_plots.joint_angles(result, "rajagopal")
+    panels = {panel.get_title(): panel for panel in figure.axes if panel.get_visible()}
+    assert len(panels) == 20 and "wrist dev" not in panels
+    place = result.model.joint_names.index("r_knee")
+    right = panels["knee angle"].lines[0].get_ydata()
+    assert right == pytest.approx(-np.degrees(result.q[:, 7 + place]))
+    assert panels["knee angle"].patches[0].get_y() == pytest.approx(-5.0)
+    strides = find_strides(result.model, result.t, result.q)
+    figure = posture_plots.stride_curves(result, strides, "plug-in-gait")
+    titles = {panel.get_title() for panel in figure.axes if panel.get_visible()}
+    assert {"HipAngles X", "KneeAngles X", "PelvisAngles Y"} <= titles
+    assert not any("Elbow" in title for title in titles)
+
+
 def test_worst_moments(result: Reconstruction) -> None:
     """The worst frames, but not the neighbours of one bad moment."""
     differences = np.full_like(result.differences, 1e-3)

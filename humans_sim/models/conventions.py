@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How others name joint angles, and which turns they count: read from YAML.
+
+``config/conventions`` holds the conventions that come with the package;
+``docs/conventions.md`` explains the format and defines every angle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.resources import named_file, resource_names
+from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.models.model import Model
+from humans_sim.models.segments import Segment
+
+HUMANS = "humans"
+"""The convention of the model itself: its joints, their names and signs."""
+BASE_COLUMNS = (
+    "base_tilt",
+    "base_list",
+    "base_rotation",
+    "base_tx",
+    "base_ty",
+    "base_tz",
+)
+"""Columns of the base, as those of a pelvis in OpenSim's models of the body."""
+GROUND, PROGRESSION = "ground", "progression"
+"""Frames of the laboratory: as it is, and turned to the axis along which one walks."""
+_AXES = ("x", "y", "z", "-x", "-y", "-z")
+_UNNAMED = "-"
+_SIDES = ("r", "l")
+
+
+@dataclass(frozen=True)
+class TurnGroup:
+    """Angles by which one segment is turned against another.
+
+    Attributes:
+        body: the segment.
+        of: the segment it is seen from, or a frame of the laboratory.
+        turns: axes in turn, ``x`` forward, ``y`` up, ``z`` right, a minus where the
+            angle counts against the axis; on the left side, of the mirror image.
+        names: of the angles; None for one that is not reported.
+        titles: names without their side.
+        side: ``r``, ``l`` or empty.
+    """
+
+    body: str
+    of: str
+    turns: tuple[str, ...]
+    names: tuple[str | None, ...]
+    titles: tuple[str, ...]
+    side: str = ""
+
+    @property
+    def letters(self) -> str:
+        """The three axes in turn; those that are not listed follow at the end."""
+        listed = "".join(turn[-1] for turn in self.turns)
+        return (listed + "".join(a for a in "zxy" if a not in listed))[:3]
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Axes about which the angles are positive, in the segment's frame (k, 3)."""
+        mirror = [-1.0, -1.0, 1.0] if self.side == "l" else [1.0, 1.0, 1.0]
+        rows = np.array([np.eye(3)["xyz".index(turn[-1])] for turn in self.turns])
+        axes: np.ndarray = rows * mirror * np.array(self.signs)[:, None]
+        return axes
+
+    def renames(self, segment: Segment) -> bool:
+        """Whether the turns are those of the segment's joints, but for signs."""
+        count = len(self.turns)
+        return (
+            segment.axes.shape == (count, 3)
+            and segment.parent == self.of
+            and bool(np.allclose(np.abs(segment.axes @ self.axes.T), np.eye(count)))
+        )
+
+    def spans(self, segment: Segment) -> bool:
+        """Whether the turns can be the coordinates of the segment's joint."""
+        free = len(set(self.letters)) == len(self.turns) == len(segment.joints) == 3
+        unturned = np.allclose(segment.rotation, np.eye(3))
+        return self.renames(segment) or (
+            free and segment.parent == self.of and bool(unturned)
+        )
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """1, or -1 where an angle counts against its axis."""
+        return tuple(-1 if turn.startswith("-") else 1 for turn in self.turns)
+
+
+@dataclass(frozen=True)
+class Convention:
+    """Names and definitions of angles.
+
+    Attributes:
+        name: e.g. ``opensim``.
+        title: one line for people.
+        base: angles of the base in the laboratory; None where it has none.
+        position: names of the base's position: forward, up, right; may be empty.
+        groups: the other angles, segment by segment.
+    """
+
+    name: str
+    title: str
+    base: TurnGroup | None
+    position: tuple[str, ...]
+    groups: tuple[TurnGroup, ...]
+
+
+def convention_names() -> list[str]:
+    """Conventions that come with the package."""
+    return [HUMANS, *resource_names("conventions")]
+
+
+def load_convention(name: str | Path, model: Model) -> Convention:
+    """A convention by its name, or one's own by its path, for a model.
+
+    ``humans`` has no groups: its angles are the model's joints.
+
+    Raises:
+        ParameterError: the package has no such convention, or it is for another model.
+        ModelFileError: the file is malformed.
+    """
+    if str(name) == HUMANS:
+        return _own_joints(model)
+    check_convention(name)
+    root = read_yaml(named_file("conventions", str(name), "convention"))
+    fields = root.fields(("title", "model", "angles"), ("sides", "base", "position"))
+    if fields["model"].text() != model.name:
+        raise ParameterError(
+            f"the convention '{name}' names the angles of {fields['model'].text()}, "
+            f"not of {model.name}: take '{HUMANS}'"
+        )
+    sides = ("", "")
+    if "sides" in fields:
+        words = [word.text() for word in fields["sides"]]
+        if len(words) != 2:
+            raise fields["sides"].error("two words are needed: right, left")
+        sides = (words[0], words[1])
+    links = {frame.name for frame in model.pin.frames}
+    base = None
+    if "base" in fields:
+        entry = fields["base"].fields(("turns", "names"))
+        body = _base_link(model)
+        base = next(_groups(fields["base"], entry, body, GROUND, ("",), links))
+    position: tuple[str, ...] = ()
+    if "position" in fields:
+        position = tuple(word.text() for word in fields["position"])
+        if len(position) != 3:
+            raise fields["position"].error("three names are needed: forward, up, right")
+    groups: list[TurnGroup] = []
+    for item in fields["angles"]:
+        entry = item.fields(("body", "of", "turns", "names"), ("sided",))
+        sided = "sided" in entry and entry["sided"].choice(("true", "false")) == "true"
+        words = list(sides) if sided else [""]
+        body, of = entry["body"].text(), entry["of"].text()
+        groups += _groups(item, entry, body, of, tuple(words), links)
+    given = [n for group in groups for n in group.names if n is not None]
+    twice = sorted({n for n in given if given.count(n) > 1})
+    if twice:
+        raise fields["angles"].error(f"the angle '{twice[0]}' stands twice")
+    return Convention(str(name), fields["title"].text(), base, position, tuple(groups))
+
+
+def _own_joints(model: Model) -> Convention:
+    """The joints of the model itself, its base as OpenSim gives a pelvis."""
+    names = BASE_COLUMNS[:3]
+    base = TurnGroup(_base_link(model), GROUND, ("z", "x", "y"), names, names)
+    return Convention(HUMANS, "joints of the model", base, BASE_COLUMNS[3:], ())
+
+
+def check_convention(name: str | Path) -> None:
+    """Refuse a name that no convention has.
+
+    Raises:
+        ParameterError: the package has no such convention, and it is no ``.yaml`` path.
+    """
+    if str(name) not in convention_names() and Path(name).suffix != ".yaml":
+        known = ", ".join(convention_names())
+        raise ParameterError(
+            f"no convention is called '{name}' (there are: {known}; or give the path "
+            "of a .yaml file)"
+        )
+
+
+def _groups(
+    item: YamlValue,
+    entry: dict[str, YamlValue],
+    body: str,
+    of: str,
+    words: tuple[str, ...],
+    links: set[str],
+) -> Iterator[TurnGroup]:
+    """The group of an entry, or those of both sides."""
+    turns = tuple(axis.choice(_AXES) for axis in entry["turns"])
+    names = [name.text() for name in entry["names"]]
+    letters = [turn[-1] for turn in turns]
+    same = any(a == b for a, b in zip(letters[:-1], letters[1:], strict=True))
+    if not 1 <= len(turns) <= 3 or same:
+        raise entry["turns"].error("one to three axes, no two neighbours the same")
+    if len(names) != len(turns):
+        raise entry["names"].error("each turn needs a name, or '-'")
+    for side, word in zip(_SIDES, words, strict=False):
+        sided = len(words) > 1
+        own = [_own(link, side, links) if sided else link for link in (body, of)]
+        for link in own:
+            if link not in links and link not in (GROUND, PROGRESSION):
+                raise item.error(f"the model has no link called '{link}'")
+        yield TurnGroup(
+            own[0],
+            own[1],
+            turns,
+            tuple(_named(name, word) for name in names),
+            tuple(_title(name) for name in names),
+            side if sided else "",
+        )
+
+
+def _base_link(model: Model) -> str:
+    """The link that the model's free joint carries."""
+    frames = (f for f in model.pin.frames if f.parentJoint == 1)
+    return next(str(f.name) for f in frames if f.type == pin.FrameType.BODY)
+
+
+def _own(link: str, side: str, links: set[str]) -> str:
+    """A link's own side, where it has sides."""
+    return f"{side}_{link}" if f"{side}_{link}" in links else link
+
+
+def _named(name: str, word: str) -> str | None:
+    return None if name == _UNNAMED else name.replace("{side}", word)
+
+
+def _title(name: str) -> str:
+    return name.replace("{side}", "").replace("_", " ").strip()
