@@ -32,6 +32,13 @@ _TEMPORARY = re.compile(r"\.humans-sim\.[0-9a-f]{32}\.part")
 _CHUNK = 1 << 16
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
 _unfinished: set[Path] = set()
 """What this process is writing."""
 
@@ -178,7 +185,19 @@ def _check_kind(path: Path, status: os.stat_result, error: ErrorOf) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise error("cannot read the file: this is a folder, not a file", path)
     if not stat.S_ISREG(status.st_mode):
-        raise error("cannot read the file: this is not a regular file", path)
+        word = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise error(f"cannot read the file: this is {word}, not a regular file", path)
+
+
+def absence_reason(path: Path) -> str:
+    """Why a name leads to no regular file and no folder, in words."""
+    try:
+        word = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
+    except (OSError, ValueError):
+        if path.is_symlink():
+            return "this is a link that leads nowhere"
+        return "there is no such file or folder"
+    return f"this is {word or 'something else'}, not a file or folder"
 
 
 def fault_reason(fault: BaseException) -> str:

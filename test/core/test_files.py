@@ -145,10 +145,10 @@ def _socket(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (os.mkfifo, "not a regular file"),
-        (_socket, "not a regular file"),
+        (os.mkfifo, "a pipe, not a regular file"),
+        (_socket, "a socket, not a regular file"),
         (Path.mkdir, "a folder"),
-        (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "a device, not a regular file"),
         (lambda path: path.symlink_to(path.name), "symbolic links|loop"),
         (lambda path: None, "no such file"),
         (lambda path: path.write_bytes(b"\xff\xfea\0"), "UTF-16"),

@@ -33,7 +33,7 @@ from humans_sim.applications.batch.trial import (
 from humans_sim.applications.batch.workers import on_cluster, on_processes
 from humans_sim.applications.person import Person, nearest_person
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.core.files import is_file, is_folder
+from humans_sim.core.files import absence_reason, is_file, is_folder
 from humans_sim.models.conventions import convention_names, load_convention
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.read import READERS
@@ -218,7 +218,7 @@ def _trials(
                     place = under / file.relative_to(top)
                     trials.setdefault(file, (file, place, top))
         else:
-            raise ParameterError(f"{path}: there is no such file or folder")
+            raise ParameterError(f"{path}: {absence_reason(path)}")
     if not trials:
         where = ", ".join(map(str, given)) or "nothing"
         raise ParameterError(

@@ -77,19 +77,6 @@ def check_rate(rate: float, error: Callable[[str], MarkerFileError]) -> float:
     return rate
 
 
-def distinct_names(
-    labels: Sequence[str], error: Callable[[str], MarkerFileError]
-) -> tuple[str, ...]:
-    """Labels as names: an empty one is called after its column, none stands twice."""
-    names = [label or f"unnamed{k}" for k, label in enumerate(labels, start=1)]
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise error(f"two markers are called '{name[:40]}'")
-        seen.add(name)
-    return tuple(names)
-
-
 def make_trial(
     path: Path,
     names: tuple[str, ...],

@@ -46,6 +46,8 @@ _SMALLEST_SCENE = 20.0
 """Markers that are never further apart than this are not in millimetres."""
 _MOST_RESIDUAL = 0x7FFF
 _MOST_NOTES = 20
+_NOTES = "HUMANS_SIM:NOTES"
+"""Parameter in which files of this package keep the notes of the file before."""
 
 
 def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
@@ -137,8 +139,9 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
 
 def _notes(head: C3dHead) -> tuple[str, ...]:
     """Notes as they can be printed; of very many, the first."""
-    notes = [printable(note)[:300] for note in head.notes[:_MOST_NOTES]]
-    more = len(head.notes) - len(notes)
+    all_notes = [note for note in head.texts(_NOTES) if note] + head.notes
+    notes = [printable(note)[:300] for note in all_notes[:_MOST_NOTES]]
+    more = len(all_notes) - len(notes)
     return (*notes, f"and {more} notes more") if more else tuple(notes)
 
 

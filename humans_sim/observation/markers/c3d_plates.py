@@ -80,7 +80,10 @@ def read_plates(
     """
     used = head.count("FORCE_PLATFORM:USED") or 0
     types = head.all_numbers("FORCE_PLATFORM:TYPE")
-    if used == 0 or analog is None:
+    if used == 0:
+        return ()
+    if analog is None:
+        head.note(f"{used} plates, but no analogue channels", "FORCE_PLATFORM:USED")
         return ()
     if used > len(types):
         head.note(f"{used} plates, but {len(types)} types", "FORCE_PLATFORM:USED")
@@ -269,6 +272,7 @@ def _scale(word: str, table: dict[str, float], usual: float) -> float:
 def _misses(plate: ForcePlate) -> bool:
     """Whether most centres of pressure lie beside the plate."""
     points = plate.centre_of_pressure[plate.loaded]
+    points = points[np.isfinite(points).all(axis=1)]
     return bool(len(points)) and bool(plate.contains(points).mean() < _MOST_INSIDE)
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """C3D, the binary format of most motion-capture systems: writing.
 
-What the reader gives is kept: markers, events, analogue channels and force plates. A
-plate becomes one of type 2, with six channels of its own, called after it.
+What the reader gives is kept: markers with their residuals and numbers of frames,
+events, analogue channels, force plates and notes. A plate becomes one of type 2, with
+six channels of its own, called after it. Notes go to a parameter of this package.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +19,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import atomic_stream
 from humans_sim.observation.markers.analog import AnalogChannels
 from humans_sim.observation.markers.axes import METRES, check_units, from_z_up
-from humans_sim.observation.markers.c3d_parameters import MOST
+from humans_sim.observation.markers.c3d_parameters import BLOCK, MOST
 from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 from humans_sim.observation.markers.force_plate import ForcePlate, plate_axes
 from humans_sim.observation.markers.trial import MarkerTrial
@@ -30,6 +32,10 @@ _SCREEN = {"x": "y", "y": "z", "z": "x"}
 _LONGEST_NAME = 127
 _MOST_NAMES = 255 * 255
 _MOST_EVENTS = 255
+NOTES = ("HUMANS_SIM", "NOTES")
+"""Group and name of the parameter that keeps the notes of the file that was read."""
+_LONGEST_NOTE = 250
+_LARGEST_RESIDUAL = 255
 _UNEVEN = 1e-3
 """Samples may be off their even times by so much of a period."""
 
@@ -70,12 +76,15 @@ def write_c3d(
     residuals = np.where(trial.occluded, -1.0, 0.0).T[None]
     points[:3, trial.occluded.T] = 0.0
     file = ezc3d.c3d()
+    scale = _residual_scale(trial, METRES[units])
+    first = _first_frame(trial)
+    file["header"]["points"]["first_frame"] = first - 1
+    file["parameters"]["POINT"]["SCALE"]["value"] = [-scale]
     file["parameters"]["POINT"]["RATE"]["value"] = [trial.rate]
     file["parameters"]["POINT"]["UNITS"]["value"] = [units]
     file["parameters"]["POINT"]["LABELS"]["value"] = list(trial.names)
-    sign, axis = ("-", up[1]) if up.startswith("-") else ("+", up)
-    file.add_parameter("POINT", "X_SCREEN", f"+{_SCREEN[axis].upper()}")
-    file.add_parameter("POINT", "Y_SCREEN", f"{sign}{axis.upper()}")
+    for name, word in zip(("X_SCREEN", "Y_SCREEN"), _screen(trial, up), strict=True):
+        file.add_parameter("POINT", name, word)
     if count >= MOST:
         words = np.array([count & MOST, count >> 16], np.uint16).astype(np.int16)
         file.add_parameter("TRIAL", "ACTUAL_START_FIELD", [1, 0])
@@ -86,14 +95,77 @@ def write_c3d(
         _add_channels(file, channels)
         _add_plates(file, trial.plates, channels, up, METRES[units])
     if trial.events:
-        _add_events(file, trial)
+        _add_events(file, trial, (first - 1) / trial.rate)
+    if trial.notes:
+        file.add_parameter(*NOTES, _note_lines(trial.notes))
     with TemporaryDirectory() as folder:
         written = Path(folder) / "trial.c3d"
         file.write(str(written))
-        content = written.read_bytes()
+        content = bytearray(written.read_bytes())
+    _put_residuals(content, trial, scale * METRES[units])
     with atomic_stream(path) as stream:
         stream.write(content)
     return path
+
+
+def _first_frame(trial: MarkerTrial) -> int:
+    """Number of the first frame; 1 where a header cannot count as the trial does.
+
+    Readers take events for those of another count if none of them is in the trial.
+    """
+    first, last = int(trial.frames[0]), int(trial.frames[-1])
+    counted = 1 <= first and last < MOST and (np.diff(trial.frames) == 1).all()
+    times = [event.time for event in trial.events]
+    inside = any(trial.times[0] <= time <= trial.times[-1] for time in times)
+    return first if counted and (inside or not times) else 1
+
+
+def _screen(trial: MarkerTrial, up: str) -> tuple[str, str]:
+    """The axes of a screen: those of the file read, where they still hold."""
+    sign, axis = ("-", up[1]) if up.startswith("-") else ("+", up)
+    upward = f"{sign}{axis.upper()}"
+    header = trial.header
+    if header is not None and header.y_screen.upper() == upward:
+        across = header.x_screen.upper()
+        if re.fullmatch("[+-][XYZ]", across) and across[1] != upward[1]:
+            return across, upward
+    return f"+{_SCREEN[axis].upper()}", upward
+
+
+def _residual_scale(trial: MarkerTrial, unit: float) -> float:
+    """What a residual counts in, in the file's unit [m]: the largest is 255."""
+    residuals = trial.camera_residuals
+    if residuals is None:
+        return 1.0
+    largest = float(np.nan_to_num(residuals).max(initial=0.0)) / unit
+    return largest / _LARGEST_RESIDUAL if largest > 0 else 1.0
+
+
+def _put_residuals(content: bytearray, trial: MarkerTrial, unit: float) -> None:
+    """Put residuals where the C3D user guide has them, in a point's low byte.
+
+    ezc3d writes them to the high byte, which is the cameras'.
+
+    Args:
+        content: of a file of Intel reals.
+        trial: whose residuals to write.
+        unit: they count in [m].
+    """
+    if trial.camera_residuals is None:
+        return
+    points, values = np.frombuffer(content, "<u2", 2, 2).tolist()
+    begin = (int.from_bytes(content[16:18], "little") - 1) * BLOCK
+    width, count = 4 * points + values, len(trial)
+    reals = np.frombuffer(content, "<f4", width * count, begin).reshape(count, width)
+    seen = ~trial.occluded
+    words = np.rint(np.nan_to_num(trial.camera_residuals) / unit)
+    reals[:, 3 : 4 * points : 4][seen] = words[seen]
+
+
+def _note_lines(notes: tuple[str, ...]) -> list[str]:
+    """Notes as texts that fit into a parameter."""
+    plain = [note.encode("ascii", "replace").decode() for note in notes]
+    return [note[:_LONGEST_NOTE] for note in plain][:_MOST_EVENTS]
 
 
 def _check_names(names: tuple[str, ...], word: str) -> None:
@@ -208,9 +280,10 @@ def _add_plates(
     group["CHANNEL"]["value"] = np.array(numbers).T
 
 
-def _add_events(file: Any, trial: MarkerTrial) -> None:
+def _add_events(file: Any, trial: MarkerTrial, before: float) -> None:
+    """Events, whose times count from frame 1, ``before`` the first one [s]."""
     events = trial.events
-    times = np.array([event.time for event in events]) - trial.times[0]
+    times = np.array([event.time for event in events]) - trial.times[0] + before
     minutes = np.floor(times / 60.0)
     file.add_parameter("EVENT", "USED", [len(events)])
     file.add_parameter("EVENT", "CONTEXTS", [event.context for event in events])

@@ -8,19 +8,24 @@ of the same name with torque or moment for force.
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from humans_sim.observation.markers.assemble import FARTHEST
+from humans_sim.observation.markers.assemble import FARTHEST, check_rate
 from humans_sim.observation.markers.axes import check_up, to_z_up
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.ground_reaction import LEAST_LOAD, GroundReaction
+from humans_sim.observation.markers.sample_times import even_times
 from humans_sim.observation.markers.text_file import NumberTable, read_lines
 
 _END = "endheader"
 _LONGEST_HEADER = 1000
 """Lines in which the header must end."""
+_LONGEST_LINE = 200
+_DATA_RATE = re.compile(r"data_?rate\s*[=\s]\s*(\d{1,9}(?:\.\d{1,12})?)", re.I)
 
 
 def read_force_file(path: Path | str, *, up: str = "y") -> tuple[GroundReaction, ...]:
@@ -66,6 +71,10 @@ def read_force_file(path: Path | str, *, up: str = "y") -> tuple[GroundReaction,
             table.add(line.split(), number)
     values = table.numbers()
     table.check_growing(values[:, 0], "the time")
+    texts = [lines[k - 1].split()[0] for k in table.lines]
+    even = even_times(values[:, 0], texts, _rate(path, lines[:start]))
+    if even is not None:
+        values[:, 0] = even
     columns = {name: values[:, k] for k, name in enumerate(names)}
     prefixes = [name[:-2] for name in names if name.endswith("vx")]
     prefixes = [prefix for prefix in prefixes if _has(columns, prefix, "v", "p")]
@@ -77,6 +86,16 @@ def read_force_file(path: Path | str, *, up: str = "y") -> tuple[GroundReaction,
             start + 1,
         )
     return tuple(_reaction(columns, prefix, up, table) for prefix in prefixes)
+
+
+def _rate(path: Path, header: list[str]) -> float | None:
+    """Samples a second that the header says [Hz]; None: it is silent."""
+    for number, line in enumerate(header, start=1):
+        said = _DATA_RATE.fullmatch(line.strip()) if len(line) < _LONGEST_LINE else None
+        if said:
+            error = partial(MarkerFileError, path=path, line=number)
+            return check_rate(float(said[1]), error)
+    return None
 
 
 def _has(columns: dict[str, np.ndarray], prefix: str, *words: str) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,13 @@ import numpy as np
 from humans_sim.observation.markers.assemble import (
     ReadOptions,
     check_rate,
-    distinct_names,
     length_of,
     make_trial,
+    numbered_names,
 )
 from humans_sim.observation.markers.axes import tallest_axis
 from humans_sim.observation.markers.errors import MarkerFileError
+from humans_sim.observation.markers.sample_times import even_times
 from humans_sim.observation.markers.text_file import NumberTable, read_lines
 from humans_sim.observation.markers.trial import MarkerTrial
 
@@ -73,9 +75,9 @@ def read_optotrak(path: Path, options: ReadOptions) -> MarkerTrial:
     heading = _fields(lines[first], separator)
     named = any(field and not _is_number(field) for field in heading)
     leading: list[str] = []
+    notes: list[str] = []
     if named:
-        at_heading = first + 1
-        leading, names = _names(path, heading, at_heading)
+        leading, names = _names(path, heading, first + 1, notes)
         first += 1
     else:
         width = len(heading) - (len(heading) % 3 == 1 and not heading[-1])
@@ -91,14 +93,19 @@ def read_optotrak(path: Path, options: ReadOptions) -> MarkerTrial:
         frames = table.frames(values[:, leading.index("frame")])
     times = (frames - frames[0]) / rate
     if "time" in leading and options.rate is None:
-        times = values[:, leading.index("time")]
+        column = leading.index("time")
+        times = values[:, column]
         table.check_growing(times, "the time")
+        texts = [_fields(lines[k - 1], separator)[column] for k in table.lines]
+        even = even_times(times, texts, rate if "frequency" in preamble else None)
+        times = times if even is None else even
     _check_count(path, preamble, len(table))
     positions = values[:, len(leading) :].reshape(len(table), len(names), 3)
     positions[(positions < _NEVER).any(axis=2)] = np.nan
     positions *= unit
     up = tallest_axis(positions) if options.up is None else options.up
-    return make_trial(path, names, times, positions, frames, up=up, error=table.error)
+    trial = make_trial(path, names, times, positions, frames, up=up, error=table.error)
+    return replace(trial, notes=tuple(notes))
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -160,7 +167,7 @@ def _check_count(path: Path, preamble: dict[str, tuple[str, int]], count: int) -
 
 
 def _names(
-    path: Path, heading: list[str], line: int
+    path: Path, heading: list[str], line: int, notes: list[str]
 ) -> tuple[list[str], tuple[str, ...]]:
     """What the first columns hold (``frame``, ``time``), and the names of the LEDs."""
 
@@ -179,7 +186,11 @@ def _names(
     names = [
         _name(labels[k : k + 3], k // 3 + 1, error) for k in range(0, len(labels), 3)
     ]
-    return leading, distinct_names(names, error)
+
+    def note(text: str) -> None:
+        notes.append(f"line {line}: {text}")
+
+    return leading, numbered_names(names, "LED", note)
 
 
 def _name(

@@ -17,6 +17,7 @@ are blank, say NaN (as OpenSim writes) or are all exactly zero (as cameras write
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +27,13 @@ from humans_sim.core.files import write_atomically
 from humans_sim.observation.markers.assemble import (
     ReadOptions,
     check_rate,
-    distinct_names,
     length_of,
     make_trial,
+    numbered_names,
 )
 from humans_sim.observation.markers.axes import METRES, check_units, from_z_up
 from humans_sim.observation.markers.errors import MarkerFileError
+from humans_sim.observation.markers.sample_times import even_times
 from humans_sim.observation.markers.text_file import (
     LARGEST_FRAME,
     NumberTable,
@@ -73,7 +75,8 @@ def read_trc(path: Path, options: ReadOptions) -> MarkerTrial:
         rate = check_rate(_number(path, header, "DataRate"), at_values)
     markers = _count(path, header, "NumMarkers")
     frames_said = _count(path, header, "NumFrames")
-    names = _names(path, lines[3], markers)
+    notes: list[str] = []
+    names = _names(path, lines[3], markers, notes)
     table, time_texts = _samples(path, lines, 2 + 3 * markers)
     if len(table) != frames_said:
         raise MarkerFileError(
@@ -90,7 +93,8 @@ def read_trc(path: Path, options: ReadOptions) -> MarkerTrial:
     positions = values[:, 2:].reshape(len(table), markers, 3) * unit
     positions[(positions == 0.0).all(axis=2)] = np.nan
     up = UP if options.up is None else options.up
-    return make_trial(path, names, times, positions, frames, up=up, error=table.error)
+    trial = make_trial(path, names, times, positions, frames, up=up, error=table.error)
+    return replace(trial, notes=tuple(notes))
 
 
 def _header(path: Path, lines: list[str]) -> dict[str, str]:
@@ -133,7 +137,7 @@ def _count(path: Path, header: dict[str, str], key: str) -> int:
     return int(value)
 
 
-def _names(path: Path, line: str, markers: int) -> tuple[str, ...]:
+def _names(path: Path, line: str, markers: int, notes: list[str]) -> tuple[str, ...]:
     """Line 4: names in the third column and every third after it."""
 
     def error(message: str) -> MarkerFileError:
@@ -155,7 +159,10 @@ def _names(path: Path, line: str, markers: int) -> tuple[str, ...]:
         labels.pop()  # tabs at the end of the line, or markers without names
     if not len(labels) <= markers <= columns:
         raise error(f"{len(labels)} names of markers, where the header says {markers}")
-    return distinct_names(labels + [""] * (markers - len(labels)), error)
+    labels += [""] * (markers - len(labels))
+    return numbered_names(
+        labels, "marker", lambda text: notes.append(f"line 4: {text}")
+    )
 
 
 def _samples(path: Path, lines: list[str], width: int) -> tuple[NumberTable, list[str]]:
@@ -187,12 +194,9 @@ def _times(
     table.check_growing(times, "the time")
     if len(times) < 2:
         return times
-    numbers = np.arange(len(times))
-    if not any("e" in text.lower() for text in texts):
-        digits = max(len(text.partition(".")[2]) for text in texts)
-        # Rounding moves a time by half a digit to either side, a skipped frame by one.
-        if np.ptp(times - numbers / rate) < 0.999 * 10.0 ** -min(digits, 300):
-            return times[0] + numbers / rate
+    even = even_times(times, texts, rate)
+    if even is not None:
+        return even
     steps = np.diff(times)
     of_frames = (times[-1] - times[0]) / (frames[-1] - frames[0])
     periods = np.array([np.median(steps), of_frames])

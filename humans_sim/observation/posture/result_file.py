@@ -14,6 +14,7 @@ from humans_sim.models.catalogue import load_model
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.recorded_parts import PART_ARRAYS, read_parts
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.observation.posture.result_writer import (
     FORMAT,
@@ -49,7 +50,7 @@ def load_reconstruction(path: Path | str) -> Reconstruction:
         MarkerFileError,
         "a stored reconstruction",
         (*TRIAL_ARRAYS, *POSTURE_ARRAYS),
-        ("camera_residuals",),
+        ("camera_residuals", *PART_ARRAYS),
     )
     try:
         if (header["kind"], header["format"]) != ("reconstruction", FORMAT):
@@ -81,6 +82,7 @@ def _put_together(
         **stored,
         camera_residuals=cameras,
         source=None if source is None else Path(str(source)),
+        **read_parts(header, arrays),
     )
     n, m = len(trial), len(trial.names)
     for name, shape in (

@@ -11,6 +11,7 @@ import numpy as np
 from humans_sim.core.npz_writer import write_npz
 from humans_sim.models.files.named_models import NAMES
 from humans_sim.models.model import Model
+from humans_sim.observation.posture.recorded_parts import describe_parts
 
 if TYPE_CHECKING:  # a result writes itself by this file
     from humans_sim.observation.posture.result import Reconstruction
@@ -43,6 +44,7 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
         The path.
     """
     trial = result.trial
+    parts, part_arrays = describe_parts(trial)
     header = {
         "format": FORMAT,
         "kind": "reconstruction",
@@ -52,8 +54,10 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
         "unobservable": list(result.unobservable),
         "mode": result.mode,
         **{key: list(getattr(result, key)) for key in LABELS},
+        **parts,
     }
     arrays = {name: getattr(trial, name) for name in TRIAL_ARRAYS}
+    arrays |= part_arrays
     arrays |= {name: getattr(result, name) for name in POSTURE_ARRAYS}
     if trial.camera_residuals is not None:
         arrays["camera_residuals"] = trial.camera_residuals

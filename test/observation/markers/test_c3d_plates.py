@@ -127,7 +127,9 @@ def test_type_3_without_places_of_sensors(read_c3d: Read) -> None:
 
 
 LEFT_OUT = {
+    "type 5": ({"TYPE": np.array([5])}, "plate 1 is left out: its type 5"),
     "type 9": ({"TYPE": np.array([9])}, "its type 9"),
+    "type -1": ({"TYPE": np.array([-1])}, "its type -1"),
     "no type": ({"TYPE": None}, "1 plates, but 0 types"),
     "channel 7 of 6": ({"CHANNEL": np.arange(2, 8)[None]}, "channel 7 is none of 6"),
     "channel 0": ({"CHANNEL": np.arange(6)[None]}, "channel 0 is none of 6"),

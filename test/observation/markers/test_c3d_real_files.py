@@ -161,15 +161,31 @@ def test_pressure_is_beneath_the_foot(folder: Path) -> None:
         assert np.nanmin(np.linalg.norm(apart, axis=2), axis=1).max() < 0.15
 
 
-def test_written_again(folder: Path, tmp_path: Path) -> None:
-    """Events, channels and plates of a real file come back."""
-    trial = read(folder, "vicon_pig_walk")
-    back = read_markers(write_c3d(trial, tmp_path / "walk.c3d"))
-    assert trial.analog is not None and back.analog is not None
-    own = back.analog.select(trial.analog.names)
-    np.testing.assert_allclose(own.values, trial.analog.values, rtol=1e-5, atol=1e-5)
-    for plate, other in zip(trial.plates, back.plates, strict=True):
-        np.testing.assert_allclose(other.wrench, plate.wrench, atol=2e-3)
+@pytest.mark.parametrize("name", [*BY_EZC3D, "no_point_rate"])
+def test_written_again(name: str, folder: Path, tmp_path: Path) -> None:
+    """All of a real file comes back: markers to notes."""
+    trial = read(folder, name)
+    back = read_markers(write_c3d(trial, tmp_path / "again.c3d"))
+    assert back.names == trial.names
+    np.testing.assert_allclose(back.positions, trial.positions, atol=1e-6)
+    np.testing.assert_array_equal(back.frames, trial.frames)
+    np.testing.assert_allclose(back.times, trial.times)
+    assert trial.camera_residuals is not None and back.camera_residuals is not None
+    largest = np.nanmax(trial.camera_residuals)
+    np.testing.assert_allclose(
+        back.camera_residuals, trial.camera_residuals, atol=largest / 500
+    )
+    assert back.notes[: len(trial.notes)] == trial.notes
     for event, copy in zip(trial.events, back.events, strict=True):
         assert (event.label, event.context) == (copy.label, copy.context)
         assert copy.time == pytest.approx(event.time, abs=1e-4)
+    if trial.analog is None:
+        assert back.analog is None
+        return
+    assert back.analog is not None
+    own = back.analog.select(trial.analog.names)
+    assert (own.units, own.rate) == (trial.analog.units, trial.analog.rate)
+    np.testing.assert_allclose(own.values, trial.analog.values, rtol=1e-5, atol=1e-5)
+    for plate, other in zip(trial.plates, back.plates, strict=True):
+        np.testing.assert_allclose(other.corners, plate.corners, atol=1e-6)
+        np.testing.assert_allclose(other.wrench, plate.wrench, atol=2e-3)

@@ -20,6 +20,7 @@ from humans_sim.observation.markers import (
 )
 from humans_sim.observation.markers.axes import UP_AXES
 from humans_sim.observation.markers.ezc3d_module import ezc3d_module
+from humans_sim.observation.markers.file_header import FileHeader
 
 
 @pytest.fixture
@@ -99,6 +100,49 @@ def test_part_of_a_trial(walk: MarkerTrial, tmp_path: Path) -> None:
         back.plates[0].force, walk.plates[0].force[20:40], atol=1e-3
     )
     assert [e.time for e in back.events] == pytest.approx([-0.05, 0.1], abs=1e-6)
+
+
+@pytest.mark.parametrize("units", ["mm", "m"])
+def test_residuals_frames_and_notes(
+    trial: MarkerTrial, units: str, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """Residuals to 1/255 of the largest, numbers of frames, screen axes, notes."""
+    residuals = rng.uniform(0.0, 0.004, size=(15, 5))
+    residuals[trial.occluded] = np.nan
+    events = (TrialEvent(0.02, "Foot Strike", "Left"), TrialEvent(3.0, "later"))
+    whole = replace(
+        trial,
+        camera_residuals=residuals,
+        frames=trial.frames + 703,
+        events=events,
+        header=FileHeader("mm", "-X", "+Z", "z"),
+        notes=("POINT:LABELS: two markers were called RANK", "é" * 400),
+    )
+    back = read_markers(write_c3d(whole, tmp_path / "a.c3d", units=units))
+    np.testing.assert_array_equal(back.frames, whole.frames)
+    np.testing.assert_array_equal(back.occluded, trial.occluded)
+    assert back.camera_residuals is not None and back.header is not None
+    np.testing.assert_allclose(back.camera_residuals, residuals, atol=0.004 / 500)
+    assert (back.header.x_screen, back.header.y_screen) == ("-X", "+Z")
+    assert back.notes[0] == whole.notes[0] and back.notes[1].startswith("???")
+    assert [e.time for e in back.events] == pytest.approx([0.02, 3.0], abs=1e-5)
+
+
+def test_events_of_other_parts(trial: MarkerTrial, tmp_path: Path) -> None:
+    """Events that all lie outside the part written keep their times."""
+    part = replace(trial, frames=trial.frames + 10, events=(TrialEvent(-0.04, "a"),))
+    back = read_markers(write_c3d(part, tmp_path / "a.c3d"))
+    assert [e.time for e in back.events] == pytest.approx([-0.04], abs=1e-6)
+
+
+def test_a_plate_without_moments(walk: MarkerTrial, tmp_path: Path) -> None:
+    """A plate of which the file lacks the moments is written and read as such."""
+    (plate,) = walk.plates
+    lost = replace(plate, moment=np.full(plate.moment.shape, np.nan))
+    back = read_markers(write_c3d(replace(walk, plates=(lost,)), tmp_path / "a.c3d"))
+    np.testing.assert_allclose(back.plates[0].force, plate.force, atol=1e-3)
+    assert np.isnan(back.plates[0].moment).all()
+    assert not any("beside" in note for note in back.notes)
 
 
 def test_plate_without_channels(walk: MarkerTrial, tmp_path: Path) -> None:

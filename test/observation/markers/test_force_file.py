@@ -47,6 +47,22 @@ def test_axes_and_load(path: Path) -> None:
     np.testing.assert_allclose(as_it_is.force[0], [10, 700, 3])
 
 
+@pytest.mark.parametrize("rate", [None, 1200])
+def test_times_lose_their_rounding(rate: int | None, path: Path) -> None:
+    """Times of 1200 Hz in tenths of a millisecond are even again."""
+    rows = [[float(f"{k / 1200:.4f}"), *ROWS[0][1:7]] for k in range(50)]
+    content = text(COLUMNS, rows)
+    if rate is not None:
+        content = content.replace("inDegrees=no", f"DataRate={rate}")
+    path.write_text(content)
+    (reaction,) = read_force_file(path)
+    np.testing.assert_allclose(np.diff(reaction.times), 1 / 1200, rtol=1e-9)
+    path.write_text(content.replace("DataRate=1200", "DataRate=0"))
+    if rate is not None:
+        with pytest.raises(MarkerFileError, match="walk.mot:4: .*0 Hz"):
+            read_force_file(path)
+
+
 @pytest.mark.parametrize(
     ("force", "torque"),
     [

@@ -124,7 +124,11 @@ def test_times_lose_their_rounding(read: Callable[..., MarkerTrial]) -> None:
     head = HEAD.replace("100.00", "120.00")
     for times, wanted in (
         ("0.000 0.008 0.017", [0, 1 / 120, 2 / 120]),
+        ("0.000000 0.008000 0.017000", [0, 1 / 120, 2 / 120]),
+        ("0e0 8e-3 1.7e-2", [0, 1 / 120, 2 / 120]),
         ("0.000 0.008 0.025", [0, 0.008, 0.025]),
+        ("0.000000 0.008000 0.025000", [0, 0.008, 0.025]),
+        ("0.000000 0.008000 0.017001", [0, 0.008, 0.017001]),
     ):
         text = ROWS
         for old, new in zip(("0.00", "0.01", "0.02"), times.split(), strict=True):
@@ -132,6 +136,28 @@ def test_times_lose_their_rounding(read: Callable[..., MarkerTrial]) -> None:
         if "0.025" in times:
             text = text.replace("\n3\t", "\n4\t")
         assert read(head + text).times == pytest.approx(wanted, abs=1e-12)
+
+
+def test_padded_times_of_a_long_trial(tmp_path: Path) -> None:
+    """At 60 Hz in padded milliseconds the rate and the differences are exact."""
+    count = 300
+    lines = HEAD.replace("100.00", "60.00").replace("\t3\t2", f"\t{count}\t2")
+    for k in range(count):
+        lines += f"{k + 1}\t{k / 60:.3f}000\t1\t2\t3\t4\t5\t6\n"
+    path = tmp_path / "run.trc"
+    path.write_text(lines)
+    trial = read_markers(path)
+    assert trial.rate == pytest.approx(60.0, rel=1e-12)
+    np.testing.assert_allclose(np.diff(trial.times), 1 / 60, rtol=1e-9)
+
+
+def test_labels_that_stand_twice(read: Callable[..., MarkerTrial]) -> None:
+    """They get a number, and a note with the line."""
+    trial = read((HEAD + ROWS).replace("TOE", "HEAD"))
+    assert trial.names == ("HEAD", "HEAD_2")
+    assert trial.notes == (
+        "line 4: 1 markers have the label of another and get a number: 'HEAD'",
+    )
 
 
 def test_rate_of_the_caller(read: Callable[..., MarkerTrial]) -> None:
@@ -195,7 +221,6 @@ DAMAGES = {
     "rate of NaN": (lambda t: t.replace("100.00", "nan"), 3, "nan Hz"),
     "another rate": (lambda t: t.replace("100.00", "50"), 7, "the times 100 Hz"),
     "unknown units": (lambda t: t.replace("\tmm\t", "\tfurlong\t"), 3, "furlong"),
-    "two of a name": (lambda t: t.replace("TOE", "HEAD"), 4, "two markers"),
     "a name off its column": (lambda t: t.replace("HEAD\t", "HEAD"), 4, "does not"),
     "no names": (lambda t: t.replace("Frame#", "Bild"), 4, "Frame# and Time"),
     "a word": (lambda t: t.replace("1701", "17O1"), 8, "column 4: '17O1'"),
