@@ -10,7 +10,8 @@ from humans_sim.analysis.inverse_dynamics import inverse_dynamics
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trc_file import write_trc
 from humans_sim.observation.posture.forces_csv import write_forces_csv
-from humans_sim.observation.posture.humans_csv import write_humans_csv
+from humans_sim.observation.posture.humans_csv import write_humans_csv, write_std_csv
+from humans_sim.observation.posture.mot_file import write_std_sto
 from humans_sim.observation.posture.result import Reconstruction
 
 FORMATS = ("csv", "mot", "trc", "mcap", "npz")
@@ -63,8 +64,12 @@ def write_reconstruction(
     paths: list[Path] = []
     if "csv" in formats:
         paths += write_humans_csv(result, folder, name)
+        if result.std is not None:
+            paths.append(write_std_csv(result, folder / f"StdPos{name}.csv"))
     if "mot" in formats:
         paths.append(result.to_mot(folder / f"{name}.mot"))
+        if result.std is not None:
+            paths.append(write_std_sto(result, folder / f"{name}_std.sto"))
     if "trc" in formats:
         paths.append(write_trc(result.trial, folder / f"{name}.trc"))
     if "mcap" in formats:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from humans_sim.core.files import write_atomically
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import write_lines
 from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
 
 if TYPE_CHECKING:  # a result writes itself by this file
@@ -24,6 +26,8 @@ BASE_COLUMNS = (
     "base_tz",
 )
 """Columns of the base, as those of a pelvis in OpenSim's models of the body."""
+_AT_ONCE = 1000
+"""Rows that are worked out at once."""
 
 
 def write_mot(result: Reconstruction, path: Path | str) -> Path:
@@ -43,27 +47,90 @@ def write_mot(result: Reconstruction, path: Path | str) -> Path:
         The path.
     """
     path = Path(path)
-    columns = ["time", *BASE_COLUMNS, *result.model.joint_names]
-    to_ground = Rotation.from_matrix(ROS_FROM_HUMANS.T)
-    attitudes = to_ground * Rotation.from_quat(result.q[:, 3:7]) * to_ground.inv()
-    angles = np.unwrap(attitudes.as_euler("ZXY"), axis=0)
-    values = np.column_stack(
-        [
-            result.t,
-            np.degrees(angles),
-            to_humans(result.q[:, :3]),
-            np.degrees(result.q[:, 7:]),
-        ]
+    head = ["time", *BASE_COLUMNS, *result.model.joint_names]
+    write_lines(path, _lines(path.stem, len(result.q), head, _motion(result)))
+    return path
+
+
+def write_std_sto(result: Reconstruction, path: Path | str) -> Path:
+    """Write standard deviations of a reconstruction as an OpenSim storage (``.sto``).
+
+    The columns are those of the motion [degrees, m]. The base's are about and along
+    the axes of OpenSim's ground.
+
+    Args:
+        result: what was reconstructed, with standard deviations.
+        path: the file; written whole or not at all.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: it has no standard deviations.
+    """
+    path = Path(path)
+    if result.std is None:
+        raise ParameterError("this reconstruction has no standard deviations")
+    head = ["time", *BASE_COLUMNS, *result.model.joint_names]
+    write_lines(
+        path, _lines(path.stem, len(result.q), head, _spreads(result, result.std))
     )
-    lines = [
-        path.stem,
+    return path
+
+
+def _motion(result: Reconstruction) -> Iterator[np.ndarray]:
+    """Rows of the motion, some at a time."""
+    to_ground = Rotation.from_matrix(ROS_FROM_HUMANS.T)
+    last = np.zeros(3)
+    for first in range(0, len(result.q), _AT_ONCE):
+        rows = slice(first, first + _AT_ONCE)
+        q = result.q[rows]
+        attitudes = to_ground * Rotation.from_quat(q[:, 3:7]) * to_ground.inv()
+        angles = attitudes.as_euler("ZXY")
+        # Angles run on over half turns, from one part to the next as well.
+        angles = np.unwrap(np.vstack([last, angles]) if first else angles, axis=0)
+        angles = angles[1:] if first else angles
+        last = angles[-1]
+        yield np.column_stack(
+            [
+                result.t[rows],
+                np.degrees(angles),
+                to_humans(q[:, :3]),
+                np.degrees(q[:, 7:]),
+            ]
+        )
+
+
+def _spreads(result: Reconstruction, std: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows of standard deviations, some at a time; world x, y, z are x, -z, y there."""
+    for first in range(0, len(std), _AT_ONCE):
+        rows = slice(first, first + _AT_ONCE)
+        along, about = np.abs(to_humans(std[rows, :3])), std[rows, 3:6]
+        # Tilt about z, list about x, rotation about y of the ground.
+        turns = np.abs(to_humans(about))[:, [2, 0, 1]]
+        yield np.column_stack(
+            [
+                result.t[rows],
+                np.degrees(turns),
+                along,
+                np.degrees(std[rows, 6:].astype(float)),
+            ]
+        )
+
+
+def _lines(
+    title: str, count: int, head: list[str], parts: Iterable[np.ndarray]
+) -> Iterator[str]:
+    """Lines of a storage."""
+    yield from (
+        title,
         "version=1",
-        f"nRows={len(values)}",
-        f"nColumns={len(columns)}",
+        f"nRows={count}",
+        f"nColumns={len(head)}",
         "inDegrees=yes",
         "endheader",
-        "\t".join(columns),
-    ]
-    lines += ["\t".join(map(repr, row)) for row in values.tolist()]
-    write_atomically(path, "\n".join(lines) + "\n")
-    return path
+        "\t".join(head),
+    )
+    for part in parts:
+        for row in part.tolist():
+            yield "\t".join(map(repr, row))

@@ -135,6 +135,11 @@ class PostureSolver:
         self.reset()
         self._last = self.model.check_configuration(q).copy()
 
+    def correct(self, q: np.ndarray, held: np.ndarray) -> None:
+        """Go on from another posture of the last frame; these joints stand still."""
+        self._last = q.copy()
+        self._speed[6:][held] = 0.0
+
     @cached_property
     def unobservable(self) -> tuple[str, ...]:
         """Joints that no marker can see; they stay near rest."""
