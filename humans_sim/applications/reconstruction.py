@@ -63,6 +63,7 @@ def reconstruct(
     settings: SolverSettings | None = None,
     smoothing: SmootherSettings | None = None,
     rest: np.ndarray | None = None,
+    uncertainty: bool = True,
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> Reconstruction:
@@ -96,9 +97,11 @@ def reconstruct(
         preparation: how markers are identified, filled, moved and filtered; None: as
             :class:`PipelineSettings` has it. :class:`Prepared` markers stay as they
             are.
-        settings: of the search.
-        smoothing: of the mode ``smooth``.
+        settings: of the search; None: those of the preparation.
+        smoothing: of the mode ``smooth``; None: those of the preparation.
         rest: joint angles where joints stay that no marker sees [rad].
+        uncertainty: whether standard deviations are worked out, and joints led through
+            frames in which their markers are hidden.
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.
 
@@ -127,13 +130,18 @@ def reconstruct(
         correspondence = None if preparation is None else preparation.correspondence
         model, marker_set = person.load(reading, correspondence)
     if not isinstance(recording, Prepared):
-        trial = part_of(_read(recording, reading), start, end)
-        recording = _prepare(trial, marker_set, preparation)
+        # No name holds the markers as read: long trials are large.
+        recording = _prepare(
+            part_of(_read(recording, reading), start, end), marker_set, preparation
+        )
     elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
         raise ParameterError(
             "these markers are prepared: preparation, up, units, rate, start and end "
             "go with a file or a trial as read"
         )
+    if preparation is not None:
+        settings = settings or preparation.solver
+        smoothing = smoothing or preparation.smoother
     result = solve_postures(
         model,
         recording.trial,
@@ -141,6 +149,7 @@ def reconstruct(
         mode=mode,
         settings=settings,
         smoothing=smoothing,
+        uncertainty=uncertainty,
         rest=rest,
         progress=progress,
         watch=watch,

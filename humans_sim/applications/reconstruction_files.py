@@ -12,7 +12,8 @@ from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.trc_file import write_trc
 from humans_sim.observation.posture.angles_csv import write_angles_csv
-from humans_sim.observation.posture.humans_csv import write_humans_csv
+from humans_sim.observation.posture.humans_csv import write_humans_csv, write_std_csv
+from humans_sim.observation.posture.mot_file import write_std_sto
 from humans_sim.observation.posture.osim_file import write_osim
 from humans_sim.observation.posture.result import Reconstruction
 
@@ -73,8 +74,12 @@ def write_reconstruction(
         if str(convention) != HUMANS:
             table = folder / f"JointAngles{name}.csv"
             paths.append(write_angles_csv(result, table, convention))
+        if result.std is not None:
+            paths.append(write_std_csv(result, folder / f"StdPos{name}.csv"))
     if "mot" in formats:
         paths.append(result.to_mot(folder / f"{name}.mot", convention))
+        if result.std is not None:
+            paths.append(write_std_sto(result, folder / f"{name}_std.sto"))
     if "osim" in formats:
         body = folder / f"{name}.osim"
         paths.append(write_osim(result.model, body, marker_set, convention))

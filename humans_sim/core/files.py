@@ -15,9 +15,10 @@ import os
 import re
 import stat
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,6 +31,8 @@ LARGEST_TEXT = 1 << 24
 _TEMPORARY = re.compile(r"\.humans-sim\.[0-9a-f]{32}\.part")
 """Names that files have while they are written; short, whatever the file's own."""
 _CHUNK = 1 << 16
+_LINES = 1000
+"""Lines that are written at once."""
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 _KINDS = {
@@ -268,6 +271,18 @@ def write_atomically(path: Path, text: str) -> None:
         raise FileWriteError(f"{part!r} is no text that UTF-8 has", path) from fault
     with atomic_stream(path) as stream:
         stream.write(data)
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file line by line, as :func:`write_atomically` but never whole.
+
+    Raises:
+        FileWriteError: it cannot be written.
+    """
+    with atomic_stream(path) as stream:
+        rest = iter(lines)
+        while many := list(islice(rest, _LINES)):
+            stream.write(("\n".join(many) + "\n").encode("utf-8"))
 
 
 def remove_stale(folder: Path) -> None:

@@ -93,9 +93,13 @@ class JointAngles:
         column: np.ndarray = self._all()[:, self.names.index(name)]
         return column
 
-    def in_degrees(self) -> np.ndarray:
-        """All columns, those of the base first (n, columns) [degrees or m]."""
-        values = self._all()
+    def in_degrees(self, rows: slice = slice(None)) -> np.ndarray:
+        """All columns, those of the base first (n, columns) [degrees or m].
+
+        Args:
+            rows: which instants; all by default.
+        """
+        values = np.hstack([self.base_values[rows], self.values[rows]])
         turns = np.full(values.shape[1], math.degrees(1.0))
         turns[self.base_angles : len(self.base)] = 1.0
         return values * turns

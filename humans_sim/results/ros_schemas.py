@@ -166,6 +166,10 @@ string[] marker_names
 uint8[] marker_status
 geometry_msgs/Vector3[] residuals
 string[] unobservable_joints
+string[] joint_names
+float64[] joint_std
+string[] hidden_joints
+float64 marker_noise
 """,
 }
 """By package and name, without the ``msg`` between them."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Point, Vector3
@@ -35,6 +36,22 @@ _BALL = 0.02
 """Diameter of a measured marker [m]."""
 _MOST = 10_000
 """A frame with more markers is refused."""
+
+
+class JointSpread(NamedTuple):
+    """How sure joint angles are.
+
+    Attributes:
+        names: of the joints.
+        std: their standard deviations (k,) [rad].
+        hidden: joints that the markers of the frame do not show.
+        noise: standard deviation of a marker, one axis [m].
+    """
+
+    names: Sequence[str]
+    std: np.ndarray
+    hidden: Sequence[str]
+    noise: float
 
 
 def marker_frame(
@@ -89,6 +106,7 @@ def quality_message(
     iterations: int,
     seconds: float,
     unobservable: Sequence[str],
+    spread: JointSpread | None = None,
 ) -> ReconstructionQuality:
     """ReconstructionQuality message.
 
@@ -102,6 +120,7 @@ def quality_message(
         iterations: it took.
         seconds: it took.
         unobservable: joints that no marker used can see.
+        spread: how sure the angles are; None: not worked out.
     """
     distances = np.linalg.norm(differences[status == MarkerStatus.USED], axis=1)
     message = ReconstructionQuality(header=header, frame_number=number)
@@ -116,6 +135,12 @@ def quality_message(
     message.marker_status = status.tolist()
     message.residuals = [Vector3(x=x, y=y, z=z) for x, y, z in differences.tolist()]
     message.unobservable_joints = list(unobservable)
+    message.marker_noise = float("nan")
+    if spread is not None:
+        message.marker_noise = float(spread.noise)
+        message.joint_names = list(spread.names)
+        message.joint_std = np.asarray(spread.std, dtype=float).tolist()
+        message.hidden_joints = list(spread.hidden)
     return message
 
 

@@ -11,8 +11,10 @@ action ``reconstruct`` (humans_msgs/Reconstruct) does files, in a thread beside.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pinocchio as pin
 from humans_msgs.msg import MarkerFrame, ReconstructionQuality
 from nav_msgs.msg import Odometry
@@ -32,6 +34,7 @@ from humans_sim.nodes.common.conversions import (
 )
 from humans_sim.nodes.common.diagnostic_status import gone
 from humans_sim.nodes.common.marker_messages import (
+    JointSpread,
     marker_drawings,
     markers_of,
     quality_message,
@@ -43,9 +46,9 @@ from humans_sim.nodes.reconstruction.action import FileGoals
 from humans_sim.nodes.reconstruction.diagnostics import ReconstructionDiagnostics
 from humans_sim.nodes.reconstruction.job import FileJob
 from humans_sim.observation.markers.marker_set import CANONICAL, load_marker_set
+from humans_sim.observation.markers.pipeline import PipelineSettings
 from humans_sim.observation.posture.live import LONGEST_GAP, LiveFrame, LivePostures
 from humans_sim.observation.posture.reconstruct import MODES
-from humans_sim.observation.posture.settings import SolverSettings
 
 _DEPTH = 100
 _WAITING = 10
@@ -80,14 +83,14 @@ class Reconstruction(ModelNode):
         self._pipeline = given.path(
             "pipeline", "file of choices about the markers of files; empty: the usual"
         )
-        self._settings = SolverSettings(
-            outlier=given.number(
-                "outlier",
-                SolverSettings.outlier,
-                "distance at which a marker counts a quarter [m]",
-                1e-3,
-            )
+        search = PipelineSettings.of_files(self._pipeline, None).solver
+        outlier = given.number(
+            "outlier",
+            search.outlier,
+            "distance at which a marker counts a quarter [m]",
+            1e-3,
         )
+        self._settings = replace(search, outlier=outlier)
         gap = given.number(
             "longest_gap", LONGEST_GAP, "a longer silence begins anew [s]", 1e-3
         )
@@ -144,7 +147,9 @@ class Reconstruction(ModelNode):
     def _publish_posture(self, header: Header, frame: LiveFrame) -> None:
         """Publish the base, then the joints: whoever draws these knows where."""
         stamp, parent = header.stamp, header.frame_id
-        self._odometry.publish(odometry(stamp, parent, BASE_LINK, frame.q, frame.v))
+        moving = odometry(stamp, parent, BASE_LINK, frame.q, frame.v)
+        moving.pose.covariance = np.diag(frame.std[:6] ** 2).ravel()
+        self._odometry.publish(moving)
         if self._places_base:
             base = pin.XYZQUATToSE3(frame.q[:7])
             moved = transform(stamp, parent, BASE_LINK, base)
@@ -167,6 +172,7 @@ class Reconstruction(ModelNode):
                     frame.iterations,
                     frame.seconds,
                     self._live.unobservable(frame),
+                    self._spread(frame),
                 )
             )
         now = time.monotonic()
@@ -177,6 +183,11 @@ class Reconstruction(ModelNode):
             self._drawings.publish(
                 marker_drawings(header, frame.measured, frame.markers, frame.status)
             )
+
+    def _spread(self, frame: LiveFrame) -> JointSpread:
+        names = self.model.joint_names
+        hidden = [names[k] for k in np.flatnonzero(frame.hidden)]
+        return JointSpread(names, frame.std[6:], hidden, frame.noise)
 
     def _refuse(self, error: Exception) -> None:
         self._diagnostics.refuse(str(error))

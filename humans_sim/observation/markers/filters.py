@@ -19,23 +19,37 @@ MOST = 8
 """Highest order."""
 _SETTLED = 3.0
 """Periods of the cut-off after which a start is forgotten."""
+JUMP, JUMP_ACCELERATION = 0.05, 500.0
+"""A change of a marker's step from one sample to the next that is a jump: a distance
+[m], and what an acceleration makes of it [m/s^2]."""
+_CALM = 0.5
+"""Share of a jump that the changes of steps beside it may have."""
 _LOST = 1.5
 """A step in time longer than so many usual ones has lost samples."""
 
 
 def smooth_markers(
-    trial: MarkerTrial, cutoff: float = CUTOFF, order: int = ORDER
+    trial: MarkerTrial,
+    cutoff: float = CUTOFF,
+    order: int = ORDER,
+    *,
+    jump: float = JUMP,
+    jump_acceleration: float = JUMP_ACCELERATION,
 ) -> MarkerTrial:
     """Low-pass a trial without any delay: Butterworth, forward and backward.
 
     The two passes together have the gain of one Butterworth filter at the cut-off,
-    -3 dB: each pass has a higher cut-off. Stretches between gaps are filtered each on
-    its own; a single sample stays as it is.
+    -3 dB: each pass has a higher cut-off. Stretches between gaps and jumps are filtered
+    each on its own, so that a marker that was exchanged for another is not drawn
+    between both; a single sample stays as it is.
 
     Args:
         trial: the markers.
         cutoff: cut-off frequency [Hz].
         order: of one pass.
+        jump: distance, and
+        jump_acceleration: acceleration of a marker that make a jump
+            (:func:`jumps`) [m, m/s^2].
 
     Raises:
         ParameterError: the cut-off is not between zero and half the sampling rate,
@@ -49,13 +63,52 @@ def smooth_markers(
     _checked(rate, cutoff, order)
     positions = trial.positions.copy()
     broken = np.concatenate([lost, [True]])
+    bound = jump + jump_acceleration / rate**2
     for column, occluded in enumerate(trial.occluded.T):
-        for rows in _stretches(~occluded, broken):
+        parted = broken | jumps(trial.positions[:, column], bound)
+        for rows in _stretches(~occluded, parted):
             if len(rows) > 1:
                 positions[rows, column] = zero_phase(
                     positions[rows, column], rate, cutoff, order
                 )
     return trial.moved(positions)
+
+
+def jumps(positions: np.ndarray, bound: float) -> np.ndarray:
+    """Samples after which a marker jumps (n,).
+
+    A step that is unlike both its neighbours, which are like each other: the two
+    changes of the step, at its ends, are large and opposite, and those beside them are
+    small. The same with one sample that is elsewhere alone, which is parted from both
+    its neighbours.
+
+    Args:
+        positions: of one marker (n, 3) [m]; NaN where not seen.
+        bound: largest usual change of a step [m].
+    """
+    n = len(positions)
+    jumping = np.zeros(n, dtype=bool)
+    if n < 4:
+        return jumping
+    # bends[k] is the change of the step at sample k.
+    bends = np.zeros((n, 3))
+    bends[1:-1] = np.nan_to_num(np.diff(positions, 2, axis=0))
+    size = np.linalg.norm(bends, axis=1)
+    candidates = np.flatnonzero(size > bound)
+    for k in candidates[(candidates > 1) & (candidates < n - 3)]:
+        first, second, third = bends[k : k + 3]
+        small = _CALM * size[k]
+        calm = size[k - 1] < small
+        if calm and np.linalg.norm(first + second) < small and size[k + 2] < small:
+            jumping[k] = True
+        elif (
+            calm
+            and np.linalg.norm(2.0 * first + second) < small
+            and np.linalg.norm(first - third) < small
+            and (k + 3 >= n or size[k + 3] < small)
+        ):
+            jumping[k] = jumping[k + 1] = True
+    return jumping
 
 
 def zero_phase(

@@ -7,7 +7,7 @@ Identify, fill gaps, change the frame, filter.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pinocchio as pin
@@ -15,7 +15,14 @@ import pinocchio as pin
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.observation.markers.correspondence import identify, load_correspondence
-from humans_sim.observation.markers.filters import CUTOFF, MOST, ORDER, smooth_markers
+from humans_sim.observation.markers.filters import (
+    CUTOFF,
+    JUMP,
+    JUMP_ACCELERATION,
+    MOST,
+    ORDER,
+    smooth_markers,
+)
 from humans_sim.observation.markers.frame_change import (
     ANKLES,
     HIPS,
@@ -26,6 +33,8 @@ from humans_sim.observation.markers.frame_change import (
 )
 from humans_sim.observation.markers.gaps import MAX_GAP, fill_gaps
 from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.settings import SmootherSettings, SolverSettings
+from humans_sim.observation.posture.settings_file import SETTINGS_KEYS, read_settings
 
 FRAMES = ("recorded", "standing")
 """Frames that need no numbers."""
@@ -38,6 +47,9 @@ _KEYS = (
     "filter",
     "cutoff",
     "order",
+    "jump",
+    "jump_acceleration",
+    *SETTINGS_KEYS,
 )
 
 
@@ -60,6 +72,11 @@ class PipelineSettings:
         filter: whether positions are low-passed.
         cutoff: of the filter [Hz].
         order: of the filter.
+        jump: distance, and
+        jump_acceleration: acceleration of a marker beyond which the filter parts its
+            samples [m, m/s^2].
+        solver: of the search for postures.
+        smoother: of the mode ``smooth``.
     """
 
     correspondence: Path | None = None
@@ -74,6 +91,10 @@ class PipelineSettings:
     filter: bool = True
     cutoff: float = CUTOFF
     order: int = ORDER
+    jump: float = JUMP
+    jump_acceleration: float = JUMP_ACCELERATION
+    solver: SolverSettings = field(default_factory=SolverSettings)
+    smoother: SmootherSettings = field(default_factory=SmootherSettings)
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.
@@ -134,8 +155,9 @@ class PipelineSettings:
         if "max_gap" in fields:
             gap = fields["max_gap"]
             chosen["max_gap"] = None if gap.text() == "any" else gap.positive()
-        if "cutoff" in fields:
-            chosen["cutoff"] = fields["cutoff"].positive()
+        for key in ("cutoff", "jump", "jump_acceleration"):
+            if key in fields:
+                chosen[key] = fields[key].positive()
         if "order" in fields:
             chosen["order"] = _count(fields["order"], MOST)
         if "frame" in fields:
@@ -144,6 +166,7 @@ class PipelineSettings:
             chosen["frame"] = read_frame(frame) if given else frame.choice(FRAMES)
         if "standing" in fields:
             chosen.update(_standing(fields["standing"]))
+        chosen["solver"], chosen["smoother"] = read_settings(fields)
         return cls(**chosen)  # type: ignore[arg-type]
 
 
@@ -197,7 +220,13 @@ def prepare(
     transform = _transform(trial, settings)
     trial = change_frame(trial, transform)
     if settings.filter:
-        trial = smooth_markers(trial, settings.cutoff, settings.order)
+        trial = smooth_markers(
+            trial,
+            settings.cutoff,
+            settings.order,
+            jump=settings.jump,
+            jump_acceleration=settings.jump_acceleration,
+        )
     return Prepared(trial, missing, ignored, transform)
 
 

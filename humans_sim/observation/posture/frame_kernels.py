@@ -14,11 +14,45 @@ from humans_sim.observation.posture.smooth_kernels import rotation_between
 
 USED, OCCLUDED = int(MarkerStatus.USED), int(MarkerStatus.OCCLUDED)
 REJECTED, UNKNOWN = int(MarkerStatus.REJECTED), int(MarkerStatus.UNKNOWN)
-PATIENCE, PATIENCE_GROWTH, PATIENCE_MOST = 20, 0.1, 3.0
-"""Frames after which a marker is believed wherever it is; how much farther from its
-place it is believed with every frame it was away, and how much at most."""
-LEAP = 0.15
-"""A change from one frame to the next that is not expected to continue [m, rad]."""
+INTERPOLATED = int(MarkerStatus.INTERPOLATED)
+
+
+class GateRules(NamedTuple):
+    """When a marker is where it cannot be.
+
+    Attributes:
+        reach: radius around the expected place of a marker used just before [m];
+            infinite: every marker is believed.
+        acceleration: largest usual one of a marker [m/s^2].
+        drift: growth of the radius while a marker is away [m/s].
+        growth: most that this makes of the reach.
+        patience: after this time a marker is believed wherever it is [s].
+        exchanged: share of their distances below which two markers that would lie at
+            each other's place are exchanged.
+    """
+
+    reach: float
+    acceleration: float
+    drift: float
+    growth: float
+    patience: float
+    exchanged: float
+
+
+class MotionRules(NamedTuple):
+    """How a posture is expected to move on.
+
+    Attributes:
+        persistence: time over which a speed lasts [s].
+        fastest: a coordinate that changed faster is not expected to go on so
+            [m/s, rad/s].
+        lower, upper: joint limits [rad].
+    """
+
+    persistence: float
+    fastest: float
+    lower: np.ndarray
+    upper: np.ndarray
 
 
 class FrameMarkers(NamedTuple):
@@ -60,47 +94,71 @@ def change_between(a, b):
 
 
 @njit(cache=True)
-def predict(q, step, fade, lower, upper):
-    """The posture after q if a share of the last step is repeated."""
-    ahead, going = np.empty(q.size), np.zeros(step.size)
-    for i in range(step.size):
-        if abs(step[i]) < LEAP:
-            going[i] = fade * step[i]
-    advance(q, going, lower, upper, ahead)
+def predict(q, speed, step, rules):
+    """The posture a time ``step`` after q if its speed (nv,) fades.
+
+    Args:
+        q: posture (nq,).
+        speed: of its coordinates (nv,) [m/s, rad/s].
+        step: time from q to the posture [s].
+        rules: :class:`MotionRules`.
+    """
+    ahead, going = np.empty(q.size), np.zeros(speed.size)
+    share = step * np.exp(-step / rules.persistence)
+    for i in range(speed.size):
+        if abs(speed[i]) < rules.fastest:
+            going[i] = share * speed[i]
+    advance(q, going, rules.lower, rules.upper, ahead)
     return ahead
 
 
 @njit(cache=True)
-def gate(x, y, weight, age, reach):
+def gate(x, frame, age, step, rules):
     """Markers that are where they cannot be: far from where the last frames lead.
 
-    One that lies where another belongs, which is itself not there, has its label
-    swapped. Others are let in again when they have been away for a while.
+    What is far depends on the time between frames, not on their number: a marker that
+    accelerates by a is a step^2 from where its speed leads. Two markers that lie at
+    each other's place are exchanged, and so is one that lies where another belongs,
+    which is itself not there. Others are let in again when they have been away for a
+    while.
 
     Args:
         x: where the markers are expected (k, 3) [m].
-        y: measured (k, 3) [m].
-        weight: 0 for those not seen (k,).
-        age: frames since each was used (k,).
-        reach: distance that is believed from one frame to the next [m].
+        frame: :class:`FrameMarkers`; ``shut`` is filled in.
+        age: time for which each was not used before this step (k,) [s].
+        step: time since the frame before [s].
+        rules: :class:`GateRules`.
     """
-    shut = np.zeros(weight.size, np.bool_)
-    if not np.isfinite(reach):
-        return shut
-    radius = 0.5 * reach * np.minimum(1.0 + PATIENCE_GROWTH * age, PATIENCE_MOST)
-    astray = np.ones(weight.size, np.bool_)
-    for m in range(weight.size):
+    y, weight, shut = frame
+    shut[:] = False
+    if not np.isfinite(rules.reach):
+        return
+    count = weight.size
+    own, near, radius = np.zeros(count), np.empty(count), np.empty(count)
+    astray = np.ones(count, np.bool_)
+    for m in range(count):
+        grown = min(rules.drift * age[m], (rules.growth - 1.0) * rules.reach)
+        near[m] = rules.reach + grown
+        radius[m] = near[m] + rules.acceleration * step * step
         if weight[m] > 0.0:
-            astray[m] = _apart(x[m], y[m]) > radius[m]
-    for m in range(weight.size):
-        if weight[m] <= 0.0 or not astray[m]:
+            own[m] = _apart(x[m], y[m])
+            astray[m] = own[m] > radius[m]
+    for m in range(count):
+        if weight[m] <= 0.0 or own[m] <= rules.reach:
             continue
-        own = _apart(x[m], y[m])
-        shut[m] = own > 2.0 * radius[m] and age[m] < PATIENCE
-        for k in range(weight.size):
-            if k != m and astray[k] and _apart(x[k], y[m]) < min(radius[k], own):
-                shut[m] = True
-    return shut
+        if astray[m]:
+            far = own[m] > 2.0 * radius[m]
+            shut[m] = shut[m] or (far and age[m] < rules.patience)
+        for k in range(count):
+            if k == m:
+                continue
+            if astray[m] and astray[k]:
+                if _apart(x[k], y[m]) < min(near[k], own[m]):
+                    shut[m] = True
+            elif weight[k] > 0.0 and own[k] > rules.reach:
+                crossed = _apart(x[k], y[m]) + _apart(x[m], y[k])
+                if crossed < rules.exchanged * (own[m] + own[k]):
+                    shut[m] = True
 
 
 @njit(cache=True)

@@ -16,18 +16,20 @@ binary form of the first and is left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from humans_sim.core.errors import ConfigurationError
-from humans_sim.core.files import write_atomically
+from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.core.files import write_lines
 from humans_sim.observation.markers.errors import MarkerFileError
 from humans_sim.observation.markers.text_file import NumberTable, read_lines
 from humans_sim.observation.posture.result import Reconstruction
 
 _CORNER = "Sample"
+STD_BASE = ("base_x", "base_y", "base_z", "base_rx", "base_ry", "base_rz")
+"""Columns of the base among standard deviations."""
 
 
 def write_humans_csv(
@@ -47,27 +49,69 @@ def write_humans_csv(
         ConfigurationError: in a frame the base is where its angles are singular.
     """
     folder = Path(folder)
-    q_h = humans_coordinates(result)
-    view = result.model.humans
-    samples = result.trial.frames
-    coordinates = [f"QREC{k + 1}" for k in range(q_h.shape[1])]
-    tags = np.array([view.tags(row).ravel() for row in q_h])
-    coms = np.array([view.com(row).ravel() for row in q_h])
-    return (
-        _write(folder / f"RecPos{number}.csv", coordinates, samples, q_h),
-        _write(folder / f"TagPos{number}.csv", _axes(tags), samples, tags),
-        _write(folder / f"COMPos{number}.csv", _axes(coms), samples, coms),
-    )
+    view, samples = result.model.humans, result.trial.frames
+    coordinates = [f"QREC{k + 1}" for k in range(result.model.nv)]
+    first = humans_coordinates(result, slice(0, 1))
+    tags, coms = view.tags(first[0]).size, view.com(first[0]).size
+    parts: dict[str, tuple[list[str], Callable[[np.ndarray], np.ndarray]]] = {
+        "RecPos": (coordinates, lambda row: row),
+        "TagPos": (_axes(tags), lambda row: view.tags(row).ravel()),
+        "COMPos": (_axes(coms), lambda row: view.com(row).ravel()),
+    }
+    paths = []
+    for word, (names, values) in parts.items():
+        path = folder / f"{word}{number}.csv"
+        rows = map(values, _rows(result))
+        write_lines(path, _table([_CORNER, *names], samples, rows))
+        paths.append(path)
+    return paths[0], paths[1], paths[2]
 
 
-def humans_coordinates(result: Reconstruction) -> np.ndarray:
+def write_std_csv(result: Reconstruction, path: Path | str) -> Path:
+    """Write standard deviations: one line a sample, its number first.
+
+    The columns are named: base along [m] and about [rad] the world's axes, joints
+    [rad].
+
+    Args:
+        result: what was reconstructed, with standard deviations.
+        path: the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: it has no standard deviations.
+    """
+    path = Path(path)
+    if result.std is None:
+        raise ParameterError("this reconstruction has no standard deviations")
+    names = [_CORNER, *STD_BASE, *result.model.joint_names]
+    write_lines(path, _table(names, result.trial.frames, result.std))
+    return path
+
+
+def _rows(result: Reconstruction) -> Iterator[np.ndarray]:
+    """HuMAnS coordinates of each frame, worked out as they are written."""
+    for k in range(len(result.q)):
+        yield humans_coordinates(result, slice(k, k + 1))[0]
+
+
+def humans_coordinates(
+    result: Reconstruction, which: slice = slice(None)
+) -> np.ndarray:
     """The motion in HuMAnS coordinates (n, nv), e.g. q1..q42 of Human36.
+
+    Args:
+        result: what was reconstructed.
+        which: of its frames.
 
     Raises:
         ConfigurationError: in a frame the base is where its angles are singular.
     """
     rows = []
-    for frame, q in zip(result.trial.frames.tolist(), result.q, strict=True):
+    frames = result.trial.frames[which].tolist()
+    for frame, q in zip(frames, result.q[which], strict=True):
         try:
             rows.append(result.model.humans.from_pin(q)[0])
         except ConfigurationError as error:
@@ -75,20 +119,19 @@ def humans_coordinates(result: Reconstruction) -> np.ndarray:
     return np.array(rows)
 
 
-def _axes(values: np.ndarray) -> list[str]:
+def _axes(count: int) -> list[str]:
     """``X1, Y1, Z1``..., the last three those of the body's centre of mass."""
-    points = [str(k + 1) for k in range(values.shape[1] // 3 - 1)] + ["GlobalCOM"]
+    points = [str(k + 1) for k in range(count // 3 - 1)] + ["GlobalCOM"]
     return [f"{axis}{point}" for point in points for axis in "XYZ"]
 
 
-def _write(
-    path: Path, names: Sequence[str], samples: np.ndarray, values: np.ndarray
-) -> Path:
-    lines = [",".join([_CORNER, *names])]
-    for sample, row in zip(samples.tolist(), values.tolist(), strict=True):
-        lines.append(",".join([str(sample), *map(repr, row)]))
-    write_atomically(path, "\n".join(lines) + "\n")
-    return path
+def _table(
+    names: Sequence[str], samples: np.ndarray, rows: Iterable[np.ndarray]
+) -> Iterator[str]:
+    """Lines of a table, the numbers of the samples first."""
+    yield ",".join(names)
+    for sample, row in zip(samples.tolist(), rows, strict=True):
+        yield ",".join([str(sample), *map(repr, row.tolist())])
 
 
 def read_rec_pos(path: Path | str) -> tuple[np.ndarray, np.ndarray]:

@@ -20,9 +20,13 @@ from humans_sim.observation.markers.filters import ORDER, CausalFilter
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.synthetic import marker_positions
 from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.live_uncertainty import (
+    LiveEstimate,
+    LiveUncertainty,
+)
 from humans_sim.observation.posture.result import MarkerStatus
 from humans_sim.observation.posture.settings import SolverSettings
-from humans_sim.observation.posture.solver import Posture, PostureSolver
+from humans_sim.observation.posture.solver import USUAL_STEP, PostureSolver
 
 LONGEST_GAP = 1.0
 """A silence after which frames begin anew [s]."""
@@ -52,6 +56,10 @@ class LiveFrame:
         iterations: it took.
         seconds: wall time of the search [s].
         begins: whether nothing of the frames before was used.
+        std: standard deviations of the coordinates (nv,): base along the world's axes
+            [m], base about them [rad], joints [rad].
+        hidden: joints that the markers do not show; they are held (nv - 6,).
+        noise: of a marker, one axis, from the residuals so far [m].
     """
 
     t: float
@@ -66,6 +74,9 @@ class LiveFrame:
     iterations: int
     seconds: float
     begins: bool
+    std: np.ndarray
+    hidden: np.ndarray
+    noise: float
 
     @property
     def distances(self) -> np.ndarray:
@@ -169,13 +180,16 @@ class LivePostures:
         step, self._t = t - self._t, t
         used = self._filtered(positions[self._columns], math.inf if begins else step)
         begun = time.perf_counter()
-        posture = self._solver.solve(used)
+        usual = step if math.isfinite(step) else USUAL_STEP
+        posture = self._solver.solve(used, step=usual)
+        estimate = self._uncertainty.take(posture, used, usual)
+        posture = estimate.posture
         seconds = time.perf_counter() - begun
         v = np.zeros(self.model.nv)
         if not begins:
             v = pin.difference(self.model.pin, self._q, posture.q) / step
         self._q = posture.q
-        return self._frame(t, positions, posture, v, seconds, begins)
+        return self._frame(t, positions, estimate, v, seconds, begins)
 
     def unobservable(self, frame: LiveFrame) -> tuple[str, ...]:
         """Joints that no marker used in a frame can see; they stay near rest."""
@@ -191,8 +205,9 @@ class LivePostures:
         """Search twice: the first time compiles."""
         still = marker_positions(self.model, self._set, self.model.neutral()[None])[0]
         solver = PostureSolver(self.model, self._set, settings=self._settings)
+        uncertainty = LiveUncertainty(solver)
         for _ in range(2):
-            solver.solve(still)
+            uncertainty.take(solver.solve(still), still, USUAL_STEP)
         solver.unseen(np.ones(len(still), dtype=bool))
 
     def _check(self, t: float, names: tuple[str, ...], positions: np.ndarray) -> None:
@@ -238,8 +253,10 @@ class LivePostures:
             )
             self._columns = identified.positions[0, :, 0].astype(int)
             self._solver, self._names = solver, names
+            self._uncertainty = LiveUncertainty(solver)
             self._unseen.clear()
         self._solver.reset()
+        self._uncertainty.reset()
         self._filter: CausalFilter | None = None
         self._steps: list[float] = []
         self.note = ""
@@ -267,12 +284,12 @@ class LivePostures:
         self,
         t: float,
         positions: np.ndarray,
-        posture: Posture,
+        estimate: LiveEstimate,
         v: np.ndarray,
         seconds: float,
         begins: bool,
     ) -> LiveFrame:
-        count = len(self._names)
+        posture, count = estimate.posture, len(self._names)
         markers, differences = np.full((2, count, 3), np.nan)
         seen = np.isfinite(positions).all(axis=1)
         status = np.where(seen, MarkerStatus.UNKNOWN, MarkerStatus.OCCLUDED)
@@ -292,6 +309,9 @@ class LivePostures:
             posture.iterations,
             seconds,
             begins,
+            estimate.std,
+            estimate.hidden,
+            estimate.noise,
         )
 
 

@@ -117,5 +117,20 @@ def _messages(
             "marker_status": result.status[k].astype(np.uint8).tolist(),
             "residuals": [xyz(difference) for difference in result.differences[k]],
             "unobservable_joints": list(result.unobservable),
+            **_spread(result, k),
         },
+    }
+
+
+def _spread(result: Reconstruction, k: int) -> dict[str, Any]:
+    """How sure the joints of a frame are."""
+    names = result.model.joint_names
+    std, hidden = result.std, result.bridged
+    return {
+        "joint_names": [] if std is None else list(names),
+        "joint_std": [] if std is None else std[k, 6:].astype(float).tolist(),
+        "hidden_joints": []
+        if hidden is None
+        else [names[j] for j in np.flatnonzero(hidden[k])],
+        "marker_noise": result.noise,
     }

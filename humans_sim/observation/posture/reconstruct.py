@@ -21,15 +21,14 @@ from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.observation.posture.settings import SmootherSettings, SolverSettings
 from humans_sim.observation.posture.smoother import smooth_postures
-from humans_sim.observation.posture.solver import Posture, PostureSolver
+from humans_sim.observation.posture.solver import USUAL_STEP, Posture, PostureSolver
+from humans_sim.observation.posture.uncertainty import with_uncertainty
 
 STATIC, SMOOTH = "static", "smooth"
 MODES = (STATIC, SMOOTH)
 
 _AT_ONCE = 16
 """Frames between two words of progress."""
-_BRIDGE = 0.25
-"""Gaps that are bridged in the first frame [s]."""
 
 Progress = Callable[[int, int], None]
 """Called with how many frames are done, and of how many."""
@@ -46,6 +45,7 @@ def solve_postures(
     settings: SolverSettings | None = None,
     smoothing: SmootherSettings | None = None,
     rest: np.ndarray | None = None,
+    uncertainty: bool = True,
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> Reconstruction:
@@ -65,6 +65,8 @@ def solve_postures(
         settings: of the search.
         smoothing: of the mode ``smooth``.
         rest: joint angles where joints stay that no marker sees [rad].
+        uncertainty: whether standard deviations are worked out, and joints led through
+            frames in which their markers are hidden.
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.
 
@@ -79,6 +81,8 @@ def solve_postures(
     used = marker_set.of(names)
     solver = PostureSolver(model, used, markers.names, settings=settings, rest=rest)
     result = _static(solver, markers, progress, watch)
+    if uncertainty:
+        result = with_uncertainty(result, solver)
     if mode == SMOOTH:
         result = smooth_postures(result, solver, smoothing or SmootherSettings())
     return result
@@ -100,12 +104,16 @@ def _static(
     # From the frame with most markers on, then back from there: it is found best.
     first, start = _first_posture(solver, trial)
     solver.resume(start)
+    steps = np.diff(trial.times)
+    forward = np.concatenate([[USUAL_STEP], steps])
+    backward = np.concatenate([steps, [USUAL_STEP]])
     done = 0
     for rows in _batches(first, n):
         if rows[0] == first - 1:
             solver.resume(q[first])
         begun = time.perf_counter()
-        postures = solver.track(trial.positions[rows])
+        before = forward if rows[0] >= first else backward
+        postures = solver.track(trial.positions[rows], before[rows])
         seconds[rows] = (time.perf_counter() - begun) / len(rows)
         for row, posture in zip(rows, postures, strict=True):
             q[row], differences[row] = posture.q, posture.differences
@@ -147,7 +155,7 @@ def _first_posture(solver: PostureSolver, trial: MarkerTrial) -> tuple[int, np.n
     Short gaps are bridged for this one: a limb that misses a marker may fit bent
     another way round, and the frames after it would follow.
     """
-    bridged = fill_gaps(trial, _BRIDGE)
+    bridged = fill_gaps(trial, solver.settings.start.bridge)
     missing = bridged.occluded.sum(axis=1) + trial.occluded.mean(axis=1)
     row = int(np.argmin(missing))
     solver.reset()

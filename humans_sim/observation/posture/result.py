@@ -44,6 +44,12 @@ class Reconstruction:
         mode: ``static`` or ``smooth``.
         missing: markers of the set that the recording does not have.
         ignored: labels of the recording that the set does not have.
+        std: standard deviations of the coordinates (n, nv): base along the world's
+            axes [m], base about them [rad], joints [rad]; None: not worked out.
+        noise: of a marker of weight 1, one axis, from the residuals [m]; NaN: not
+            worked out.
+        bridged: joints that the markers of a frame do not show, led through by their
+            motion before and after (n, nv - 6); None: none.
     """
 
     model: Model
@@ -58,6 +64,9 @@ class Reconstruction:
     mode: str
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    std: np.ndarray | None = None
+    noise: float = float("nan")
+    bridged: np.ndarray | None = None
 
     @property
     def t(self) -> np.ndarray:
@@ -128,6 +137,13 @@ class Reconstruction:
                 ``plug-in-gait`` or the path of one's own.
         """
         return joint_angles(self.model, self.q, convention)
+
+    def joint_std(self, name: str) -> np.ndarray:
+        """Standard deviation of a joint over time (n,) [rad]; NaN: not worked out."""
+        if self.std is None:
+            return np.full(len(self.q), np.nan)
+        column: np.ndarray = self.std[:, 6 + self.model.joint_names.index(name)]
+        return column
 
     def save(self, path: Path | str) -> Path:
         """Write everything (``.npz``); :func:`humans_sim.load_reconstruction` reads it.

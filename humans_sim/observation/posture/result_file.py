@@ -21,6 +21,7 @@ from humans_sim.observation.posture.result_writer import (
     LABELS,
     POSTURE_ARRAYS,
     TRIAL_ARRAYS,
+    UNCERTAINTY_ARRAYS,
 )
 
 _KINDS = {
@@ -34,6 +35,8 @@ _KINDS = {
     "converged": "b",
     "iterations": "iu",
     "solve_times": "f",
+    "std": "f",
+    "bridged": "b",
 }
 """Kinds of the numbers, in numpy's letters."""
 
@@ -50,7 +53,7 @@ def load_reconstruction(path: Path | str) -> Reconstruction:
         MarkerFileError,
         "a stored reconstruction",
         (*TRIAL_ARRAYS, *POSTURE_ARRAYS),
-        ("camera_residuals", *PART_ARRAYS),
+        ("camera_residuals", *PART_ARRAYS, *UNCERTAINTY_ARRAYS),
     )
     try:
         if (header["kind"], header["format"]) != ("reconstruction", FORMAT):
@@ -74,7 +77,7 @@ def _put_together(
         if not isinstance(header[key], list):
             raise ValueError(f"its {key} are no list")
     for name, kinds in _KINDS.items():
-        if arrays[name].dtype.kind not in kinds:
+        if name in arrays and arrays[name].dtype.kind not in kinds:
             raise ValueError(f"{name} holds numbers of another kind")
     stored: dict[str, Any] = {name: arrays[name] for name in TRIAL_ARRAYS}
     trial = MarkerTrial(
@@ -92,8 +95,10 @@ def _put_together(
         ("converged", (n,)),
         ("iterations", (n,)),
         ("solve_times", (n,)),
+        ("std", (n, model.nv)),
+        ("bridged", (n, model.nv - 6)),
     ):
-        if arrays[name].shape != shape:
+        if name in arrays and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
     if not np.isin(arrays["status"], [int(word) for word in MarkerStatus]).all():
         raise ValueError("a marker has an unknown status")
@@ -101,7 +106,12 @@ def _put_together(
         raise ValueError("a difference or a count cannot be")
     for q in arrays["q"]:
         model.check_configuration(q)
-    parts: dict[str, Any] = {name: arrays[name] for name in POSTURE_ARRAYS}
+    if "std" in arrays and not (arrays["std"] >= 0).all():
+        raise ValueError("a standard deviation cannot be")
+    stored_names = (*POSTURE_ARRAYS, *UNCERTAINTY_ARRAYS)
+    parts: dict[str, Any] = {k: arrays[k] for k in stored_names if k in arrays}
+    noise = header.get("noise")
+    parts["noise"] = float("nan") if noise is None else float(noise)
     for key in ("unobservable", *LABELS):
         parts[key] = tuple(map(str, header[key]))
     return Reconstruction(model=model, trial=trial, mode=str(header["mode"]), **parts)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ POSTURE_ARRAYS = (
     "iterations",
     "solve_times",
 )
+UNCERTAINTY_ARRAYS = ("std", "bridged")
+"""Arrays that files of this format may lack."""
 LABELS = ("missing", "ignored")
 """Lists of the header that files of this format may lack."""
 
@@ -53,12 +56,16 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
         "source": None if trial.source is None else str(trial.source),
         "unobservable": list(result.unobservable),
         "mode": result.mode,
+        "noise": result.noise if math.isfinite(result.noise) else None,
         **{key: list(getattr(result, key)) for key in LABELS},
         **parts,
     }
     arrays = {name: getattr(trial, name) for name in TRIAL_ARRAYS}
     arrays |= part_arrays
     arrays |= {name: getattr(result, name) for name in POSTURE_ARRAYS}
+    for name in UNCERTAINTY_ARRAYS:
+        if getattr(result, name) is not None:
+            arrays[name] = getattr(result, name)
     if trial.camera_residuals is not None:
         arrays["camera_residuals"] = trial.camera_residuals
     return write_npz(Path(path), header, arrays)

@@ -14,6 +14,8 @@ from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.frame_kernels import (
     FrameMarkers,
+    GateRules,
+    MotionRules,
     change_between,
     explain,
     gate,
@@ -26,8 +28,8 @@ from humans_sim.observation.posture.sight import unseen_joints
 from humans_sim.observation.posture.track_kernel import (
     DONE,
     LEAPT,
-    REJECTED_SHARE,
     SUSPICIOUS,
+    DoubtRules,
     TrackRules,
     TrackState,
     track_frames,
@@ -35,8 +37,8 @@ from humans_sim.observation.posture.track_kernel import (
 from humans_sim.observation.posture.tree import MarkedTree, Tree, marker_bodies
 from humans_sim.observation.posture.wide_search import FEWEST, Found, WideSearch
 
-_QUICK = 10
-"""Most iterations of a look aside while tracking: live frames wait for it."""
+USUAL_STEP = 0.01
+"""Time between two frames where nothing else is said [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +126,19 @@ class PostureSolver:
     def reset(self) -> None:
         """Forget the frames before: the next one is searched from nowhere."""
         self._last: np.ndarray | None = None
-        self._change = np.zeros(self.model.nv)
+        self._speed = np.zeros(self.model.nv)
         self._memory = np.array([np.inf, 0.0])
-        self._age = np.zeros(len(self._columns), dtype=np.int64)
+        self._age = np.zeros(len(self._columns))
 
     def resume(self, q: np.ndarray) -> None:
         """Go on from a posture, at rest there."""
         self.reset()
         self._last = self.model.check_configuration(q).copy()
+
+    def correct(self, q: np.ndarray, held: np.ndarray) -> None:
+        """Go on from another posture of the last frame; these joints stand still."""
+        self._last = q.copy()
+        self._speed[6:][held] = 0.0
 
     @cached_property
     def unobservable(self) -> tuple[str, ...]:
@@ -144,19 +151,25 @@ class PostureSolver:
         chosen = unseen_joints(MarkedTree(self.tree, body[seen], local[seen]))
         return tuple(self.model.joint_names[i] for i in np.flatnonzero(chosen))
 
-    def solve(self, positions: np.ndarray, start: np.ndarray | None = None) -> Posture:
+    def solve(
+        self,
+        positions: np.ndarray,
+        start: np.ndarray | None = None,
+        step: float = USUAL_STEP,
+    ) -> Posture:
         """The posture of one frame.
 
         Args:
             positions: of the markers, in the order of :attr:`names` (m, 3) [m]; NaN
                 where not seen.
             start: configuration to search from; None continues from the last frame.
+            step: time since the last frame [s].
 
         Raises:
             ConfigurationError: positions or start are not usable.
         """
         if start is None and self._last is not None:
-            return self.track(self._shaped(positions)[None])[0]
+            return self.track(self._shaped(positions)[None], np.array([step]))[0]
         y, weight, seen = self._weighed(positions)
         if start is None:
             outcome = self._wide.from_nowhere(y, weight, seen)
@@ -164,26 +177,37 @@ class PostureSolver:
             begin = self.model.check_configuration(start)
             outcome = self._wide.narrowed(begin, y, weight)
         posture = self._explain(outcome, y, weight)
-        self._remember(posture, seen)
+        self._remember(posture, seen, step)
         return posture
 
-    def track(self, frames: np.ndarray) -> list[Posture]:
-        """Postures of frames (n, m, 3) that follow on those before.
+    def track(
+        self, frames: np.ndarray, steps: np.ndarray | None = None
+    ) -> list[Posture]:
+        """Postures of frames that follow on those before.
+
+        Args:
+            frames: positions of the markers (n, m, 3) [m].
+            steps: time from the frame before to each (n,) [s]; None: 10 ms.
 
         Raises:
             ConfigurationError: there are none before, or positions are not usable.
         """
         if self._last is None:
             raise ConfigurationError("no posture to start from: call solve or resume")
-        frames = np.asarray(frames, dtype=float)
+        frames = np.ascontiguousarray(frames, dtype=float)
+        if steps is None:
+            steps = np.full(len(frames), USUAL_STEP)
         postures: list[Posture] = []
         while len(postures) < len(frames):
-            todo = frames[len(postures) :]
-            state = TrackState(self._last, self._change, self._age, self._memory)
-            *tracked, why = track_frames(todo, state, self._rules, self.marked)
+            done = len(postures)
+            state = TrackState(self._last, self._speed, self._age, self._memory)
+            *tracked, why = track_frames(
+                frames[done:], steps[done:], state, self.rules, self.marked
+            )
             postures += [Posture(*parts) for parts in zip(*tracked, strict=True)]
             if why != DONE:
-                postures.append(self._attend(todo[len(tracked[0])], why))
+                row = len(postures)
+                postures.append(self._attend(frames[row], float(steps[row]), why))
         return postures
 
     def _shaped(self, positions: np.ndarray) -> np.ndarray:
@@ -212,40 +236,67 @@ class PostureSolver:
         """Body of each marker of the set (k,), and its place there (k, 3) [m]."""
         return self.marked.body, self.marked.local
 
+    def solve_from(
+        self,
+        start: np.ndarray,
+        positions: np.ndarray,
+        prior: np.ndarray,
+        rejected: np.ndarray,
+    ) -> Posture:
+        """The posture of one frame with joints that are known beforehand.
+
+        Args:
+            start: what is known, and where the search begins (nq,).
+            positions: of the markers, in the order of :attr:`names` (m, 3) [m].
+            prior: how strongly joints are pulled there (nv - 6,) [m^2].
+            rejected: markers that are left aside (m,).
+        """
+        y, weight, _ = self._weighed(positions)
+        shut = rejected[self._columns]
+        held = np.where(shut, 0.0, weight)
+        outcome = self._wide.search(
+            start, y, held, prior, start[7:].copy(), self.settings.outlier
+        )
+        if not held.any():  # nothing to converge to
+            outcome = (*outcome[:4], False)
+        return self._explain(outcome, y, weight, shut)
+
     def explained(self, q: np.ndarray, positions: np.ndarray) -> Posture:
         """How a given posture explains the markers of a frame."""
         y, weight, _ = self._weighed(positions)
         return self._explain((q, self._wide.markers(q), 0.0, 0, True), y, weight)
 
-    def _attend(self, positions: np.ndarray, why: int) -> Posture:
+    def _attend(self, positions: np.ndarray, step: float, why: int) -> Posture:
         """A frame that tracking alone does not explain."""
         assert self._last is not None
         y, weight, seen = self._weighed(positions)
-        lower, upper = self.tree.lower, self.tree.upper
-        ahead = predict(self._last, self._change, self.settings.fade, lower, upper)
-        tracked, pull = self._tracking
-        middle = np.where(tracked, ahead[7:], self.rest)
-        scale = self.settings.outlier
-        if why == LEAPT:  # the person did, not its markers
-            shut = np.zeros(len(weight), dtype=bool)
-        else:
-            shut = gate(self._wide.markers(ahead), y, weight, self._age, scale)
+        rules = self.rules
+        ahead = predict(self._last, self._speed, step, rules.motion)
+        middle = np.where(rules.tracked, ahead[7:], self.rest)
+        pull, scale = rules.pull, rules.scale
+        shut = np.zeros(len(weight), dtype=bool)
+        if why != LEAPT:  # else the person did, not its markers
+            frame = FrameMarkers(y, weight, shut)
+            gate(self._wide.markers(ahead), frame, self._age, step, rules.gate)
         held = np.where(shut, 0.0, weight)
         outcome = self._wide.search(ahead, y, held, pull, middle, scale)
         if why == SUSPICIOUS:
-            outcome = self._wide.beside(outcome, y, held, pull, middle, 1, _QUICK)
+            looks = self.settings.tracking.looks
+            outcome = self._wide.beside(outcome, y, held, pull, middle, 1, looks)
             posture = self._explain(outcome, y, weight, shut)
         else:
             posture = self._explain(outcome, y, weight, shut)
             anew = self._wide.from_nowhere(y, weight, seen)
             if seen >= FEWEST and anew[2] < outcome[2]:
                 posture = self._explain(anew, y, weight)
-        self._remember(posture, seen)
+        self._remember(posture, seen, step)
         return posture
 
     @cached_property
-    def _rules(self) -> TrackRules:
+    def rules(self) -> TrackRules:
+        """How frames are tracked, for the kernels."""
         settings, (tracked, pull) = self.settings, self._tracking
+        gate, tracking = settings.gate, settings.tracking
         return TrackRules(
             columns=self._columns,
             weight=self._weight,
@@ -253,9 +304,30 @@ class PostureSolver:
             pull=pull,
             rest=self.rest,
             scale=settings.outlier,
-            fade=settings.fade,
             tolerance=settings.tolerance,
             most=settings.iterations,
+            gate=GateRules(
+                gate.share * settings.outlier,
+                gate.acceleration,
+                gate.drift,
+                gate.growth,
+                gate.patience,
+                gate.exchanged,
+            ),
+            motion=MotionRules(
+                tracking.persistence,
+                tracking.fastest,
+                self.tree.lower,
+                self.tree.upper,
+            ),
+            doubt=DoubtRules(
+                tracking.rejected,
+                tracking.lost,
+                tracking.misfit**2,
+                tracking.worse,
+                tracking.learning,
+                tracking.pause,
+            ),
         )
 
     @cached_property
@@ -266,13 +338,13 @@ class PostureSolver:
         rest = self.settings.rest_weight
         return tracked, np.where(tracked, max(self.settings.track_weight, rest), rest)
 
-    def _remember(self, posture: Posture, seen: int) -> None:
+    def _remember(self, posture: Posture, seen: int, step: float) -> None:
         if self._last is not None:
-            self._change = change_between(self._last, posture.q)
+            self._speed = change_between(self._last, posture.q) / step
         if self._last is not None or seen >= FEWEST:
             self._last = posture.q.copy()
         used = posture.status[self._columns] == MarkerStatus.USED
-        self._age = np.where(used, 0, self._age + 1)
+        self._age = np.where(used, 0.0, self._age + step)
 
     def _explain(
         self,
@@ -288,7 +360,7 @@ class PostureSolver:
             x,
             FrameMarkers(y, weight, shut),
             self.settings.outlier,
-            REJECTED_SHARE,
+            self.settings.tracking.rejected,
             self._columns,
             len(self.names),
         )

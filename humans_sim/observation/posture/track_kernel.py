@@ -12,6 +12,8 @@ from humans_sim.observation.posture.frame_kernels import (
     REJECTED,
     USED,
     FrameMarkers,
+    GateRules,
+    MotionRules,
     change_between,
     explain,
     gate,
@@ -24,15 +26,6 @@ from humans_sim.observation.posture.tree_kernels import empty_poses, place, poin
 DONE, LEAPT, LOST, SUSPICIOUS = 0, 1, 2, 3
 """Why tracking stopped: nothing is left; most markers are not where they were
 expected; most were rejected; the frame fits much worse than those before."""
-REJECTED_SHARE = 0.25
-"""A marker whose robust weight is below this share is said to be rejected."""
-LOST_SHARE = 0.5
-"""Share of markers astray or rejected above which a person is lost."""
-MISFIT = 0.003**2
-"""Mean square distance below which no frame is suspicious [m^2]."""
-WORSE, LEARN, PAUSE = 4.0, 0.1, 5
-"""A frame's cost over the usual one that makes it suspicious, how fast the usual one is
-learnt, and frames between two looks aside."""
 
 
 class TrackState(NamedTuple):
@@ -40,15 +33,35 @@ class TrackState(NamedTuple):
 
     Attributes:
         last: posture of the frame before (nq,).
-        change: the step that led there (nv,).
-        age: frames since each marker of the set was used (k,).
-        memory: usual cost, and frames left without a look aside (2,).
+        speed: of its coordinates (nv,) [m/s, rad/s].
+        age: time for which each marker of the set was not used (k,) [s].
+        memory: usual cost, and time left without a look aside [s] (2,).
     """
 
     last: np.ndarray
-    change: np.ndarray
+    speed: np.ndarray
     age: np.ndarray
     memory: np.ndarray
+
+
+class DoubtRules(NamedTuple):
+    """When a frame is doubted.
+
+    Attributes:
+        rejected: robust weight below which a marker is rejected.
+        lost: share of markers astray or rejected above which a person is lost.
+        misfit: mean square distance below which no frame is suspicious [m^2].
+        worse: cost over the usual one that makes a frame suspicious.
+        learning: time over which the usual cost is averaged [s].
+        pause: between two looks aside [s].
+    """
+
+    rejected: float
+    lost: float
+    misfit: float
+    worse: float
+    learning: float
+    pause: float
 
 
 class TrackRules(NamedTuple):
@@ -61,9 +74,11 @@ class TrackRules(NamedTuple):
         pull: how strongly all are (nv - 6,) [m^2].
         rest: joint angles at rest (nv - 6,) [rad].
         scale: of the loss [m].
-        fade: share of the last step that is expected again.
         tolerance: largest part of a step at which a search ends [m, rad].
         most: iterations of a search.
+        gate: :class:`~humans_sim.observation.posture.frame_kernels.GateRules`.
+        motion: :class:`~humans_sim.observation.posture.frame_kernels.MotionRules`.
+        doubt: :class:`DoubtRules`.
     """
 
     columns: np.ndarray
@@ -72,31 +87,35 @@ class TrackRules(NamedTuple):
     pull: np.ndarray
     rest: np.ndarray
     scale: float
-    fade: float
     tolerance: float
     most: int
+    gate: GateRules
+    motion: MotionRules
+    doubt: DoubtRules
 
 
 @njit(cache=True)
-def suspicious(cost, memory):
+def suspicious(cost, memory, step, rules):
     """Whether a frame fits much worse than usual; ``memory``: usual cost, pause."""
     if memory[1] > 0.0:
-        memory[1] -= 1.0
+        memory[1] -= step
         return False
     usual = memory[0]
-    if cost > max(WORSE * usual, MISFIT):
-        memory[1] = PAUSE
+    if cost > max(rules.worse * usual, rules.misfit):
+        memory[1] = rules.pause
         return True
-    memory[0] = cost if np.isinf(usual) else usual + LEARN * (cost - usual)
+    share = min(step / rules.learning, 1.0)
+    memory[0] = cost if np.isinf(usual) else usual + share * (cost - usual)
     return False
 
 
 @njit(cache=True)
-def track_frames(frames, state, rules, marked):
+def track_frames(frames, steps, state, rules, marked):
     """Postures of frames, one after the other, until one needs attention.
 
     Args:
         frames: positions of markers (n, m, 3) [m].
+        steps: time from the frame before to each (n,) [s].
         state: a :class:`TrackState`.
         rules: :class:`TrackRules`.
         marked: a :class:`~humans_sim.observation.posture.tree.MarkedTree`.
@@ -105,50 +124,52 @@ def track_frames(frames, state, rules, marked):
         postures, model markers, differences, status, converged, iterations of the
         frames done, and why it stopped.
     """
-    last, change, age, memory = state
-    columns, given, tracked, pull, rest, scale, fade, tolerance, most = rules
+    last, speed, age, memory = state
+    columns, scale, doubt = rules.columns, rules.scale, rules.doubt
     tree, n, count = marked.tree, frames.shape[0], frames.shape[1]
     q_all = np.empty((n, last.size))
     x_all, gaps = np.empty((n, count, 3)), np.empty((n, count, 3))
     status_all = np.empty((n, count), np.uint8)
-    fine, steps = np.zeros(n, np.bool_), np.zeros(n, np.int64)
+    fine, taken = np.zeros(n, np.bool_), np.zeros(n, np.int64)
     poses, x = empty_poses(tree.parent.size), np.empty((columns.size, 3))
-    middle = np.empty(rest.size)
+    middle = np.empty(rules.rest.size)
+    shut = np.zeros(columns.size, np.bool_)
     why, done = DONE, n
     for f in range(n):
-        y, weight, seen = weigh(frames[f], columns, given)
-        ahead = predict(last, change, fade, tree.lower, tree.upper)
+        step = steps[f]
+        y, weight, seen = weigh(frames[f], columns, rules.weight)
+        frame = FrameMarkers(y, weight, shut)
+        ahead = predict(last, speed, step, rules.motion)
         place(tree, ahead, poses)
         points(marked, poses, x)
-        shut = gate(x, y, weight, age, scale)
-        if np.sum(shut) > LOST_SHARE * seen:
+        gate(x, frame, age, step, rules.gate)
+        if np.sum(shut) > doubt.lost * seen:
             why, done = LEAPT, f
             break
         q, solution = ahead, x
         if seen > 0:
-            for i in range(rest.size):
-                middle[i] = ahead[7 + i] if tracked[i] else rest[i]
+            for i in range(middle.size):
+                middle[i] = ahead[7 + i] if rules.tracked[i] else rules.rest[i]
             held = np.where(shut, 0.0, weight)
-            goal = PostureGoal(y, held, scale, pull, middle)
-            q, solution, cost, steps[f], fine[f] = solve_posture(
-                ahead, goal, marked, 0.0, tolerance, most
+            goal = PostureGoal(y, held, scale, rules.pull, middle)
+            q, solution, cost, taken[f], fine[f] = solve_posture(
+                ahead, goal, marked, 0.0, rules.tolerance, rules.most
             )
-        frame = FrameMarkers(y, weight, shut)
         markers, differences, status = explain(
-            solution, frame, scale, REJECTED_SHARE, columns, count
+            solution, frame, scale, doubt.rejected, columns, count
         )
-        if np.sum(status == REJECTED) > LOST_SHARE * seen:
+        if np.sum(status == REJECTED) > doubt.lost * seen:
             why, done = LOST, f
             break
-        if seen > 0 and suspicious(cost / seen, memory):
+        if seen > 0 and suspicious(cost / seen, memory, step, doubt):
             why, done = SUSPICIOUS, f
             break
         q_all[f], x_all[f], gaps[f], status_all[f] = q, markers, differences, status
-        change[:] = change_between(last, q)
+        speed[:] = change_between(last, q) / step
         last[:] = q
         for row in range(columns.size):
-            age[row] = 0 if status[columns[row]] == USED else age[row] + 1
+            age[row] = 0.0 if status[columns[row]] == USED else age[row] + step
     return (
         q_all[:done], x_all[:done], gaps[:done], status_all[:done], fine[:done],
-        steps[:done], why,
+        taken[:done], why,
     )  # fmt: skip

@@ -22,24 +22,8 @@ Found = tuple[np.ndarray, np.ndarray, float, int, bool]
 
 FEWEST = 3
 """Markers a body needs at least to be found in the room."""
-_HEADINGS = 4
-_TRUNK = 3
-"""Joints from the base to the farthest body of the trunk."""
-_REACH = 3.0
-"""Markers of one person are not farther from their middle [m]."""
-_NEAR = 0.03
-"""Median distance at which no other heading is tried [m]."""
-_ROUNDS, _DIRECTIONS, _ASIDE = 3, 6, 0.8
-"""Looks beside a posture found from far away, and how far they go [rad]."""
-_THROWS = 40
-"""Throws of limbs without gain after which a first posture is taken."""
-_GAIN, _BESIDE = 0.9, 0.5
-"""Share of the cost below which a posture is better: anywhere, and beside one where
-the last frames or the user put it."""
 _PERFECT = 1e-13
 """Mean square distance at which nothing better is looked for [m^2]."""
-_CAUTION = 0.1
-"""Damping of the first steps from far away [m^2]."""
 _STAGES = ((np.inf, 1e-3), (np.inf, 0.0), (3.0, 0.0))
 """Stages of a search from far away: robust scale over the final one, pull to rest."""
 
@@ -58,7 +42,7 @@ class WideSearch:
     ) -> None:
         """Prepare."""
         self.marked, self.tree, self.rest = marked, marked.tree, rest
-        self._settings = settings
+        self._settings, self._start = settings, settings.start
 
     def search(
         self,
@@ -91,7 +75,7 @@ class WideSearch:
             return resting, self.markers(resting), 0.0, 0, False
         # A ghost across the room would draw the first stages, which are not robust.
         middle = np.median(y[weight > 0.0], axis=0)
-        near = weight * (np.linalg.norm(y - middle, axis=1) < _REACH)
+        near = weight * (np.linalg.norm(y - middle, axis=1) < self._start.reach)
         best = None
         for start in self._placed(resting, y, near):
             posture = self.narrowed(start, y, weight, near)
@@ -113,7 +97,10 @@ class WideSearch:
         prior = np.full(self.rest.size, self._settings.rest_weight)
         lower, upper = self.tree.lower, self.tree.upper
         chain = np.empty(len(self.tree.above), dtype=np.int64)
-        idle, throws = 0, _THROWS // (3 if self._close(best[1], y, weight) else 1)
+        idle, throws = (
+            0,
+            self._start.throws // (3 if self._close(best[1], y, weight) else 1),
+        )
         while idle < throws and best[2] > _PERFECT * weight.sum():
             distance = np.linalg.norm(best[1] - y, axis=1)
             share = np.where(
@@ -127,10 +114,16 @@ class WideSearch:
             thrown = rng.uniform(lower[limb], upper[limb])
             q[7:][limb] += rng.uniform(0.3, 1.0) * (thrown - q[7:][limb])
             other = self.search(
-                q, y, weight, prior, self.rest, self._settings.outlier, _CAUTION
+                q,
+                y,
+                weight,
+                prior,
+                self.rest,
+                self._settings.outlier,
+                self._start.caution,
             )
             idle += 1
-            if other[2] < _GAIN * best[2]:
+            if other[2] < self._start.gain * best[2]:
                 best, idle = (*other[:3], best[3] + other[3], other[4]), 0
         return best
 
@@ -157,13 +150,19 @@ class WideSearch:
             prior = np.full(self.rest.size, max(pull, self._settings.rest_weight))
             scale = wide * self._settings.outlier
             q, _, _, more, _ = self.search(
-                q, y, near, prior, self.rest, scale, _CAUTION
+                q, y, near, prior, self.rest, scale, self._start.caution
             )
             steps += more
         prior = np.full(self.rest.size, self._settings.rest_weight)
         posture = self.search(q, y, weight, prior, self.rest, self._settings.outlier)
         posture = self.beside(
-            posture, y, weight, prior, self.rest, _ROUNDS, self._settings.iterations
+            posture,
+            y,
+            weight,
+            prior,
+            self.rest,
+            self._start.rounds,
+            self._settings.iterations,
         )
         return (*posture[:3], steps + posture[3], posture[4])
 
@@ -185,10 +184,10 @@ class WideSearch:
             better = posture
             for aside in self._aside(posture[0], weight):
                 other = self.search(
-                    aside, y, weight, prior, middle, scale, _CAUTION, most
+                    aside, y, weight, prior, middle, scale, self._start.caution, most
                 )
                 steps += other[3]
-                better = other if other[2] < _BESIDE * better[2] else better
+                better = other if other[2] < self._start.beside * better[2] else better
             if better is posture:
                 break
             posture = (*better[:3], steps, better[4])
@@ -202,10 +201,12 @@ class WideSearch:
         matrix = normal_matrix(self.marked, q, weight)
         _, directions = np.linalg.eigh(matrix[6:, 6:])
         starts = []
-        for direction in directions[:, :_DIRECTIONS].T:
+        for direction in directions[:, : self._start.directions].T:
             for sign in (-1.0, 1.0):
                 aside = q.copy()
-                aside[7:] += sign * _ASIDE / np.abs(direction).max() * direction
+                aside[7:] += (
+                    sign * self._start.aside / np.abs(direction).max() * direction
+                )
                 aside[7:] = np.clip(aside[7:], self.tree.lower, self.tree.upper)
                 starts.append(aside)
         return starts
@@ -213,7 +214,7 @@ class WideSearch:
     def _close(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> bool:
         """Whether a posture is near enough that no other start need be tried."""
         distance = np.linalg.norm((x - y)[weight > 0.0], axis=1)
-        return float(np.median(distance)) < _NEAR
+        return float(np.median(distance)) < self._start.near
 
     def _placed(
         self, q: np.ndarray, y: np.ndarray, weight: np.ndarray
@@ -223,7 +224,7 @@ class WideSearch:
         # The trunk moves least; limbs serve where it has too few markers.
         depth = np.array([_depth(self.tree.parent, b) for b in self.marked.body])
         seen = weight > 0.0
-        chosen = seen & (depth <= _TRUNK)
+        chosen = seen & (depth <= self._start.trunk)
         if chosen.sum() < FEWEST:
             chosen = seen
         turn, _ = Rotation.align_vectors(
@@ -232,8 +233,8 @@ class WideSearch:
             weight[chosen],
         )
         starts = []
-        for k in range(_HEADINGS):
-            more = Rotation.from_euler("z", 2 * np.pi * k / _HEADINGS) * turn
+        for k in range(self._start.headings):
+            more = Rotation.from_euler("z", 2 * np.pi * k / self._start.headings) * turn
             start = q.copy()
             start[:3] = y[chosen].mean(axis=0) - more.apply(
                 x[chosen].mean(axis=0) - q[:3]

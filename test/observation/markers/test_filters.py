@@ -8,7 +8,13 @@ import pytest
 from scipy.signal import butter, lfilter, lfilter_zi
 
 import humans_sim as hs
-from humans_sim.observation.markers.filters import CausalFilter, smooth_markers
+from humans_sim.observation.markers.filters import (
+    JUMP,
+    JUMP_ACCELERATION,
+    CausalFilter,
+    jumps,
+    smooth_markers,
+)
 from humans_sim.observation.markers.trial import MarkerTrial
 
 RATE = 100.0
@@ -122,3 +128,28 @@ def test_impossible_filters() -> None:
         CausalFilter(0.0)
     with pytest.raises(hs.ParameterError, match="shape"):
         CausalFilter(RATE, columns=2).push(np.zeros((3, 3)))
+
+
+def test_exchanged_markers_are_not_smeared() -> None:
+    """A marker that is elsewhere for a while, or for one sample, stays whole there."""
+    times = np.arange(200) / 100.0
+    positions = np.zeros((200, 1, 3))
+    positions[:, 0, 0] = 0.3 * np.sin(2 * np.pi * times)
+    true = positions.copy()
+    positions[80:120] += 0.2
+    positions[150] -= 0.3
+    trial = MarkerTrial(("a",), times, positions, np.arange(200))
+    smooth = smooth_markers(trial).positions
+    elsewhere = np.zeros((200, 1, 3))
+    elsewhere[80:120], elsewhere[150] = 0.2, -0.3
+    assert np.abs(smooth - true - elsewhere).max() < 0.02
+
+
+def test_fast_and_noisy_markers_do_not_jump(rng: np.random.Generator) -> None:
+    """Neither noise of 5 mm nor a foot that strikes the ground at 60 Hz."""
+    noise = rng.normal(0, 0.005, (5000, 3))
+    assert not jumps(noise, JUMP + JUMP_ACCELERATION / 100.0**2).any()
+    times = np.arange(60) / 60.0
+    foot = np.zeros((60, 3))
+    foot[:, 0] = 8.0 * np.minimum(times, 0.5)
+    assert not jumps(foot, JUMP + JUMP_ACCELERATION / 60.0**2).any()

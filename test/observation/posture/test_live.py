@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from strolls import walking
 
 import humans_sim as hs
 from humans_sim.observation.markers import MarkerTrial
@@ -229,3 +230,55 @@ def test_settings_out_of_range(human: hs.Model, markers: MarkerSet) -> None:
         LivePostures(human, markers, cutoff=NAN)
     with pytest.raises(hs.ParameterError, match="longest_gap"):
         LivePostures(human, markers, longest_gap=0.0)
+
+
+def test_live_intervals_cover_the_truth(human: hs.Model) -> None:
+    """With noise that nobody named, and a marker set that sees every joint."""
+    whole = load_marker_set("plug-in-gait", human)
+    markers = whole.of(m.name for m in whole.markers if not m.calibration)
+    q = walking(human, 150)
+    trial = synthetic_trial(
+        human, markers, lambda t: q[round(100 * t)], duration=1.5, noise=0.003
+    )
+    live = LivePostures(human, markers)
+    frames = [
+        live.push(t, trial.names, positions)
+        for t, positions in zip(trial.times, trial.positions, strict=True)
+    ]
+    assert frames[-1].noise == pytest.approx(0.003, rel=0.1)
+    error = np.abs(np.array([frame.q for frame in frames]) - q)[20:, 7:]
+    std = np.array([frame.std[6:] for frame in frames])[20:]
+    assert 0.92 <= (error < 1.96 * std).mean() <= 0.985
+    assert not any(frame.hidden.any() for frame in frames[20:])
+
+
+def test_a_joint_that_live_markers_hide_is_held_less_and_less_surely(
+    human: hs.Model,
+) -> None:
+    """A leg without markers for half a second: its knee stays, its spread grows."""
+    whole = load_marker_set("plug-in-gait", human)
+    markers = whole.of(m.name for m in whole.markers if not m.calibration)
+    q = walking(human, 150)
+    trial = synthetic_trial(
+        human, markers, lambda t: q[round(100 * t)], duration=1.5, noise=0.003
+    )
+    positions = trial.positions.copy()
+    leg = [
+        k
+        for k, m in enumerate(markers.markers)
+        if m.segment in ("l_thigh", "l_shank", "l_foot")
+    ]
+    positions[80:130, leg] = np.nan
+    live = LivePostures(human, markers)
+    frames = [
+        live.push(t, trial.names, row)
+        for t, row in zip(trial.times, positions, strict=True)
+    ]
+    knee = human.joint_names.index("l_knee")
+    hidden = np.array([frame.hidden[knee] for frame in frames])
+    assert hidden[81:129].all() and not hidden[:80].any() and not hidden[132:].any()
+    std = np.array([frame.std[6 + knee] for frame in frames])
+    assert std[85] < std[100] < std[125] and std[125] > 10 * std[70]
+    error = np.abs(np.array([frame.q for frame in frames]) - q)[:, 7 + knee]
+    assert (error[80:130] < 3 * std[80:130]).all()
+    assert error[135:].max() < 0.1

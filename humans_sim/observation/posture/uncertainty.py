@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""How sure every coordinate of every frame is, and joints that no marker shows.
+
+With the normal matrix H of a frame's markers, their noise :math:`\sigma`, and
+variances :math:`p_i` of what is known of coordinates without them, the covariance of
+the posture is :math:`(H/\sigma^2 + \mathrm{diag}(1/p_i))^{-1}`. The noise comes from
+the residuals of the trial, divided by the degrees of freedom that postures leave.
+
+A coordinate that the markers of a frame show much worse than usual is hidden there. It
+is led through by its own motion before and after (:mod:`.bridge_kernels`), which gives
+the mean and the variance of a prior with which such frames are solved again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from humans_sim.observation.posture.bridge_kernels import Series, bridge
+from humans_sim.observation.posture.posterior_kernels import (
+    MarkerWeights,
+    PostureFrames,
+    frame_variances,
+)
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.settings import UncertaintySettings
+from humans_sim.observation.posture.smooth_kernels import rotation_between
+from humans_sim.observation.posture.solver import PostureSolver
+from humans_sim.observation.posture.tree_kernels import BASE
+
+_CHUNK = 512
+"""Frames whose variances are worked out at once."""
+_FEWEST = 10
+"""Frames that show something of a trial."""
+_LOOSE = 1e12
+"""Variance of a coordinate of the base of which nothing is known."""
+_UNRELATED = 0.05
+"""Correlation of residuals that is none."""
+_SAMPLE = 1000
+"""Frames on each side of the middle of a trial whose residuals are correlated."""
+_ROOM = 10.0
+"""Standard deviation of the base in a laboratory [m, rad]."""
+
+
+def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstruction:
+    """Add standard deviations, and lead hidden joints through.
+
+    Args:
+        result: postures that were found frame by frame.
+        solver: that found them.
+    """
+    settings = solver.settings.uncertainty
+    prior, weights = usual_prior(solver), weights_of(solver, filled_share(result))
+    variances, noise = _variances(result, solver, prior, weights)
+    usual = usual_spreads(variances, settings)
+    lasting = noise_correlation(result, settings.correlation)
+    hidden = np.zeros(variances.shape, dtype=bool)
+    for _ in range(settings.rounds):
+        hidden = hidden_coordinates(variances, noise, usual, result.t, solver)
+        rows = np.flatnonzero(hidden.any(axis=1))
+        if not len(rows):
+            break
+        means, spreads = _bridged(
+            result, solver, variances * (lasting * noise**2), hidden
+        )
+        priors = np.tile(prior, (len(rows), 1))
+        at = hidden[rows]
+        result = _solved_again(
+            result,
+            solver,
+            rows,
+            means,
+            np.where(at, noise**2 / spreads[rows], priors),
+            hidden,
+        )
+        # What markers alone show, at the better postures.
+        variances[rows], _, _ = frame_variances(
+            _frames(result, rows, priors), weights, solver.marked
+        )
+    if hidden.any():
+        variances[rows], _, _ = frame_variances(
+            _frames(result, rows, np.where(at, noise**2 / spreads[rows], priors)),
+            weights,
+            solver.marked,
+        )
+    std = noise * np.sqrt(variances)
+    return replace(
+        result,
+        std=limited(std, solver).astype(np.float32),
+        noise=noise,
+        bridged=hidden[:, BASE:],
+    )
+
+
+def weights_of(solver: PostureSolver, filled: float = 1.0) -> MarkerWeights:
+    """How the markers of a solver count, and the share of those filled in."""
+    rules = solver.rules
+    return MarkerWeights(rules.columns, rules.weight, rules.scale, filled)
+
+
+def filled_share(result: Reconstruction) -> float:
+    """Weight of markers that were filled in against those seen, by residuals."""
+    squares = []
+    for kind in (MarkerStatus.USED, MarkerStatus.INTERPOLATED):
+        chosen = result.status == kind
+        if not chosen.any():
+            return 1.0
+        squares.append(float((result.differences[chosen] ** 2).mean()))
+    return min(squares[0] / max(squares[1], 1e-30), 1.0)
+
+
+def usual_prior(solver: PostureSolver) -> np.ndarray:
+    """What is known of coordinates without markers (nv,) [m^2].
+
+    Joints that no marker ever sees are somewhere between their limits.
+    """
+    prior = np.full(solver.model.nv, 1.0 / _LOOSE)
+    noise = solver.settings.uncertainty.marker_noise
+    rules = solver.rules
+    anywhere = noise**2 / full_range(solver) ** 2
+    prior[BASE:] = np.where(rules.tracked, rules.pull, anywhere)
+    return prior
+
+
+def full_range(solver: PostureSolver) -> np.ndarray:
+    """Standard deviation of joints that are anywhere within their limits [rad]."""
+    tree = solver.tree
+    span: np.ndarray = np.minimum(tree.upper - tree.lower, 2 * np.pi) / np.sqrt(12.0)
+    return np.maximum(span, 1e-6)
+
+
+def limited(std: np.ndarray, solver: PostureSolver) -> np.ndarray:
+    """Standard deviations of joints within what their limits leave."""
+    std[:, BASE:] = np.minimum(std[:, BASE:], full_range(solver))
+    return std
+
+
+def trial_noise(
+    squares: np.ndarray, freedom: np.ndarray, settings: UncertaintySettings
+) -> float:
+    """Standard deviation of a marker of weight 1 [m], by the median of the frames.
+
+    Args:
+        squares: weighted squares of the distances of each frame (n,) [m^2].
+        freedom: degrees of freedom that they have (n,).
+        settings: with the noise where there are too few.
+    """
+    enough = freedom >= 1.0
+    if not enough.any():
+        return settings.marker_noise
+    # The median of chi squared, by Wilson and Hilferty.
+    middle = freedom[enough] * (1.0 - 2.0 / (9.0 * freedom[enough])) ** 3
+    noise = float(np.sqrt(np.median(squares[enough] / middle)))
+    return max(noise, settings.least_noise)
+
+
+def usual_spreads(variances: np.ndarray, settings: UncertaintySettings) -> np.ndarray:
+    """Standard deviations for unit noise of coordinates that are shown (nv,)."""
+    usual: np.ndarray = np.sqrt(np.quantile(variances, settings.usual, axis=0))
+    return usual
+
+
+def hidden_coordinates(
+    variances: np.ndarray,
+    noise: float,
+    usual: np.ndarray,
+    times: np.ndarray,
+    solver: PostureSolver,
+) -> np.ndarray:
+    """Coordinates that the markers of a frame show much worse than usual (n, nv).
+
+    A coordinate that is shown for a moment between two such frames is hidden there,
+    too: its posture was found from others that are not shown.
+    """
+    settings = solver.settings.uncertainty
+    std = noise * np.sqrt(variances)
+    hidden: np.ndarray = (std > settings.hidden) & (
+        std > settings.times_usual * noise * usual
+    )
+    hidden[:, BASE:] &= solver.rules.tracked
+    for i in np.flatnonzero(hidden.any(axis=0)):
+        rows = np.flatnonzero(hidden[:, i])
+        for a, b in zip(rows[:-1], rows[1:], strict=True):
+            if b > a + 1 and times[b] - times[a + 1] < settings.moment:
+                hidden[a:b, i] = True
+    # One that is always hidden cannot be led through.
+    hidden[:, (~hidden).sum(axis=0) < _FEWEST] = False
+    return hidden
+
+
+def _frames(
+    result: Reconstruction, rows: np.ndarray | slice, prior: np.ndarray
+) -> PostureFrames:
+    return PostureFrames(
+        np.ascontiguousarray(result.q[rows]),
+        np.ascontiguousarray(result.trial.positions[rows], dtype=float),
+        np.ascontiguousarray(result.status[rows]),
+        prior,
+    )
+
+
+def _variances(
+    result: Reconstruction,
+    solver: PostureSolver,
+    prior: np.ndarray,
+    weights: MarkerWeights,
+) -> tuple[np.ndarray, float]:
+    """Variances for unit noise (n, nv), and the noise [m]."""
+    n = len(result.q)
+    variances = np.empty((n, solver.model.nv), dtype=np.float32)
+    squares, freedom = np.empty(n), np.empty(n)
+    for first in range(0, n, _CHUNK):
+        rows = slice(first, min(first + _CHUNK, n))
+        priors = np.tile(prior, (rows.stop - first, 1))
+        variances[rows], squares[rows], freedom[rows] = frame_variances(
+            _frames(result, rows, priors), weights, solver.marked
+        )
+    return variances, trial_noise(squares, freedom, solver.settings.uncertainty)
+
+
+def _bridged(
+    result: Reconstruction,
+    solver: PostureSolver,
+    variances: np.ndarray,
+    hidden: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances (n, nv) of coordinates that are hidden in some frame."""
+    means, spreads = np.zeros(variances.shape), np.ones(variances.shape)
+    for i in np.flatnonzero(hidden.any(axis=0)):
+        seen = np.where(hidden[:, i], np.inf, variances[:, i])
+        means[:, i], spreads[:, i] = led_through(result, solver, int(i), seen)
+    return means, spreads
+
+
+def led_through(
+    result: Reconstruction, solver: PostureSolver, i: int, variances: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance (n,) of a coordinate by its own motion.
+
+    Args:
+        result: postures that were found frame by frame.
+        solver: that found them.
+        i: the coordinate.
+        variances: of its values (n,); infinite where nothing shows it.
+    """
+    settings, times = solver.settings.uncertainty, result.t
+    values = _coordinate(result.q, i)
+    density = acceleration_density(times, values, variances, settings)
+    spread = float(full_range(solver)[i - BASE] ** 2) if i >= BASE else _ROOM**2
+    rate = usual_speed(times, values, np.isfinite(variances), settings) ** 2
+    mean, own = bridge(Series(times, values, variances, density, spread, rate))
+    return mean, np.minimum(own, spread)
+
+
+def acceleration_density(
+    times: np.ndarray,
+    values: np.ndarray,
+    variances: np.ndarray,
+    settings: UncertaintySettings,
+) -> float:
+    """Power density of the accelerations of a coordinate, from what shows it.
+
+    Second differences over a lag h have the mean square 2/3 d h^3, and the noise of
+    the values.
+    """
+    n = len(times)
+    if n < 3:
+        return settings.usual_density
+    usual = float(np.median(np.diff(times)))
+    lag = max(round(settings.lag / usual), 1)
+    if n <= 2 * lag:
+        return settings.usual_density
+    before, middle, after = (
+        slice(0, n - 2 * lag),
+        slice(lag, n - lag),
+        slice(2 * lag, n),
+    )
+    noise = variances[before] + 4.0 * variances[middle] + variances[after]
+    shown = np.isfinite(noise)
+    if shown.sum() < _FEWEST:
+        return settings.usual_density
+    bend = (values[before] - 2.0 * values[middle] + values[after])[shown]
+    power, part = float(np.mean(bend**2)), float(np.mean(noise[shown]))
+    # Variances are not known so well that nothing of the power would be motion.
+    power = max(power - part, settings.least_motion * power)
+    return max(1.5 * power / (lag * usual) ** 3, settings.least_density)
+
+
+def usual_speed(
+    times: np.ndarray,
+    values: np.ndarray,
+    shown: np.ndarray,
+    settings: UncertaintySettings,
+) -> float:
+    """Root mean square speed of a coordinate over the lag, from what shows it."""
+    lag = max(round(settings.lag / float(np.median(np.diff(times)))), 1)
+    both = shown[lag:] & shown[:-lag]
+    if both.sum() < _FEWEST:
+        return settings.speed
+    rates = ((values[lag:] - values[:-lag]) / (times[lag:] - times[:-lag]))[both]
+    return max(float(np.sqrt(np.mean(rates**2))), settings.least_speed)
+
+
+def noise_correlation(result: Reconstruction, longest: float) -> float:
+    r"""How much longer the noise of markers lasts than a frame.
+
+    :math:`1 + 2\sum_k \rho_k` with the correlations of residuals k frames apart, up
+    to a longest time: slower than that, residuals and motions cannot be
+    distinguished.
+
+    Args:
+        result: postures found frame by frame.
+        longest: time over which residuals are compared [s].
+    """
+    if len(result.q) < _FEWEST:
+        return 1.0
+    middle = len(result.q) // 2
+    rows = slice(max(middle - _SAMPLE, 0), middle + _SAMPLE)
+    used = result.used[rows]
+    residuals = np.where(used[:, :, None], result.differences[rows], 0.0)
+    total = float((residuals**2).sum()) / max(float(used.sum()), 1.0)
+    usual = float(np.median(np.diff(result.t)))
+    factor = 1.0
+    for lag in range(1, min(round(longest / usual), len(residuals) - 1) + 1):
+        both = float((used[lag:] & used[:-lag]).sum())
+        product = float((residuals[lag:] * residuals[:-lag]).sum())
+        share = product / max(both, 1.0) / total if total > 0.0 else 0.0
+        if share < _UNRELATED:
+            break
+        factor += 2.0 * share
+    return factor
+
+
+def _coordinate(q: np.ndarray, i: int) -> np.ndarray:
+    """A coordinate over time; turns of the base are added up from frame to frame."""
+    if i < 3:
+        return np.ascontiguousarray(q[:, i])
+    if i >= BASE:
+        return np.ascontiguousarray(q[:, i + 1])
+    pairs = zip(q[:-1], q[1:], strict=True)
+    turns = [rotation_between(a[3:7], b[3:7])[i - 3] for a, b in pairs]
+    return np.concatenate([[0.0], np.cumsum(turns)])
+
+
+def _solved_again(
+    result: Reconstruction,
+    solver: PostureSolver,
+    rows: np.ndarray,
+    means: np.ndarray,
+    priors: np.ndarray,
+    hidden: np.ndarray,
+) -> Reconstruction:
+    """Frames with hidden coordinates, from their bridges and with their priors."""
+    q, differences = result.q.copy(), result.differences.copy()
+    status, converged = result.status.copy(), result.converged.copy()
+    starts = _starts(result, means, hidden)
+    for place, row in enumerate(rows):
+        start = starts[row]
+        posture = solver.solve_from(
+            start,
+            result.trial.positions[row],
+            priors[place, BASE:],
+            result.status[row] == MarkerStatus.REJECTED,
+        )
+        q[row], differences[row] = posture.q, posture.differences
+        status[row], converged[row] = posture.status, posture.converged
+    status[result.trial.filled & (status == MarkerStatus.USED)] = (
+        MarkerStatus.INTERPOLATED
+    )
+    return replace(
+        result, q=q, differences=differences, status=status, converged=converged
+    )
+
+
+def _starts(
+    result: Reconstruction, means: np.ndarray, hidden: np.ndarray
+) -> np.ndarray:
+    """Postures with their hidden coordinates on the bridges (n, nq)."""
+    starts = result.q.copy()
+    for i in np.flatnonzero(hidden.any(axis=0)):
+        at = hidden[:, i]
+        if i < 3:
+            starts[at, i] = means[at, i]
+        elif i >= BASE:
+            starts[at, i + 1] = means[at, i]
+    lost = hidden[:, 3:BASE].any(axis=1)
+    if lost.any() and not lost.all():
+        from scipy.spatial.transform import Rotation, Slerp
+
+        shown = np.flatnonzero(~lost)
+        t = result.t
+        turn = (
+            Slerp(t[shown], Rotation.from_quat(result.q[shown, 3:7]))
+            if (len(shown) > 1)
+            else None
+        )
+        if turn is not None:
+            inside = np.clip(t[lost], t[shown[0]], t[shown[-1]])
+            starts[lost, 3:7] = turn(inside).as_quat()
+    return starts
