@@ -18,6 +18,7 @@ from humans_sim.applications.person import (
     choose_person,
     nearest_person,
 )
+from humans_sim.applications.screening import screened, screened_markers
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.assemble import ReadOptions
@@ -65,6 +66,7 @@ def reconstruct(
     rest: np.ndarray | None = None,
     progress: Progress | None = None,
     watch: Watch | None = None,
+    force: bool = False,
 ) -> Reconstruction:
     """Postures that explain the markers of a recording.
 
@@ -101,8 +103,10 @@ def reconstruct(
         rest: joint angles where joints stay that no marker sees [rad].
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.
+        force: reconstruct a recording as it is, whatever a look at it shows.
 
     Raises:
+        ScreeningError: the recording cannot be this person with these markers.
         HumansError: a file is wrong, nothing says who is in it, two arguments exclude
             each other, or too few markers are in the set.
     """
@@ -128,12 +132,15 @@ def reconstruct(
         model, marker_set = person.load(reading, correspondence)
     if not isinstance(recording, Prepared):
         trial = part_of(_read(recording, reading), start, end)
+        trial, doubts = screened(model, trial, marker_set, preparation, reading, force)
         recording = _prepare(trial, marker_set, preparation)
     elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
         raise ParameterError(
             "these markers are prepared: preparation, up, units, rate, start and end "
             "go with a file or a trial as read"
         )
+    else:
+        doubts = screened_markers(model, recording.trial, marker_set, force)
     result = solve_postures(
         model,
         recording.trial,
@@ -145,7 +152,9 @@ def reconstruct(
         progress=progress,
         watch=watch,
     )
-    return replace(result, missing=recording.missing, ignored=recording.ignored)
+    return replace(
+        result, missing=recording.missing, ignored=recording.ignored, doubts=doubts
+    )
 
 
 def _person(

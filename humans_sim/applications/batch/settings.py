@@ -38,6 +38,7 @@ class TrialSettings:
         formats: what is written, of ``reconstruction_files.FORMATS``.
         report: whether a page is written too.
         inverse_dynamics: whether torques and the ground's reaction are worked out.
+        force: whether recordings are reconstructed as they are, whatever they show.
     """
 
     mode: str = STATIC
@@ -52,6 +53,7 @@ class TrialSettings:
     formats: tuple[str, ...] = USUAL_FORMATS
     report: bool = True
     inverse_dynamics: bool = False
+    force: bool = False
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.

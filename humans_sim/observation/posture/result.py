@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from humans_sim.models.model import Model
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.mot_file import write_mot
 from humans_sim.observation.posture.result_writer import save_reconstruction
+from humans_sim.observation.posture.verdict import Verdict, judge
 
 
 class MarkerStatus(IntEnum):
@@ -42,6 +44,7 @@ class Reconstruction:
         mode: ``static`` or ``smooth``.
         missing: markers of the set that the recording does not have.
         ignored: labels of the recording that the set does not have.
+        doubts: what a look at the recording before speaks against it.
     """
 
     model: Model
@@ -56,6 +59,7 @@ class Reconstruction:
     mode: str
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def t(self) -> np.ndarray:
@@ -86,6 +90,17 @@ class Reconstruction:
             self.status == MarkerStatus.INTERPOLATED
         )
         return held
+
+    @property
+    def rejected(self) -> np.ndarray:
+        """Markers that were left aside, too far from their places (n, m)."""
+        left: np.ndarray = self.status == MarkerStatus.REJECTED
+        return left
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """How far the result can be relied on: good, doubtful or failed, and why."""
+        return judge(self)
 
     @property
     def rms(self) -> float:

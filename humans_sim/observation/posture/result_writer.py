@@ -25,7 +25,7 @@ POSTURE_ARRAYS = (
     "iterations",
     "solve_times",
 )
-LABELS = ("missing", "ignored")
+LABELS = ("missing", "ignored", "doubts")
 """Lists of the header that files of this format may lack."""
 
 
