@@ -103,7 +103,7 @@ def reconstruct(
         rest: joint angles where joints stay that no marker sees [rad].
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.
-        force: reconstruct a recording as it is, whatever a look at it shows.
+        force: reconstruct it also where it cannot be this person.
 
     Raises:
         ScreeningError: the recording cannot be this person with these markers.
@@ -131,9 +131,16 @@ def reconstruct(
         correspondence = None if preparation is None else preparation.correspondence
         model, marker_set = person.load(reading, correspondence)
     if not isinstance(recording, Prepared):
-        trial = part_of(_read(recording, reading), start, end)
-        trial, doubts = screened(model, trial, marker_set, preparation, reading, force)
+        trial, doubts = screened(
+            model,
+            part_of(_read(recording, reading), start, end),
+            marker_set,
+            preparation,
+            reading,
+            force,
+        )
         recording = _prepare(trial, marker_set, preparation)
+        del trial  # long ones are large
     elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
         raise ParameterError(
             "these markers are prepared: preparation, up, units, rate, start and end "

@@ -35,7 +35,7 @@ def screened(
         marker_set: where the markers are.
         steps: of the preparation.
         reading: what the user gave for the file.
-        force: leave it as it is, and refuse nothing.
+        force: refuse nothing.
 
     Raises:
         ScreeningError: it cannot be this person with these markers.
@@ -93,9 +93,8 @@ def _identified(
 def _decided(
     look: Screening, trial: MarkerTrial, force: bool
 ) -> tuple[MarkerTrial, tuple[str, ...]]:
-    if force:
-        return trial, look.doubts
-    look.check("the recording" if trial.source is None else trial.source)
+    if not force:
+        look.check("the recording" if trial.source is None else trial.source)
     return look.corrected(trial), look.doubts
 
 

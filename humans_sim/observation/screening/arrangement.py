@@ -21,6 +21,8 @@ _STEADY = 0.06
 _STIFF, _BENT = 0.1, 0.03
 """Standard deviation of a distance that shows a wrong label, and the posture's part in
 it [m]."""
+_FEWEST = 4
+"""Tetrahedra that show a mirror."""
 _FAR = 4.0
 """A distance so many standard deviations off does not fit."""
 
@@ -48,12 +50,12 @@ class Arrangement:
     def scale(self) -> float:
         """Size of the recording over that of the person; NaN where nothing shows it."""
         expected = self.expected
-        shown = np.triu(expected.bending < _STEADY * expected.distance, 1)
+        shown = np.triu(expected.bending < _STEADY * expected.length, 1)
         shown &= np.isfinite(self.distances)
         if not shown.any():
             return float("nan")
-        ratios = self.distances[shown] / expected.distance[shown]
-        weights = (expected.distance[shown] / expected.spread[shown]) ** 2
+        ratios = self.distances[shown] / expected.length[shown]
+        weights = (expected.length[shown] / expected.spread[shown]) ** 2
         order = np.argsort(ratios)
         total = np.cumsum(weights[order])
         return float(ratios[order][np.searchsorted(total, 0.5 * total[-1])])
@@ -75,10 +77,10 @@ class Arrangement:
 
     @cached_property
     def mirrored(self) -> float:
-        """Share of the tetrahedra that lie the other way round; 0 without any."""
+        """Share of the tetrahedra that lie the other way round; 0 of too few."""
         agreement = self.tetrahedra.agreement(self.positions)
         seen = agreement[~np.isnan(agreement)]
-        return float((seen < 0).mean()) if len(seen) else 0.0
+        return float((seen < 0).mean()) if len(seen) >= _FEWEST else 0.0
 
     @cached_property
     def stiff(self) -> np.ndarray:

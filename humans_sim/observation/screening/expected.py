@@ -30,7 +30,8 @@ class ExpectedMarkers:
         body: that carries each (m,).
         samples: positions in each posture (s, m, 3) [m].
         standing: positions when all joints are at zero, z up (m, 3) [m].
-        distance: mean distance of each pair (m, m) [m].
+        length: mean distance of each pair, markers in their places (m, m) [m].
+        distance: the same, markers displaced (m, m) [m].
         spread: its standard deviation (m, m) [m].
         bending: the part of it that is the posture's (m, m) [m].
     """
@@ -39,6 +40,7 @@ class ExpectedMarkers:
     body: np.ndarray
     samples: np.ndarray
     standing: np.ndarray
+    length: np.ndarray
     distance: np.ndarray
     spread: np.ndarray
     bending: np.ndarray
@@ -60,7 +62,7 @@ class ExpectedMarkers:
             # near the limits more often than between them: people squat and reach
             q[7:] = middle + half * np.sin(rng.uniform(-1.6, 1.6, len(middle)))
             samples[row] = _placed(marked, q)
-        bending = pair_distances(samples).std(axis=0)
+        lengths = pair_distances(samples)
         loose = np.array([np.maximum(m.spread, ANATOMICAL).mean() for m in markers])
         samples += loose[:, None] * rng.normal(size=samples.shape)
         distances = pair_distances(samples)
@@ -69,9 +71,10 @@ class ExpectedMarkers:
             body=body,
             samples=samples,
             standing=standing,
+            length=lengths.mean(axis=0),
             distance=distances.mean(axis=0),
             spread=distances.std(axis=0),
-            bending=bending,
+            bending=lengths.std(axis=0),
         )
 
 

@@ -45,5 +45,5 @@ class ScreeningError(HumansError, ValueError):
         self.findings = findings
         reasons = "; ".join(f.text for f in findings if f.severity is Severity.REFUSAL)
         super().__init__(
-            f"{recording}: {reasons} (--force, or force=True, reconstructs it as it is)"
+            f"{recording}: {reasons} (--force, or force=True, reconstructs it anyway)"
         )

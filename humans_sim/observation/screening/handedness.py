@@ -16,9 +16,10 @@ import numpy as np
 
 from humans_sim.observation.screening.expected import ExpectedMarkers
 
-_NEAREST = 8
-"""Markers whose distance varies least that make tetrahedra with one."""
-_SURE = 0.98
+_NEAREST = 7
+"""Markers whose distance varies least, as it is and for its length, that make
+tetrahedra with one."""
+_SURE = 0.9
 """Mean sign over the postures above which a tetrahedron has a handedness."""
 _AGAINST = -0.5
 """Mean sign over the frames below which one contradicts it."""
@@ -64,18 +65,23 @@ class Tetrahedra:
 
 def _near_ones(expected: ExpectedMarkers) -> np.ndarray:
     corners: set[tuple[int, ...]] = set()
-    spread = expected.spread + np.diag(np.full(len(expected.names), np.inf))
-    for marker, row in enumerate(spread):
-        nearest = np.argsort(row, kind="stable")[:_NEAREST]
-        nearest = nearest[np.isfinite(row[nearest])]
-        for three in combinations(nearest.tolist(), 3):
-            corners.add(tuple(sorted((marker, *three))))
+    own = np.diag(np.full(len(expected.names), np.inf))
+    length = expected.distance + np.eye(len(own))
+    for spread in (expected.spread, expected.spread / length):
+        nearest = np.argsort(spread + own, axis=1, kind="stable")
+        for marker, row in enumerate(nearest[:, : min(_NEAREST, len(own) - 1)]):
+            for three in combinations(row.tolist(), 3):
+                corners.add(tuple(sorted((marker, *three))))
     return np.array(sorted(corners), dtype=np.int64).reshape(-1, 4)
 
 
 def _volumes(positions: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """Triple products (n, k) of positions (n, m, 3)."""
-    first = positions[:, corners[:, 0]]
-    a, b, c = (positions[:, corners[:, k]] - first for k in (1, 2, 3))
-    volumes: np.ndarray = np.einsum("nki,nki->nk", np.cross(a, b), c)
+    x, y, z = np.moveaxis(positions, 2, 0)
+    ax, bx, cx = (x[:, corners[:, k]] - x[:, corners[:, 0]] for k in (1, 2, 3))
+    ay, by, cy = (y[:, corners[:, k]] - y[:, corners[:, 0]] for k in (1, 2, 3))
+    az, bz, cz = (z[:, corners[:, k]] - z[:, corners[:, 0]] for k in (1, 2, 3))
+    volumes: np.ndarray = (
+        ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+    )
     return volumes
