@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.reconstruction import reconstruct
     from humans_sim.applications.simulate import simulate
     from humans_sim.bodies.mass_properties import BodyError
+    from humans_sim.cli.exit_codes import DoubtfulResultError
     from humans_sim.contact import Box, Ground, HalfSpace
     from humans_sim.contact.joint.contact_errors import (
         ContactError,
@@ -92,6 +93,8 @@ if TYPE_CHECKING:
     from humans_sim.observation.posture.result import Reconstruction
     from humans_sim.observation.posture.result_file import load_reconstruction
     from humans_sim.observation.posture.subject import Subject, load_subject
+    from humans_sim.observation.posture.verdict import Verdict
+    from humans_sim.observation.screening.findings import ScreeningError
     from humans_sim.results.check import Check
     from humans_sim.results.contact_table import ContactTable
     from humans_sim.results.events import Event
@@ -121,6 +124,7 @@ _MODULES = {
     "ControlState": "dynamics.controller",
     "Controller": "dynamics.controller",
     "CurvatureSumError": "contact.joint.contact_errors",
+    "DoubtfulResultError": "cli.exit_codes",
     "Event": "results.events",
     "ExpressionError": "core.expressions",
     "FesMuscles": "actuation",
@@ -156,6 +160,7 @@ _MODULES = {
     "Run": "results.run",
     "RunFileError": "results.run",
     "Sample": "results.sample",
+    "ScreeningError": "observation.screening.findings",
     "ScrewDriveMotors": "actuation",
     "Servo": "actuation",
     "SettingError": "control.walking.settings",
@@ -170,6 +175,7 @@ _MODULES = {
     "TrajectoryFileError": "control.trajectories.traj3",
     "UnknownPersonError": "applications.person",
     "UnreachableError": "control.bip.inverse_task",
+    "Verdict": "observation.posture.verdict",
     "Walk": "control.walking.walk",
     "WalkSettings": "control.walking.settings",
     "WalkStreamError": "kondo.driver.walk_stream",
@@ -212,6 +218,7 @@ __all__ = [
     "ControlState",
     "Controller",
     "CurvatureSumError",
+    "DoubtfulResultError",
     "Event",
     "ExpressionError",
     "FesMuscles",
@@ -253,6 +260,7 @@ __all__ = [
     "Run",
     "RunFileError",
     "Sample",
+    "ScreeningError",
     "ScrewDriveMotors",
     "Servo",
     "SettingError",
@@ -268,6 +276,7 @@ __all__ = [
     "UnknownModelError",
     "UnknownPersonError",
     "UnreachableError",
+    "Verdict",
     "Walk",
     "WalkSettings",
     "WalkStreamError",

@@ -18,6 +18,7 @@ from humans_sim.applications.person import (
     choose_person,
     nearest_person,
 )
+from humans_sim.applications.screening import screened, screened_markers
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.assemble import ReadOptions
@@ -66,6 +67,7 @@ def reconstruct(
     uncertainty: bool = True,
     progress: Progress | None = None,
     watch: Watch | None = None,
+    force: bool = False,
 ) -> Reconstruction:
     """Postures that explain the markers of a recording.
 
@@ -104,8 +106,10 @@ def reconstruct(
             frames in which their markers are hidden.
         progress: called now and then.
         watch: called with each frame; what it raises ends the search.
+        force: reconstruct it also where it cannot be this person.
 
     Raises:
+        ScreeningError: the recording cannot be this person with these markers.
         HumansError: a file is wrong, nothing says who is in it, two arguments exclude
             each other, or too few markers are in the set.
     """
@@ -130,15 +134,23 @@ def reconstruct(
         correspondence = None if preparation is None else preparation.correspondence
         model, marker_set = person.load(reading, correspondence)
     if not isinstance(recording, Prepared):
-        # No name holds the markers as read: long trials are large.
-        recording = _prepare(
-            part_of(_read(recording, reading), start, end), marker_set, preparation
+        trial, doubts = screened(
+            model,
+            part_of(_read(recording, reading), start, end),
+            marker_set,
+            preparation,
+            reading,
+            force,
         )
+        recording = _prepare(trial, marker_set, preparation)
+        del trial  # long ones are large
     elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
         raise ParameterError(
             "these markers are prepared: preparation, up, units, rate, start and end "
             "go with a file or a trial as read"
         )
+    else:
+        doubts = screened_markers(model, recording.trial, marker_set, force)
     if preparation is not None:
         settings = settings or preparation.solver
         smoothing = smoothing or preparation.smoother
@@ -154,7 +166,9 @@ def reconstruct(
         progress=progress,
         watch=watch,
     )
-    return replace(result, missing=recording.missing, ignored=recording.ignored)
+    return replace(
+        result, missing=recording.missing, ignored=recording.ignored, doubts=doubts
+    )
 
 
 def _person(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.batch.trial import Outcome
     from humans_sim.observation.posture.calibrate import Calibration
 
-_STATES = {"done": "[green]ok", "kept": "[blue]kept", "failed": "[red]no"}
+_GRADES = {"good": "[green]ok", "doubtful": "[yellow]??", "failed": "[red]no"}
 
 
 def print_calibration(
@@ -85,11 +85,12 @@ def print_outcomes(console: Console, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         found = outcome.summary
         if not found:
-            table.add_row(_STATES[outcome.state], escape(outcome.name))
+            table.add_row(_GRADES["failed"], escape(outcome.name))
             continue
         worst = found["worst_frames"][0]
+        kept = outcome.state == "kept" and found["verdict"] == "good"
         table.add_row(
-            _STATES[outcome.state],
+            "[blue]kept" if kept else _GRADES[found["verdict"]],
             escape(outcome.name),
             str(found["frames"]),
             _mm(found["rms"]),
@@ -107,6 +108,12 @@ def print_outcomes(console: Console, outcomes: Sequence[Outcome]) -> None:
         for note in outcome.summary.get("notes", ()):
             text = printable(f"{outcome.name}: {note}")
             console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+        grade = outcome.summary.get("verdict", "good")
+        if grade != "good":
+            reasons = "; ".join(outcome.summary["reasons"])
+            text = printable(f"{outcome.name}: {grade}: {reasons}")
+            colour = "red" if grade == "failed" else "yellow"
+            console.print(f"[{colour}]{escape(text)}[/]", soft_wrap=True)
 
 
 def print_forces(console: Console, outcomes: Sequence[Outcome]) -> None:

@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from humans_sim.cli.exit_codes import DoubtfulResultError
 from humans_sim.cli.options import (
     Axis,
     Mode,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.batch.trial import Job, Outcome
     from humans_sim.observation.posture.calibrate import Calibration
 
+_BECAME = {"failed": "failed", "doubtful": "gave doubtful results"}
 _MarkerSet = Annotated[
     str | None,
     typer.Option(
@@ -263,6 +265,9 @@ def reconstruct(
     again: Annotated[
         bool, typer.Option("--again", help="Do again what is done.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also what cannot be this person.")
+    ] = False,
 ) -> None:
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch
@@ -286,6 +291,7 @@ def reconstruct(
         plates=plates,
         reduce_residual=reduce_residuals,
         convention=convention,
+        force=force,
     )
     person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)
@@ -363,7 +369,10 @@ def _print_all(outcomes: Sequence[Outcome], output: Path) -> None:
         say(f"{kept} done before, kept (--again does such ones again)")
     if len(failed) < len(outcomes):
         say(f"written: {output}")
-    if failed:
-        raise HumansError(
-            f"{len(failed)} of {len(outcomes)} recordings failed: see above"
-        )
+    grades = [outcome.summary.get("verdict", "failed") for outcome in outcomes]
+    for grade, error in (("failed", HumansError), ("doubtful", DoubtfulResultError)):
+        if grade in grades:
+            raise error(
+                f"{grades.count(grade)} of {len(grades)} recordings {_BECAME[grade]}: "
+                "see above"
+            )

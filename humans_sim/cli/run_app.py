@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from humans_sim.cli import signals
 from humans_sim.cli.commands import app
+from humans_sim.cli.exit_codes import DONE, FAILED, WRONG_USAGE, code_of
 from humans_sim.cli.output import (
     SafeConsole,
     end_quietly,
@@ -31,7 +32,6 @@ from humans_sim.core.errors import (
 from humans_sim.core.files import remove_unfinished
 from humans_sim.core.kernel_compilation import ensure_cache
 
-DONE, FAILED, WRONG_USAGE = 0, 1, 2
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises where the words make no sense; it has no public name there."""
 
@@ -76,7 +76,7 @@ def _run(words: Sequence[str]) -> int:
         return _refuse(words, str(error))
     except HumansError as error:
         _print_error(str(error))
-        return FAILED
+        return code_of(error)
     except typer.Abort:
         return FAILED
     except _USAGE_ERROR as error:

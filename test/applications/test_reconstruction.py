@@ -59,7 +59,8 @@ def by_command(file: Path, folder: Path, *options: str) -> Reconstruction:
     """What ``humans-sim reconstruct`` writes."""
     words = ["reconstruct", str(file), "--no-report", "--formats", "npz", *options]
     done = CliRunner().invoke(app, [*words, "--output", str(folder)])
-    assert done.exit_code == 0, (done.output, done.exception)
+    doubtful = isinstance(done.exception, hs.DoubtfulResultError)
+    assert done.exit_code == 0 or doubtful, (done.output, done.exception)
     return hs.load_reconstruction(folder / f"{file.stem}.npz")
 
 

@@ -17,6 +17,7 @@ def test_notes_are_printed() -> None:
     summary = {
         **{"frames": 3, "rms": 0.01, "worst_marker": "a", "worst_marker_mean": None},
         **{"occluded": 0.0, "rejected": 0.0, "worst_frames": [frame | {"used": 4}]},
+        **{"verdict": "doubtful", "reasons": ["the rms distance is 31 mm"]},
         "notes": ["POINT:Y_SCREEN: the file says that -z is up", "[red]\x1b[2J"],
     }
     console = Console(file=io.StringIO(), width=80)
@@ -27,4 +28,5 @@ def test_notes_are_printed() -> None:
     print_outcomes(console, outcomes)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "walk1: POINT:Y_SCREEN: the file says that -z is up" in text
+    assert "walk1: doubtful: the rms distance is 31 mm" in text and "??" in text
     assert "walk1: [red]" in text and "\x1b" not in text

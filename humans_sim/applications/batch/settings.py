@@ -47,6 +47,7 @@ class TrialSettings:
         plates: whether force plates are used for these.
         reduce_residual: whether the body is shifted to agree with the plates.
         convention: names and signs of angles: one of the package, or a file's path.
+        force: whether recordings are reconstructed as they are, whatever they show.
     """
 
     mode: str = STATIC
@@ -65,6 +66,7 @@ class TrialSettings:
     plates: bool = True
     reduce_residual: bool = False
     convention: str = HUMANS
+    force: bool = False
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.

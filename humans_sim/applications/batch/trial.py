@@ -31,7 +31,7 @@ from humans_sim.core.files import content_hash
 from humans_sim.core.json_text import fits
 from humans_sim.core.version import __version__
 from humans_sim.observation.markers.marker_set import MarkerSet
-from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.result import Reconstruction
 
 DONE, KEPT, FAILED = "done", "kept", "failed"
 """What became of a trial; kept: it was done before."""
@@ -46,8 +46,9 @@ _RECORD = {
     "summary": {
         **dict.fromkeys(("frames", "converged"), int),
         **dict.fromkeys(("rms", "worst_marker_mean"), _NUMBER),
-        **dict.fromkeys(("worst_marker", "mode"), str),
+        **dict.fromkeys(("worst_marker", "mode", "verdict"), str),
         **dict.fromkeys(("unobservable", "missing", "ignored", "notes"), [str]),
+        "reasons": [str],
         **_SHARES,
         "forces": [
             {
@@ -216,6 +217,7 @@ def _reconstruct_trial(
         units=settings.units,
         rate=settings.rate,
         preparation=steps,
+        force=settings.force,
         progress=None if watch is None else lambda k, n: watch(job.name, k, n),
     )
     forces = _forces(job, result)
@@ -276,7 +278,7 @@ def _write(
 
 
 def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, Any]:
-    rejected = result.status == MarkerStatus.REJECTED
+    rejected = result.rejected
     means, rms = result.marker_means, result.marker_rms
     worst = int(np.argmax(np.nan_to_num(means, nan=-1.0)))
     frames = []
@@ -303,6 +305,8 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
         for k, name in enumerate(result.names)
     ]
     return {
+        "verdict": result.verdict.grade,
+        "reasons": list(result.verdict.reasons),
         "frames": len(result.t),
         "rms": _number(result.rms),
         "worst_marker": result.names[worst],

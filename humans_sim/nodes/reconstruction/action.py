@@ -23,6 +23,7 @@ from humans_sim.nodes.reconstruction.job import (
     occlusion,
 )
 from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.posture.verdict import FAILED
 
 Result = Reconstruct.Result
 _LOOK = 0.1
@@ -135,7 +136,10 @@ class FileGoals:
 
 
 def _result(reconstruction: Reconstruction) -> Any:
-    result = Result(success=True, frames=len(reconstruction.q), rms=reconstruction.rms)
+    verdict = reconstruction.verdict
+    result = Result(success=verdict.grade != FAILED, frames=len(reconstruction.q))
+    result.message = "" if verdict.good else str(verdict)
+    result.rms = reconstruction.rms
     worst = reconstruction.worst_frames(1)
     result.worst_frame = int(reconstruction.trial.frames[worst[0]]) % 2**32
     result.marker_names = list(reconstruction.names)

@@ -182,6 +182,7 @@ def _claim(
         if k not in sources.values():
             columns.setdefault(key(name), []).append(k)
     takers: dict[int, str] = {}
+    ambiguous: list[str] = []
     for name in markers:
         if name in sources:
             continue
@@ -189,19 +190,21 @@ def _claim(
             places = columns.get(key(label), [])
             if len(places) > 1:
                 both = ", ".join(names[k] for k in places)
-                raise ParameterError(
-                    f"the marker '{name}' could be any of {both}: say which in a "
-                    "correspondence file"
-                )
+                ambiguous.append(f"the marker '{name}' could be any of {both}")
+                break
             if places and places[0] in takers:
-                raise ParameterError(
+                ambiguous.append(
                     f"the marker {names[places[0]]} of the file could be "
-                    f"'{takers[places[0]]}' and '{name}': say which in a "
-                    "correspondence file"
+                    f"'{takers[places[0]]}' and '{name}'"
                 )
+                break
             if places:
                 takers[places[0]] = name
                 break
+    if ambiguous:
+        raise ParameterError(
+            f"{'; '.join(ambiguous)}: say which in a correspondence file"
+        )
     sources.update({name: k for k, name in takers.items()})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from humans_sim.models.model import Model
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.mot_file import write_mot
 from humans_sim.observation.posture.result_writer import save_reconstruction
+from humans_sim.observation.posture.verdict import Verdict, judge
 
 
 class MarkerStatus(IntEnum):
@@ -50,6 +52,7 @@ class Reconstruction:
             worked out.
         bridged: joints that the markers of a frame do not show, led through by their
             motion before and after (n, nv - 6); None: none.
+        doubts: what a look at the recording before speaks against it.
     """
 
     model: Model
@@ -67,6 +70,7 @@ class Reconstruction:
     std: np.ndarray | None = None
     noise: float = float("nan")
     bridged: np.ndarray | None = None
+    doubts: tuple[str, ...] = ()
 
     @property
     def t(self) -> np.ndarray:
@@ -97,6 +101,17 @@ class Reconstruction:
             self.status == MarkerStatus.INTERPOLATED
         )
         return held
+
+    @property
+    def rejected(self) -> np.ndarray:
+        """Markers that were left aside, too far from their places (n, m)."""
+        left: np.ndarray = self.status == MarkerStatus.REJECTED
+        return left
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """How far the result can be relied on: good, doubtful or failed, and why."""
+        return judge(self)
 
     @property
     def rms(self) -> float:

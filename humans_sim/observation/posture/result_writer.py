@@ -29,7 +29,7 @@ POSTURE_ARRAYS = (
 )
 UNCERTAINTY_ARRAYS = ("std", "bridged")
 """Arrays that files of this format may lack."""
-LABELS = ("missing", "ignored")
+LABELS = ("missing", "ignored", "doubts")
 """Lists of the header that files of this format may lack."""
 
 

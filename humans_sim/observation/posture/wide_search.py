@@ -77,6 +77,8 @@ class WideSearch:
         middle = np.median(y[weight > 0.0], axis=0)
         near = weight * (np.linalg.norm(y - middle, axis=1) < self._start.reach)
         best = None
+        if np.count_nonzero(near) < FEWEST:  # nobody is that large
+            near = weight
         for start in self._placed(resting, y, near):
             posture = self.narrowed(start, y, weight, near)
             if best is None or posture[2] < best[2]:

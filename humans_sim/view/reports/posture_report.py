@@ -20,6 +20,7 @@ from humans_sim.core.version import __version__
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.observation.posture.verdict import DOUBTFUL, FAILED, GOOD
 from humans_sim.view.html_templates import render
 from humans_sim.view.plots.posture_plots import posture_figures, worst_moments
 from humans_sim.view.reports.force_tables import force_tables
@@ -33,10 +34,7 @@ from humans_sim.view.reports.report_parts import (
 )
 from humans_sim.view.reports.stick_figure import LEGEND, stick_figure_data
 
-GOOD_FIT, BAD_FIT = 0.02, 0.04
-"""Rms distances up to which a fit is good, and above which it is bad [m]."""
-FAILED = 0.05
-"""Share of frames without a minimum above which a fit is bad."""
+_KINDS = {GOOD: "good", DOUBTFUL: "plain", FAILED: "bad"}
 _WORST = 8
 
 
@@ -99,15 +97,14 @@ def write_posture_report(
 
 def _notes(result: Reconstruction) -> list[Note]:
     """The verdict, then what else is to be known first."""
-    failed = 1.0 - float(np.mean(result.converged))
-    kind = "good" if result.rms <= GOOD_FIT else "plain"
-    if not result.rms <= BAD_FIT or failed > FAILED:
-        kind = "bad"
-    text = f"{_mm(result.rms)} mm rms over {_count(len(result.names), 'marker')}"
-    notes = [Note(kind, text)]
-    if failed > 0:
-        number = int((~np.asarray(result.converged, bool)).sum())
-        notes.append(Note("bad", f"{_count(number, 'frame')} ended at no minimum"))
+    verdict = result.verdict
+    fit = f"{_mm(result.rms)} mm rms over {_count(len(result.names), 'marker')}"
+    notes = [Note(_KINDS[verdict.grade], f"{verdict.grade}: {fit}")]
+    for reason in verdict.reasons:
+        notes.append(Note("bad", f"{reason[0].upper()}{reason[1:]}"))
+    number = int((~np.asarray(result.converged, bool)).sum())
+    if number:
+        notes.append(Note("", f"{_count(number, 'frame')} ended at no minimum"))
     if result.unobservable:
         names = ", ".join(result.unobservable)
         notes.append(Note("", f"No marker sees {names}: kept near rest"))
