@@ -109,7 +109,7 @@ def _smooth(
     y, weight = solver.weighted(np.where(rejected[:, :, None], np.nan, positions))
     tree = solver.tree
     stiffness = np.array(settings.stiffness(len(tree.lower)))
-    prior = np.full(len(tree.lower), solver.settings.rest_weight)
+    prior = solver.rest_pull
     goal = MotionGoal(
         y, weight, solver.settings.outlier, prior, solver.rest, times, stiffness
     )
