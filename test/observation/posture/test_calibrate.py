@@ -297,7 +297,7 @@ def test_spreads_are_on_the_axes_of_their_set(
     moved = {name: at + [0.01, 0.01, 0.01] for name, at in places.items()}
     worn = load_marker_set(path, tall).moved(moved)
     still = synthetic_trial(tall, worn, lambda t: tall.neutral(), duration=0.1)
-    subject = calibrate(human, still, path).subject
+    subject = calibrate(human, still, path, height=tall.height).subject
     nominal = load_marker_set(path, subject.model())
     for marker in subject.markers:
         if marker.name in moved:
