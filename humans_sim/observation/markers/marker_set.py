@@ -20,6 +20,7 @@ from humans_sim.core.resources import named_file, resource_names
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.model import Model
+from humans_sim.observation.markers.skin import usual_weight
 
 CANONICAL = "canonical"
 """The set whose markers are the model's own tags."""
@@ -185,7 +186,9 @@ class _Reader:
         spread = self._spread * np.ones(3)
         if "spread" in fields:
             spread = _spread(fields["spread"])
-        weight = fields["weight"].positive() if "weight" in fields else 1.0
+        weight = usual_weight(segment, float(spread.max()))
+        if "weight" in fields:
+            weight = fields["weight"].positive()
         calibration = "calibration" in fields and (
             fields["calibration"].choice(("true", "false")) == "true"
         )

@@ -117,9 +117,9 @@ class Bundle:
         spread: np.ndarray,
         weight: np.ndarray,
         rest: np.ndarray,
-        supporting: np.ndarray,
+        joint_spread: np.ndarray,
         q: np.ndarray,
-        settings: CalibrationSettings,
+        slide_spread: float,
     ) -> None:
         """Begin at the sizes of ``shape`` and the postures ``q`` (n, nq)."""
         self.shape, self.frames, self.prior = shape, frames, prior
@@ -129,12 +129,9 @@ class Bundle:
         self._motion = np.minimum(frames.motion, slides - 1)
         self.offsets = np.zeros((1 + slides, *shape.local.shape))
         self._spread = np.concatenate(
-            [spread[None], np.full((slides, *spread.shape), settings.slide_spread)]
+            [spread[None], np.full((slides, *spread.shape), slide_spread)]
         )
-        self._rest = rest
-        loose = np.full(rest.size, settings.joint_spread)
-        standing = np.where(supporting, settings.standing_spread, loose)
-        self._joint = np.where(frames.motion[:, None] < 0, standing, loose) ** -2
+        self._rest, self._joint = rest, joint_spread**-2
         seen = np.isfinite(frames.positions).all(axis=2)
         self._y = np.where(seen[:, :, None], frames.positions, 0.0)
         self._w = np.where(seen, weight / frames.noise[:, None] ** 2, 0.0)
@@ -352,29 +349,35 @@ def _frame_system(q, y, weight, marked, local_rate, origin_rate):
     own, cross, outer = np.zeros((n, n)), np.zeros((n, p)), np.zeros((p, p))
     pull, push = np.zeros(n), np.zeros(p)
     chain = np.empty(n, np.int64)
-    jacobian = np.empty((3, n))
+    jacobian, rate = np.empty((3, n)), np.empty((3, sizes))
     for m in range(count):
         if weight[m] <= 0.0:
             continue
         w, b, first = weight[m], body[m], sizes + 3 * m
         size = chain_of(b, parent, chain)
         point_jacobian(x[m], chain, size, poses, jacobian)
-        rate = drift[b] + turn[b] @ local_rate[m]
-        gap = y[m] - x[m]
-        for k in range(size):
-            i = chain[k]
-            column = w * jacobian[:, k].copy()
-            pull[i] += column @ gap
-            for h in range(size):
-                own[i, chain[h]] += column @ jacobian[:, h].copy()
-            cross[i, :sizes] += column @ rate
-            cross[i, first : first + 3] += column @ turn[b]
-        push[:sizes] += w * (rate.T @ gap)
-        push[first : first + 3] += w * (turn[b].T @ gap)
-        outer[:sizes, :sizes] += w * (rate.T @ rate)
-        mixed = w * (rate.T @ turn[b])
-        outer[:sizes, first : first + 3] += mixed
-        outer[first : first + 3, :sizes] += mixed.T
+        rate[:] = drift[b] + turn[b] @ local_rate[m]
+        # Written out: products of such small blocks cost more in calls than in sums.
         for a in range(3):
+            gap = w * (y[m, a] - x[m, a])
+            for k in range(size):
+                i, part = chain[k], w * jacobian[a, k]
+                pull[i] += gap * jacobian[a, k]
+                for h in range(size):
+                    own[i, chain[h]] += part * jacobian[a, h]
+                for h in range(sizes):
+                    cross[i, h] += part * rate[a, h]
+                for c in range(3):
+                    cross[i, first + c] += part * turn[b, a, c]
+            for k in range(sizes):
+                part = w * rate[a, k]
+                push[k] += gap * rate[a, k]
+                for h in range(sizes):
+                    outer[k, h] += part * rate[a, h]
+                for c in range(3):
+                    outer[k, first + c] += part * turn[b, a, c]
+                    outer[first + c, k] += part * turn[b, a, c]
+            for c in range(3):
+                push[first + c] += gap * turn[b, a, c]
             outer[first + a, first + a] += w
     return own, cross, outer, pull, push

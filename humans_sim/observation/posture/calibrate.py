@@ -23,7 +23,7 @@ import numpy as np
 
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models.angles import joint_angles
-from humans_sim.models.axes import to_humans
+from humans_sim.models.axes import to_humans, to_ros
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
@@ -32,11 +32,14 @@ from humans_sim.observation.posture.body_shape import body_shape
 from humans_sim.observation.posture.bundle import Bundle, Frames
 from humans_sim.observation.posture.calibration_prior import (
     CalibrationSettings,
+    joint_spreads,
     size_prior,
 )
 from humans_sim.observation.posture.settings import SolverSettings
+from humans_sim.observation.posture.sight import usual_spread, weakly_seen_joints
 from humans_sim.observation.posture.solver import PostureSolver
 from humans_sim.observation.posture.subject import Subject, with_marker_positions
+from humans_sim.observation.posture.tree import MarkedTree, Tree, marker_bodies
 
 SEEN = 0.7
 """Posterior spread over prior spread above which a number was not seen."""
@@ -196,12 +199,14 @@ def calibrate(
         shape,
         frames,
         size_prior(shape, settings, height is not None),
-        np.array([marker.spread for marker in known.markers]),
+        np.abs(to_ros(np.array([marker.spread for marker in known.markers]))),
         np.array([marker.weight for marker in known.markers]),
         solver.rest,
-        _supporting(model),
+        joint_spreads(
+            frames.motion < 0, _supporting(model), _weak_spread(model, known), settings
+        ),
         np.array([solver.solve(positions).q for positions in frames.positions]),
-        settings,
+        settings.slide_spread,
     )
     bundle.run()
     subject, sizes, markers = _found(model, bundle, known, mass, title)
@@ -283,6 +288,15 @@ def _column_means(values: np.ndarray) -> np.ndarray:
     total = np.where(present, values, 0.0).sum(axis=0)
     mean: np.ndarray = total / np.maximum(present.sum(axis=0), 1)
     return mean
+
+
+def _weak_spread(model: Model, known: MarkerSet) -> np.ndarray:
+    """Spreads of joints that the markers of motions hardly see, else infinite."""
+    markers = [marker for marker in known.markers if not marker.calibration]
+    marked = MarkedTree(Tree.of(model), *marker_bodies(model, markers))
+    weak = weakly_seen_joints(marked, model.joint_names)
+    spread: np.ndarray = np.where(weak, usual_spread(marked.tree), np.inf)
+    return spread
 
 
 def _standing(model: Model, bundle: Bundle) -> dict[str, float]:

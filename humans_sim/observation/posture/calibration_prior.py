@@ -75,6 +75,28 @@ class SizePrior:
     upper: np.ndarray
 
 
+def joint_spreads(
+    still: np.ndarray,
+    supporting: np.ndarray,
+    weak: np.ndarray,
+    settings: CalibrationSettings,
+) -> np.ndarray:
+    """How far joints are from rest (frames, joints) [rad].
+
+    Args:
+        still: frames in which nobody moves (frames,).
+        supporting: joints of the legs (joints,).
+        weak: spreads of joints that markers hardly see, else infinite (joints,) [rad];
+            else such a joint would take up what skin does, and places of markers with
+            it.
+        settings: of the calibration.
+    """
+    loose = np.minimum(settings.joint_spread, weak)
+    standing = np.where(supporting, np.minimum(settings.standing_spread, loose), loose)
+    spreads: np.ndarray = np.where(still[:, None], standing, loose)
+    return spreads
+
+
 def size_prior(
     shape: BodyShape, settings: CalibrationSettings, height_known: bool
 ) -> SizePrior:

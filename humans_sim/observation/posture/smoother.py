@@ -197,7 +197,7 @@ def _smooth(
     weight[filled[:, solver.rules.columns]] *= share
     tree = solver.tree
     stiffness = np.array(settings.stiffness(len(tree.lower)))
-    prior = np.full(len(tree.lower), solver.settings.rest_weight)
+    prior = solver.rest_pull
     goal = MotionGoal(
         y,
         weight,

@@ -24,7 +24,7 @@ from humans_sim.observation.posture.frame_kernels import (
 )
 from humans_sim.observation.posture.result import MarkerStatus
 from humans_sim.observation.posture.settings import SolverSettings
-from humans_sim.observation.posture.sight import unseen_joints
+from humans_sim.observation.posture.sight import rest_pull, unseen_joints
 from humans_sim.observation.posture.track_kernel import (
     DONE,
     LEAPT,
@@ -139,6 +139,15 @@ class PostureSolver:
         """Go on from another posture of the last frame; these joints stand still."""
         self._last = q.copy()
         self._speed[6:][held] = 0.0
+
+    @cached_property
+    def rest_pull(self) -> np.ndarray:
+        """Towards rest, of each joint, against 1 for a marker (nv - 6,) [m^2].
+
+        A posture searched from nowhere does without: nothing led it astray.
+        """
+        least = self.settings.rest_weight
+        return rest_pull(self.marked, self.model.joint_names, least)
 
     @cached_property
     def unobservable(self) -> tuple[str, ...]:
@@ -335,8 +344,10 @@ class PostureSolver:
         """Joints that are held where they were, not at rest; how strongly all are."""
         unseen = set(self.unobservable)
         tracked = np.array([name not in unseen for name in self.model.joint_names])
-        rest = self.settings.rest_weight
-        return tracked, np.where(tracked, max(self.settings.track_weight, rest), rest)
+        # Noise would lead joints that are hardly seen away, a frame at a time.
+        rest = self.rest_pull
+        tracked &= rest <= self.settings.rest_weight
+        return tracked, np.where(tracked, self.settings.track_weight, 0.0).clip(rest)
 
     def _remember(self, posture: Posture, seen: int, step: float) -> None:
         if self._last is not None:
