@@ -43,6 +43,8 @@ LONGEST_EDGE = 0.5
 """Part of a period of the low pass that its ends spoil."""
 LEAST_COVERED = 0.4
 """Time on plates from which they weigh a person [s]."""
+LIGHTEST, HEAVIEST = 0.6, 1.7
+"""Mass by plates against the model's beyond which somebody leans or another pushes."""
 _FEWEST = 5
 _GRAVITY = 9.81
 
@@ -169,10 +171,13 @@ def inverse_dynamics(
         loads = plate_loads(plates, result.t, points, contacts, used)
         notes += loads.notes
     body = model.mass if mass is None else mass
+    if loads is None and reduce_residual:
+        notes.append("there are no plates by which a residual could be reduced")
     if loads is not None:
         weighed = _plate_mass(model, result.t, _base_force(q, total), loads, inner)
-        notes += _mass_notes(weighed, body, mass is not None)
-        body = weighed if mass is None and weighed is not None else body
+        sound = weighed is not None and LIGHTEST < weighed / model.mass < HEAVIEST
+        notes += _mass_notes(weighed, body, mass is None and sound)
+        body = weighed if mass is None and weighed is not None and sound else body
         if not loads.covered.any():
             notes.append("no frame has all feet that stand on plates")
     shift = np.zeros((len(q), 3))
@@ -352,10 +357,10 @@ def _plate_mass(
     return float(model.mass * lift.mean() / needed[rows, 2].mean())
 
 
-def _mass_notes(weighed: float | None, body: float, given: bool) -> list[str]:
+def _mass_notes(weighed: float | None, body: float, used: bool) -> list[str]:
     if weighed is None:
-        return [] if given else ["plates carry the whole body too shortly to weigh it"]
+        return ["plates carry the whole body too shortly to weigh it"]
     if abs(weighed / body - 1.0) < 0.03:
         return []
-    which = "the latter is used, as given" if given else "the plates' is used"
+    which = "the plates' is used" if used else "the latter is used"
     return [f"plates carry {weighed:.1f} kg, the model has {body:.1f} kg: {which}"]

@@ -31,6 +31,8 @@ TOUCHES = 0.1
 """Part of a load's time for which another foot stands on the plate, too."""
 TIMING = 0.1
 """By which contacts from the motion and from the plate may differ in time [s]."""
+SHORTEST_PAUSE = 0.06
+"""A plate that is free for less is still under the same foot [s]."""
 LEAST_PEAK = 60.0
 """A load that never exceeds this is noise [N]."""
 
@@ -110,24 +112,24 @@ def plate_loads(
         recorded &= (t >= reaction.times[0]) & (t <= reaction.times[-1])
         raw = _sampled(reaction.wrench(np.zeros(3)), reaction.times, t)
         smooth = _smooth(reaction, t, cutoff)
-        loaded = raw[:, 2] > LEAST_LOAD
-        for first, last in stretches(loaded):
-            rows = slice(first, last + 1)
-            if raw[rows, 2].max() < LEAST_PEAK:
-                continue
+        spans = _load_stretches(t, raw[:, 2])
+        ends = [-near - 1, *(last for _, last in spans)]
+        starts = [*(first for first, _ in spans[1:]), n + near]
+        for (first, last), before, after in zip(spans, ends, starts, strict=False):
+            rows = first + np.flatnonzero(raw[first : last + 1, 2] > LEAST_LOAD)
             sole, reason = _foot(plate, raw[rows], rows, points, contacts)
             name = "" if sole is None else points.soles[sole]
             steps.append(PlateStretch(reaction.name, first, last, name, reason))
-            reach = slice(max(first - near, 0), last + 1 + near)
             if sole is None:
                 notes.append(
                     f"{reaction.name} is not used from {t[first]:.2f} to "
                     f"{t[last]:.2f} s: {reason}"
                 )
-                foreign[reach] |= reason == NOBODY
+                foreign[first : last + 1] = True
                 continue
-            part = np.zeros(n, dtype=bool)
-            part[reach] = True
+            # What the low pass spreads belongs to the step that is nearer.
+            start = max(first - near, (before + first) // 2 + 1, 0)
+            part = slice(start, min(last + near, (last + after) // 2) + 1)
             wrenches[part, sole] += smooth[part]
             on_plate[part, sole] = True
     known = on_plate | ~contacts.down
@@ -175,10 +177,21 @@ def _smooth(reaction: GroundReaction, t: np.ndarray, cutoff: float) -> np.ndarra
     return _sampled(wrench, times, t)
 
 
+def _load_stretches(t: np.ndarray, load: np.ndarray) -> list[tuple[int, int]]:
+    """First and last sample of each load; short pauses belong to it."""
+    loaded = load > LEAST_LOAD
+    for first, last in stretches(~loaded):
+        inner = first > 0 and last < len(t) - 1
+        if inner and t[last + 1] - t[first - 1] < SHORTEST_PAUSE:
+            loaded[first : last + 1] = True
+    spans = stretches(loaded)
+    return [(a, b) for a, b in spans if load[a : b + 1].max() >= LEAST_PEAK]
+
+
 def _foot(
     plate: ForcePlate | GroundReaction,
     wrench: np.ndarray,
-    rows: slice,
+    rows: np.ndarray,
     points: SolePoints,
     contacts: FootContacts,
 ) -> tuple[int | None, str]:

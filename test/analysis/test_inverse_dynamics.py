@@ -177,6 +177,11 @@ def test_plates_weigh_the_person(human: hs.Model) -> None:
     assert forces.mass == pytest.approx(1.1 * human.mass, rel=1e-3)
     assert len(forces.notes) == 1 and "kg" in forces.notes[0]
     np.testing.assert_allclose(forces.torques, 1.1 * alone.torques, atol=0.2)
+    absurd = [
+        GroundReaction(p.name, p.times, 3.0 * p.force, p.point, 3.0 * p.torque)
+        for p in plates
+    ]
+    assert inverse_dynamics(result, absurd).mass == human.mass
     given = inverse_dynamics(result, heavier, mass=human.mass)
     assert given.mass == human.mass
     lifted = given.residual[given.measured, 2] / (human.mass * GRAVITY)

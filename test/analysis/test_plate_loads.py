@@ -129,6 +129,19 @@ def test_a_foot_beside_the_plates_is_not_covered(contacts: FootContacts) -> None
     assert not loads.covered[:39].any() and not loads.covered[161:].any()
 
 
+def test_steps_in_short_succession(contacts: FootContacts) -> None:
+    """A dip is no end of a step, and what a low pass spreads is counted once."""
+    for pause in (3, 14):
+        load = loaded()
+        load[100 : 100 + pause] = 0.0
+        on = plate(0.2, load, (0.0, 0.2))
+        loads = plate_loads([on], T, standing(), contacts, 6.0)
+        assert len(loads.steps) == (1 if pause < 6 else 2)
+        impulse = loads.wrenches[:, 0, 2].sum()
+        assert impulse == pytest.approx(load.sum(), rel=2e-3)
+        assert loads.wrenches[:, 0, 2].max() < 1.2 * WEIGHT / 2
+
+
 def test_bad_plates(contacts: FootContacts) -> None:
     """Missing moments are noted; a low pass above half the rate is refused."""
     lacking = plate(0.2, loaded(), (0.0, 0.2))

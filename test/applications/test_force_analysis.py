@@ -105,6 +105,8 @@ def test_options_that_exclude_each_other(file: Path) -> None:
     """Forces of a file go neither without plates nor with another frame."""
     with pytest.raises(ParameterError, match="plates are excluded"):
         TrialSettings(forces=file, plates=False)
+    with pytest.raises(ParameterError, match="inverse dynamics only"):
+        TrialSettings(reduce_residual=True)
     with pytest.raises(ParameterError, match="frame change"):
         TrialSettings(forces=file, frame_change="standing").steps()
     one, other = TrialSettings(forces=file), TrialSettings(forces=file.with_name("x"))

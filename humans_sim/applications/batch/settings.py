@@ -84,6 +84,8 @@ class TrialSettings:
             raise ParameterError("nothing is to be written: give a format or a report")
         if self.forces is not None and not self.plates:
             raise ParameterError("a file of forces is given, and plates are excluded")
+        if self.reduce_residual and not (self.inverse_dynamics or self.forces):
+            raise ParameterError("residuals are reduced with inverse dynamics only")
         for name, value in (("longest gap", self.max_gap), ("cut-off", self.cutoff)):
             if value is not None and not (math.isfinite(value) and value >= 0):
                 raise ParameterError(f"the {name} must be 0 or more, not {value:g}")
