@@ -119,6 +119,7 @@ bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python benchmarks/pivot_turns.py
 	$(BIN)/python benchmarks/work_precision.py
 	$(BIN)/python benchmarks/reconstruction.py
+	$(BIN)/python benchmarks/osim_export.py
 	$(BIN)/python benchmarks/kondo_line.py
 	$(BIN)/python benchmarks/free_bodies.py
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ GROUND, PROGRESSION = "ground", "progression"
 """Frames of the laboratory: as it is, and turned to the axis along which one walks."""
 _AXES = ("x", "y", "z", "-x", "-y", "-z")
 _UNNAMED = "-"
+_NAME = re.compile(r"[\w.-]+", re.ASCII)
+"""What tables, motions and OpenSim take as a name."""
 _SIDES = ("r", "l")
 
 
@@ -156,6 +159,7 @@ def load_convention(name: str | Path, model: Model) -> Convention:
         position = tuple(word.text() for word in fields["position"])
         if len(position) != 3:
             raise fields["position"].error("three names are needed: forward, up, right")
+        _check_names(fields["position"], list(position))
     groups: list[TurnGroup] = []
     for item in fields["angles"]:
         entry = item.fields(("body", "of", "turns", "names"), ("sided",))
@@ -163,7 +167,9 @@ def load_convention(name: str | Path, model: Model) -> Convention:
         words = list(sides) if sided else [""]
         body, of = entry["body"].text(), entry["of"].text()
         groups += _groups(item, entry, body, of, tuple(words), links)
-    given = [n for group in groups for n in group.names if n is not None]
+    named = [*groups] if base is None else [base, *groups]
+    given = [n for group in named for n in group.names if n is not None]
+    given += position
     twice = sorted({n for n in given if given.count(n) > 1})
     if twice:
         raise fields["angles"].error(f"the angle '{twice[0]}' stands twice")
@@ -208,6 +214,7 @@ def _groups(
         raise entry["turns"].error("one to three axes, no two neighbours the same")
     if len(names) != len(turns):
         raise entry["names"].error("each turn needs a name, or '-'")
+    _check_names(entry["names"], [n.replace("{side}", w) for n in names for w in words])
     for side, word in zip(_SIDES, words, strict=False):
         sided = len(words) > 1
         own = [_own(link, side, links) if sided else link for link in (body, of)]
@@ -222,6 +229,12 @@ def _groups(
             tuple(_title(name) for name in names),
             side if sided else "",
         )
+
+
+def _check_names(value: YamlValue, names: list[str]) -> None:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise value.error(f"'{name}' has more than letters, digits, '_', '.', '-'")
 
 
 def _base_link(model: Model) -> str:

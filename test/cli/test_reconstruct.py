@@ -164,7 +164,7 @@ def test_forces_of_a_motion(run: Run, standing: Path, tmp_path: Path) -> None:
         ("reconstruct x.trc --cutoff -1", "--cutoff must be"),
         ("reconstruct x.trc --rate nan", "--rate must be"),
         ("reconstruct x.trc -o none/out", "there is no folder"),
-        ("reconstruct x.trc --formats doc", "csv, mot, trc, mcap, npz"),
+        ("reconstruct x.trc --formats doc", "csv, mot, osim, trc, mcap, npz"),
     ],
 )
 def test_what_cannot_be_done_is_said(run: Run, words: str, said: str) -> None:

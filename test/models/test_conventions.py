@@ -49,8 +49,12 @@ def test_a_file_of_ones_own(human: hs.Model, tmp_path: Path) -> None:
         ("turns: [z, -x]", "turns: [w, x]", "turns"),
         ('"-"]', "]", "each turn needs a name"),
         ('"-"]', '"{side}HIP"]', "stands twice"),
+        ('"{side}HIP"', '"{side} HIP"', "more than letters"),
+        ("sides: [R, L]", "sides: ['R,', L]", "more than letters"),
         ("sides: [R, L]", "sides: [R]", "two words"),
         ("sides: [R, L]", "position: [a]", "three names"),
+        ("sides: [R, L]", "position: [a, b, HIP]\nsides: ['', L]", "word"),
+        ("sides: [R, L]", "sides: [R, L]\nposition: [a, b, LHIP]", "stands twice"),
         ("title: Ours", "titel: Ours", "unknown key"),
     ],
 )

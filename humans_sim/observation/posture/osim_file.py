@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from humans_sim.core.errors import ParameterError
+from humans_sim.core.errors import ParameterError, printable
 from humans_sim.core.files import write_atomically
 from humans_sim.models.axes import to_humans, to_ros
 from humans_sim.models.conventions import (
@@ -78,7 +78,7 @@ def write_osim(
         title, person = person.title, person.model()
     document = ET.Element("OpenSimDocument", Version=VERSION)
     model = ET.SubElement(document, "Model", name=_word(title or person.name))
-    _text(model, "credits", f"{person.title}, written by humans_sim")
+    _text(model, "credits", f"{printable(person.title)}, written by humans_sim")
     _text(model, "length_units", "meters")
     _text(model, "force_units", "N")
     _text(model, "gravity", _numbers([0.0, GRAVITY, 0.0]))
@@ -299,5 +299,6 @@ def _numbers(values: Sequence[float] | np.ndarray) -> str:
 
 def _word(name: str) -> str:
     """A name as OpenSim allows it."""
-    plain = "".join("_" if c.isspace() or c in _FORBIDDEN else c for c in name)
+    forbidden = (c.isspace() or c in _FORBIDDEN or not c.isprintable() for c in name)
+    plain = "".join("_" if bad else c for c, bad in zip(name, forbidden, strict=True))
     return plain or "unnamed"

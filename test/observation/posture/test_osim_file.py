@@ -33,7 +33,7 @@ def subject() -> hs.Subject:
     marker_set = hs.load_marker_set("plug-in-gait", human)
     places = {m.name: m.at + 0.01 for m in marker_set.markers}
     markers = marker_set.moved(places).markers
-    return hs.Subject("human36", 1.8, 80.0, lengths, markers, "one two/three")
+    return hs.Subject("human36", 1.8, 80.0, lengths, markers, "one two/three\x07")
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_motions_play_on_the_model(
 def test_rules_of_opensim(subject: hs.Subject, tmp_path: Path, convention: str) -> None:
     """Names are unique and allowed, sockets lead somewhere, axes are independent."""
     document = Document(subject.to_osim(tmp_path / "a.osim", convention))
-    assert document.model.get("name") == "one_two_three"
+    assert document.model.get("name") == "one_two_three_"
     names = [
         *document.coordinates(),
         *(str(j.get("name")) for j in document.joints),
