@@ -75,6 +75,11 @@ if TYPE_CHECKING:
     from humans_sim.kondo.protocol.serial_port import LinkError, PortError
     from humans_sim.models import Model, load_model
     from humans_sim.observation.base.measurements import ObservationError
+    from humans_sim.observation.draft.draft_set import (
+        MarkerSetDraft,
+        MarkerSetDraftError,
+        draft_marker_set,
+    )
     from humans_sim.observation.markers.errors import MarkerFileError
     from humans_sim.observation.markers.force_file import read_force_file
     from humans_sim.observation.markers.force_plate import ForcePlate
@@ -131,6 +136,8 @@ _MODULES = {
     "LinkError": "kondo.protocol.serial_port",
     "MarkerFileError": "observation.markers.errors",
     "MarkerSet": "observation.markers.marker_set",
+    "MarkerSetDraft": "observation.draft.draft_set",
+    "MarkerSetDraftError": "observation.draft.draft_set",
     "MarkerTrial": "observation.markers.trial",
     "Model": "models",
     "MotionFileError": "kondo.motion.motion_file",
@@ -167,6 +174,7 @@ _MODULES = {
     "WalkStreamError": "kondo.driver.walk_stream",
     "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
+    "draft_marker_set": "observation.draft.draft_set",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",
     "load_reconstruction": "observation.posture.result_file",
@@ -220,6 +228,8 @@ __all__ = [
     "LinkError",
     "MarkerFileError",
     "MarkerSet",
+    "MarkerSetDraft",
+    "MarkerSetDraftError",
     "MarkerTrial",
     "MissingDependencyError",
     "Model",
@@ -261,6 +271,7 @@ __all__ = [
     "__version__",
     "animate",
     "calibrate",
+    "draft_marker_set",
     "load_marker_set",
     "load_model",
     "load_reconstruction",

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import humans_sim as hs
 from humans_sim.cli.commands import app
 from humans_sim.cli.kondo.commands import app as kondo_app
+from humans_sim.cli.marker_sets import app as set_app
 from humans_sim.cli.output import plain
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.observation.markers import write_trc
@@ -52,6 +53,7 @@ def test_every_command_is_documented() -> None:
     """The guide has a row for each command that has --json."""
     names = {c.callback.__name__ for c in app.registered_commands} - {"view"}
     names |= {f"kondo {c.callback.__name__}" for c in kondo_app.registered_commands}
+    names |= {f"marker_set {c.callback.__name__}" for c in set_app.registered_commands}
     names -= {"kondo free"}  # has nothing to tell
     assert {name.removesuffix(" (a list)") for name in documented()} == names
 
