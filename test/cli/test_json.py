@@ -43,7 +43,7 @@ def documented() -> dict[str, set[str]]:
     for line in table.splitlines()[2:]:
         commands, _, rest = line.strip("| ").partition(" | ")
         rest = re.sub(r"(`\w+`): .*", r"\1", rest)  # keys of the things in a list
-        for command in re.findall(r"`([\w ]+)`", commands):
+        for command in re.findall(r"`([\w -]+)`", commands):
             name = f"{command} (a list)" if "(a list)" in commands else command
             keys[name] = set(re.findall(r"`(\w+)`", rest.split(";")[0]))
     return keys
@@ -53,7 +53,7 @@ def test_every_command_is_documented() -> None:
     """The guide has a row for each command that has --json."""
     names = {c.callback.__name__ for c in app.registered_commands} - {"view"}
     names |= {f"kondo {c.callback.__name__}" for c in kondo_app.registered_commands}
-    names |= {f"marker_set {c.callback.__name__}" for c in set_app.registered_commands}
+    names |= {f"marker-set {c.callback.__name__}" for c in set_app.registered_commands}
     names -= {"kondo free"}  # has nothing to tell
     assert {name.removesuffix(" (a list)") for name in documented()} == names
 
@@ -101,6 +101,8 @@ def test_markers(human: hs.Model, tmp_path: Path) -> None:
     """A person measured, and reconstructed."""
     trial = tags_of(human, swaying(human, 6))
     path = write_trc(trial, tmp_path / "standing.trc")
+    found = type_json("marker-set", "draft", path, "-o", tmp_path / "set.yaml")
+    assert set(found) == HEAD | documented()["marker-set draft"]
     subject = tmp_path / "subject.yaml"
     found = type_json("calibrate", path, "--marker-set", "canonical", "-o", subject)
     assert set(found) == HEAD | documented()["calibrate"]

@@ -23,10 +23,14 @@ from humans_sim.models.axes import to_humans
 from humans_sim.models.model import Model
 from humans_sim.observation.draft.draft_text import draft_text
 from humans_sim.observation.draft.labels import LabelMeaning, read_labels
-from humans_sim.observation.draft.landmarks import Landmarks
+from humans_sim.observation.draft.landmarks import Landmarks, landmarks
 from humans_sim.observation.draft.placing import FAR, Fit, PersonFitter
 from humans_sim.observation.draft.rigidity import assign_segments, distance_spreads
-from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
+from humans_sim.observation.markers.marker_set import (
+    MarkerSet,
+    SetMarker,
+    marker_set_names,
+)
 from humans_sim.observation.markers.trial import MarkerTrial
 
 FEWEST = 6
@@ -42,6 +46,8 @@ _SAME_SHAPE = 0.03
 """Difference of two distances that are alike [m]."""
 _WORST_FIT = 0.09
 """Root mean square distance of markers that are no standing person [m]."""
+_UPRIGHT = 0.8
+"""Cosine of the pelvis' largest tilt in standing."""
 _SURE, _LIKELY = 2.0, 0.5
 """How much worse the next segment fits, in squared deviations."""
 _ESTIMATED, _UNSURE = 0.03, 0.06
@@ -129,6 +135,7 @@ def draft_marker_set(
     *,
     height: float | None = None,
     title: str = "",
+    sets: Sequence[str] | None = None,
 ) -> MarkerSetDraft:
     """Propose a marker set from a recording.
 
@@ -139,6 +146,7 @@ def draft_marker_set(
             markers move together.
         height: stature, if known [m].
         title: of the set.
+        sets: names of the marker sets whose labels and places are known; None: all.
 
     Raises:
         MarkerSetDraftError: too few markers have a place, or nobody stands there.
@@ -146,7 +154,8 @@ def draft_marker_set(
     labels = list(static.names)
     labels += [n for t in motions for n in t.names if n not in labels]
     labels = list(dict.fromkeys(labels))
-    meanings = read_labels(labels, model)
+    places = landmarks(model, tuple(marker_set_names() if sets is None else sets))
+    meanings = read_labels(labels, places)
     positions = _standing_positions(static)
     for name in labels:
         if "{side}" in name:  # which a set's file cannot have as a label
@@ -158,8 +167,7 @@ def draft_marker_set(
             f"{FEWEST}"
         )
     at = np.array([positions[name] for name in placed])
-    fitter = PersonFitter(model, at)
-    places = fitter.places
+    fitter = PersonFitter(model, places, at)
     allowed = _allowed(placed, meanings, places)
     fit = fitter.find(allowed, _left(placed, at, meanings), height)
     segments, names = _segment_numbers(places)
@@ -179,6 +187,10 @@ def draft_marker_set(
             f"the markers lie {1e3 * rms:.0f} mm from any place on a standing person: "
             "is this the static trial, and does its upward axis point up? If so, give "
             "the stature"
+        )
+    if pin.Quaternion(q[3:7]).matrix()[2, 2] < _UPRIGHT:
+        raise MarkerSetDraftError(
+            "nobody stands upright in the static trial: check its upward axis"
         )
     scene = _Scene(body, q, at, fit, places, meanings, names, placed)
     moving = {name for trial in motions for name in trial.names}

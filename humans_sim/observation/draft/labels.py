@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from humans_sim.models.model import Model
+from humans_sim.observation.draft.landmarks import Landmarks
 from humans_sim.observation.markers.correspondence import plain_name
-from humans_sim.observation.markers.marker_set import load_marker_set, marker_set_names
 
 _COMPUTED = re.compile(
     r"\*\d+|unnamed\d+|unlabell?ed.*|[LR](FE|TI|FO|TO|HU|RA|HN|CL|BO|FT)\d?[OALP]"
@@ -131,21 +130,25 @@ class LabelMeaning:
     computed: bool = False
 
 
-def read_labels(labels: Sequence[str], model: Model) -> dict[str, LabelMeaning]:
+def read_labels(labels: Sequence[str], known: Landmarks) -> dict[str, LabelMeaning]:
     """What each of the labels of a recording says.
 
     A label that several sets have is that of the set which has most of the labels.
+
+    Args:
+        labels: of the recording.
+        known: the places of the sets that are known.
     """
     tables: dict[str, dict[str, str]] = {}
     segments: dict[tuple[str, str], str] = {}
     places: dict[tuple[str, str], np.ndarray] = {}
-    for name in marker_set_names():
-        table = tables.setdefault(name, {})
-        for marker in load_marker_set(name, model).markers:
-            segments[name, marker.name] = marker.segment
-            places[name, marker.name] = marker.at
-            for label in (marker.name, *marker.aliases):
-                table.setdefault(plain_name(label), marker.name)
+    for source, marker in zip(known.sources, known.markers.markers, strict=True):
+        name, label = source
+        if not name:  # skin
+            continue
+        segments[source], places[source] = marker.segment, marker.at
+        for word in (label, *marker.aliases):
+            tables.setdefault(name, {}).setdefault(plain_name(word), label)
     plain = {label: plain_name(label) for label in labels}
     count = {
         name: sum(word in table for word in plain.values())
@@ -171,8 +174,8 @@ def read_labels(labels: Sequence[str], model: Model) -> dict[str, LabelMeaning]:
     for label, meaning in meanings.items():
         if meaning.known or meaning.landmark is None:
             continue
-        place = places[meaning.landmark]
-        if any(
+        place = places.get(meaning.landmark)
+        if place is None or any(
             segments[other] == meaning.segment
             and np.linalg.norm(places[other] - place) < _SAME_PLACE
             for other in taken

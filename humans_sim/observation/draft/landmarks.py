@@ -19,7 +19,6 @@ from humans_sim.observation.markers.marker_set import (
     MarkerSet,
     SetMarker,
     load_marker_set,
-    marker_set_names,
 )
 from humans_sim.observation.markers.synthetic import marker_positions
 
@@ -84,12 +83,17 @@ class Landmarks:
 
 
 @lru_cache(maxsize=64)
-def landmarks(model: Model) -> Landmarks:
-    """The places of a model."""
+def landmarks(model: Model, sets: tuple[str, ...]) -> Landmarks:
+    """The places of a model.
+
+    Args:
+        model: a human.
+        sets: names of the marker sets whose places are known.
+    """
     places: list[SetMarker] = []
     sources: list[tuple[str, str]] = []
     on_skin: list[bool] = []
-    for name in marker_set_names():
+    for name in sets:
         for marker in load_marker_set(name, model).markers:
             places.append(_renamed(marker, f"{marker.name} ({name})"))
             sources.append((name, marker.name))

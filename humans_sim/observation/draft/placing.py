@@ -17,7 +17,7 @@ import pinocchio as pin
 
 from humans_sim.models.model import Model
 from humans_sim.observation.draft.body_facing import possible_facings
-from humans_sim.observation.draft.landmarks import Landmarks, landmarks
+from humans_sim.observation.draft.landmarks import Landmarks
 from humans_sim.observation.posture.settings import SolverSettings
 from humans_sim.observation.posture.tree import MarkedTree, Tree, marker_bodies
 from humans_sim.observation.posture.wide_search import WideSearch
@@ -73,12 +73,13 @@ class PersonFitter:
 
     Args:
         model: a human of any stature.
+        places: of the model.
         positions: of the markers, z up (m, 3) [m].
     """
 
-    def __init__(self, model: Model, positions: np.ndarray) -> None:
+    def __init__(self, model: Model, places: Landmarks, positions: np.ndarray) -> None:
         self.model = model
-        self.places: Landmarks = landmarks(model)
+        self.places = places
         self._positions = positions
         self._tree = Tree.of(model)
         markers = self.places.markers.markers
