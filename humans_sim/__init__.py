@@ -81,6 +81,11 @@ if TYPE_CHECKING:
     from humans_sim.kondo.protocol.serial_port import LinkError, PortError
     from humans_sim.models import Model, load_model
     from humans_sim.observation.base.measurements import ObservationError
+    from humans_sim.observation.draft.draft_set import (
+        MarkerSetDraft,
+        MarkerSetDraftError,
+        draft_marker_set,
+    )
     from humans_sim.observation.markers.errors import MarkerFileError
     from humans_sim.observation.markers.force_file import read_force_file
     from humans_sim.observation.markers.force_plate import ForcePlate
@@ -143,6 +148,8 @@ _MODULES = {
     "LinkError": "kondo.protocol.serial_port",
     "MarkerFileError": "observation.markers.errors",
     "MarkerSet": "observation.markers.marker_set",
+    "MarkerSetDraft": "observation.draft.draft_set",
+    "MarkerSetDraftError": "observation.draft.draft_set",
     "MarkerTrial": "observation.markers.trial",
     "Model": "models",
     "MotionFileError": "kondo.motion.motion_file",
@@ -183,6 +190,7 @@ _MODULES = {
     "calibrate": "observation.posture.calibrate",
     "compare_with_plates": "analysis.force_comparison",
     "inverse_dynamics": "analysis.inverse_dynamics",
+    "draft_marker_set": "observation.draft.draft_set",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",
     "load_reconstruction": "observation.posture.result_file",
@@ -240,6 +248,8 @@ __all__ = [
     "LinkError",
     "MarkerFileError",
     "MarkerSet",
+    "MarkerSetDraft",
+    "MarkerSetDraftError",
     "MarkerTrial",
     "MissingDependencyError",
     "Model",
@@ -285,6 +295,7 @@ __all__ = [
     "calibrate",
     "compare_with_plates",
     "inverse_dynamics",
+    "draft_marker_set",
     "load_marker_set",
     "load_model",
     "load_reconstruction",

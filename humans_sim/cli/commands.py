@@ -15,6 +15,7 @@ from humans_sim.cli.graphs import up
 from humans_sim.cli.help import Command, Group
 from humans_sim.cli.installation import doctor, models
 from humans_sim.cli.kondo.group import app as kondo
+from humans_sim.cli.marker_sets import app as marker_set
 from humans_sim.cli.output import console, register
 from humans_sim.cli.reconstruct import calibrate, reconstruct
 from humans_sim.cli.runs import check, report, run
@@ -56,4 +57,5 @@ register(app, report)
 register(app, calibrate)
 register(app, reconstruct)
 register(app, up)
+app.add_typer(marker_set, name="marker-set", help="Make a marker set of your own.")
 app.add_typer(kondo, name="kondo", help="Drive a Kondo KHR-1, or an emulated one.")

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import humans_sim as hs
 from humans_sim.cli.commands import app
 from humans_sim.cli.kondo.commands import app as kondo_app
+from humans_sim.cli.marker_sets import app as set_app
 from humans_sim.cli.output import plain
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.observation.markers import write_trc
@@ -46,7 +47,7 @@ def documented() -> dict[str, set[str]]:
     for line in table.splitlines()[2:]:
         commands, _, rest = line.strip("| ").partition(" | ")
         rest = re.sub(r"(`\w+`): .*", r"\1", rest)  # keys of the things in a list
-        for command in re.findall(r"`([\w ]+)`", commands):
+        for command in re.findall(r"`([\w -]+)`", commands):
             name = f"{command} (a list)" if "(a list)" in commands else command
             keys[name] = set(re.findall(r"`(\w+)`", rest.split(";")[0]))
     return keys
@@ -57,6 +58,7 @@ def test_every_command_is_documented() -> None:
     names = {c.callback.__name__ for c in app.registered_commands} - {"view"}
     names |= {f"kondo {c.callback.__name__}" for c in kondo_app.registered_commands}
     names -= {"kondo free"}  # has nothing to report
+    names |= {f"marker-set {c.callback.__name__}" for c in set_app.registered_commands}
     assert {name.removesuffix(" (a list)") for name in documented()} == names
 
 
@@ -103,6 +105,8 @@ def test_markers(human: hs.Model, tmp_path: Path) -> None:
     """A person measured, and reconstructed."""
     trial = tags_of(human, swaying(human, 6))
     path = write_trc(trial, tmp_path / "standing.trc")
+    document = type_json("marker-set", "draft", path, "-o", tmp_path / "set.yaml")
+    assert set(document) == HEAD | documented()["marker-set draft"]
     subject = tmp_path / "subject.yaml"
     document = type_json("calibrate", path, "--marker-set", "canonical", "-o", subject)
     assert set(document) == HEAD | documented()["calibrate"]

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim marker-set``: marker sets of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from humans_sim.cli.help import Group
+from humans_sim.cli.options import Axis, Unit, checked_option, number, positive
+from humans_sim.cli.output import console, described_os_errors, register, result, say
+from humans_sim.core.output_paths import check_output_file
+
+if TYPE_CHECKING:
+    from humans_sim.observation.draft.draft_set import MarkerSetDraft
+
+app = typer.Typer(cls=Group, no_args_is_help=True)
+_COLOURS = {
+    "sure": "green",
+    "likely": "blue",
+    "uncertain": "yellow",
+    "left out": "red",
+}
+
+
+def draft(
+    trials: Annotated[
+        list[Path],
+        typer.Argument(help="A trial of standing still, then motions if there are."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file of the set.")
+    ] = Path("marker_set.yaml"),
+    height: Annotated[
+        float | None,
+        checked_option("Stature in metres, if known.", number(least=1.0, most=2.3)),
+    ] = None,
+    up: Annotated[
+        Axis | None, typer.Option(help="Axis of the files that points up.")
+    ] = None,
+    units: Annotated[
+        Unit | None, typer.Option(help="Of positions in the files.")
+    ] = None,
+    rate: Annotated[
+        float | None, checked_option("Samples a second [Hz].", positive)
+    ] = None,
+    title: Annotated[str, typer.Option(help="One line about the set.")] = "",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Over a file that is there.")
+    ] = False,
+) -> None:
+    """Propose a marker set from a recording, for you to correct."""
+    check_output_file(output, (".yaml", ".yml"), overwrite)
+    from humans_sim.applications.marker_set_draft import draft_from_recordings
+    from humans_sim.cli.progress import display
+    from humans_sim.observation.markers.assemble import ReadOptions
+
+    reading = ReadOptions(
+        None if up is None else up.value, None if units is None else units.value, rate
+    )
+    say("looking for the person in the markers")
+    notes: list[str] = []
+    with display():
+        drafted = draft_from_recordings(
+            trials, height=height, reading=reading, title=title, note=notes.append
+        )
+    for text in notes:
+        say(text)
+    _print_draft(drafted)
+    with described_os_errors(output):
+        drafted.save(output)
+    say(f"written: {output}: look through it, then use it by --marker-set {output}")
+    result(**_contents(drafted), written=[output])
+
+
+def _print_draft(drafted: MarkerSetDraft) -> None:
+    table = Table(title="draft of a marker set", box=SIMPLE_HEAD)
+    for column in ("marker", "segment", "", "why"):
+        table.add_column(column)
+    for entry in drafted.markers:
+        segment = "" if entry.marker is None else entry.marker.segment
+        if entry.marker is not None and entry.marker.calibration:
+            segment += " (static only)"
+        word = entry.certainty.value
+        table.add_row(
+            escape(entry.name), segment, f"[{_COLOURS[word]}]{word}",
+            escape(entry.comment),
+        )  # fmt: skip
+    console.print(table)
+    counts = drafted.counts
+    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    say(
+        f"stature {drafted.model.height:.2f} m, markers {1e3 * drafted.rms:.0f} mm "
+        f"from their places; {said}"
+    )
+
+
+def _contents(drafted: MarkerSetDraft) -> dict[str, Any]:
+    """A draft, for ``--json``."""
+    return {
+        "height": drafted.model.height,
+        "rms": drafted.rms,
+        "counts": drafted.counts,
+        "markers": [
+            {
+                "name": entry.name,
+                "segment": None if entry.marker is None else entry.marker.segment,
+                "at": None if entry.marker is None else entry.marker.at,
+                "calibration": bool(entry.marker and entry.marker.calibration),
+                "certainty": entry.certainty,
+                "reason": entry.reason,
+                "comment": entry.comment,
+                "distance": entry.distance,
+            }
+            for entry in drafted.markers
+        ],
+    }
+
+
+register(app, draft)

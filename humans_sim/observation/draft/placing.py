@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A standing person laid into markers of which little or nothing is known.
+
+The nearest landmark of the posture is taken for each marker, the posture is fitted to
+these, and so on until nothing changes (the iterated closest point of Besl and McKay,
+1992, with joints). Statures, facings and arms to begin with are tried in turn. A person
+of another stature is the same person in markers that are scaled.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.models.model import Model
+from humans_sim.observation.draft.body_facing import possible_facings
+from humans_sim.observation.draft.landmarks import Landmarks
+from humans_sim.observation.posture.settings import SolverSettings
+from humans_sim.observation.posture.tree import MarkedTree, Tree, marker_bodies
+from humans_sim.observation.posture.wide_search import WideSearch
+
+FAR = 0.1
+"""Distance from a landmark beyond which a marker is not at it [m]."""
+STATURES = (1.0, 2.3)
+"""Of persons [m]."""
+_USUAL, _USUAL_SPREAD = 1.7, 0.15
+"""Of grown persons [m]; what is less likely has to fit better."""
+_LOOSE = 0.3
+"""Robust scale of the fit [m]."""
+_SKIN_WEIGHT = 0.1
+"""Of a marker somewhere on a limb, against one at a landmark."""
+_UPRIGHT, _ARM = 1e-2, 1e-3
+"""Pull of legs and trunk, and of arms, to a standing posture [m^2/rad^2]."""
+_DAMPING = 0.1
+_ARMS = ((0.15, 0.1, 0.0), (0.5, 0.3, 0.0), (1.4, 0.0, 0.0), (0.2, 1.3, 0.2))
+"""Shoulder roll, elbow pitch and shoulder pitch of standing persons [rad]."""
+_SHARES = (0.98, 0.93, 0.87, 0.82, 0.55)
+"""Height of the topmost marker in statures: vertex, head, shoulder, pelvis."""
+_QUICK, _THOROUGH, _KEPT = 3, 10, 4
+"""Rounds for every start and for the best ones, and how many these are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A posture with a place for each marker.
+
+    Attributes:
+        height: stature [m].
+        q: the posture (nq,) of a model of its own stature.
+        nearest: landmark of each marker (m,).
+        distances: to all landmarks, on a person of this stature (m, n) [m].
+        cost: mean squared distance, bounded by :data:`FAR`, and what an unusual posture
+            or stature costs [m^2].
+    """
+
+    height: float
+    q: np.ndarray
+    nearest: np.ndarray
+    distances: np.ndarray
+    cost: float
+
+    def near(self) -> np.ndarray:
+        """Distance of each marker from its landmark (m,) [m]."""
+        apart: np.ndarray = self.distances[np.arange(len(self.nearest)), self.nearest]
+        return apart
+
+
+class PersonFitter:
+    """Lays a person into markers.
+
+    Args:
+        model: a human of any stature.
+        places: of the model.
+        positions: of the markers, z up (m, 3) [m].
+    """
+
+    def __init__(self, model: Model, places: Landmarks, positions: np.ndarray) -> None:
+        self.model = model
+        self.places = places
+        self._positions = positions
+        self._tree = Tree.of(model)
+        markers = self.places.markers.markers
+        self._bodies, self._local = marker_bodies(model, markers)
+        self._settings = SolverSettings(outlier=_LOOSE)
+        all_places = MarkedTree(self._tree, self._bodies, self._local)
+        rest = np.clip(np.zeros(model.nv - 6), self._tree.lower, self._tree.upper)
+        self._rest = rest
+        self._everywhere = WideSearch(all_places, rest, self._settings)
+        arms = ("clavicle", "shoulder", "elbow", "wrist", "head")
+        self._pull = np.array(
+            [
+                _ARM if any(word in name for word in arms) else _UPRIGHT
+                for name in model.joint_names
+            ]
+        )
+
+    def find(
+        self, allowed: np.ndarray, left: np.ndarray | None, height: float | None
+    ) -> Fit:
+        """The person who stands in the markers.
+
+        Args:
+            allowed: which landmarks a marker may be at (m, n).
+            left: horizontal direction of the person's left, if labels say it (2,).
+            height: stature, if known [m].
+        """
+        low, high = self._positions[:, 2].min(), self._positions[:, 2].max()
+        statures = [height] if height else [(high - low) / share for share in _SHARES]
+        facings, middle = possible_facings(self._positions, left)
+        begun = []
+        for stature in statures:
+            stature = float(np.clip(stature, *STATURES))
+            for facing in facings:
+                for arms in _ARMS:
+                    q = self._standing(stature, facing, middle, float(low), arms)
+                    begun.append(self._rounds(stature, q, allowed, _QUICK))
+        begun.sort(key=lambda fit: fit.cost)
+        fits = [
+            self._rounds(fit.height, fit.q, allowed, _THOROUGH) for fit in begun[:_KEPT]
+        ]
+        if not height:
+            fits = [self._scaled(fit, allowed) for fit in fits]
+        return min(fits, key=lambda fit: fit.cost)
+
+    def refit(self, fit: Fit, allowed: np.ndarray) -> Fit:
+        """The same person with other landmarks allowed."""
+        return self._rounds(fit.height, fit.q, allowed, _THOROUGH)
+
+    def _scaled(self, fit: Fit, allowed: np.ndarray) -> Fit:
+        """The same with the stature that fits best, by halving the step."""
+        step = 0.04
+        while step > 0.003:
+            tried = []
+            for factor in (1.0 - step, 1.0 + step):
+                height = fit.height * factor
+                if STATURES[0] <= height <= STATURES[1]:
+                    q = fit.q.copy()
+                    q[:3] /= factor
+                    tried.append(self._rounds(height, q, allowed, _QUICK))
+            better = min(tried, key=lambda other: other.cost, default=fit)
+            if better.cost < fit.cost:
+                fit = better
+            else:
+                step /= 2
+        return fit
+
+    def _rounds(
+        self, height: float, q: np.ndarray, allowed: np.ndarray, most: int
+    ) -> Fit:
+        size = height / self.model.height
+        scaled = self._positions / size
+        exact = self.places.exact
+        nearest, distances = self._nearest(q, scaled, allowed)
+        for _ in range(most):
+            chosen = MarkedTree(self._tree, self._bodies[nearest], self._local[nearest])
+            search = WideSearch(chosen, self._rest, self._settings)
+            weight = np.where(exact[nearest], 1.0, _SKIN_WEIGHT)
+            q = search.search(
+                q, scaled, weight, self._pull, self._rest, _LOOSE, _DAMPING
+            )[0]
+            before = nearest
+            nearest, distances = self._nearest(q, scaled, allowed)
+            if (nearest == before).all():
+                break
+        fit = Fit(height, q, nearest, distances * size, 0.0)
+        bounded = np.minimum(fit.near(), FAR)
+        bent = float((self._pull * (q[7:] - self._rest) ** 2).sum()) / len(nearest)
+        unusual = ((height - _USUAL) / _USUAL_SPREAD) ** 2 / 4.0
+        cost = (float((bounded**2).mean()) + bent * size**2) * (1.0 + unusual)
+        return replace(fit, cost=cost)
+
+    def _nearest(
+        self, q: np.ndarray, scaled: np.ndarray, allowed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        apart = scaled[:, None] - self._everywhere.markers(q)[None]
+        distances = np.linalg.norm(apart, axis=2)
+        return np.where(allowed, distances, np.inf).argmin(axis=1), distances
+
+    def _standing(
+        self,
+        height: float,
+        facing: np.ndarray,
+        middle: np.ndarray,
+        low: float,
+        arms: tuple[float, float, float],
+    ) -> np.ndarray:
+        """A person on a floor just below the lowest marker."""
+        model = self.model
+        size = height / model.height
+        q = model.neutral().copy()
+        words = ("shoulder_roll", "elbow_pitch", "shoulder_pitch")
+        for side in "rl":
+            for word, angle in zip(words, arms, strict=True):
+                q[7 + model.joint_names.index(f"{side}_{word}")] = angle
+        yaw = math.atan2(facing[1], facing[0])
+        q[3:7] = pin.Quaternion(pin.exp3(np.array([0.0, 0.0, yaw]))).coeffs()
+        q[:3] = 0.0
+        q[2] = (low - 0.02) / size - model.tags(q)[:-1, 2].min()
+        q[:2] = middle / size
+        return q
