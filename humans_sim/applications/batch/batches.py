@@ -38,7 +38,7 @@ from humans_sim.observation.markers.read import READERS
 
 _IN_FOLDERS = tuple(suffix for suffix in READERS if suffix != ".txt")
 """Recordings looked for in folders; a text may be anything, it is named by hand."""
-_RESULT = re.compile(r"(RecPos|TagPos|COMPos).*\.csv", re.IGNORECASE)
+_RESULT = re.compile(r"(RecPos|TagPos|COMPos|StdPos).*\.csv", re.IGNORECASE)
 _NUMBER = re.compile(r"fl_c_dat#(.+)", re.IGNORECASE)
 
 

@@ -35,6 +35,10 @@ STATUS_COLOURS = {
 }
 """Colours of what became of a marker."""
 _SIDES = {"l": ("left", LEFT), "r": ("right", RIGHT), "": ("", MIDDLE)}
+INTERVAL = 1.96
+"""Standard deviations on each side that hold 95 % of a normal distribution."""
+MOST_ROWS = 4000
+"""Samples of a curve at most; of a longer trial every second, third, ... is drawn."""
 _COLUMNS = 3
 _SMALL = 1.75
 """Height of a small panel [inch]."""
@@ -215,15 +219,25 @@ def marker_map(result: Reconstruction) -> Figure | None:
 
 
 def joint_angles(result: Reconstruction) -> Figure:
-    """Joints that markers see over time, left and right together."""
-    model = result.model
-    angles = np.degrees(result.q[:, 7:])
+    """Joints that markers see over time, left and right together.
+
+    Bands are the 95 % intervals where standard deviations are known.
+    """
+    model, rows = result.model, shown_rows(len(result.t))
+    t, angles = result.t[rows], np.degrees(result.q[rows, 7:])
+    std = None if result.std is None else np.degrees(result.std[rows, 6:])
     low, high = np.degrees(model.lower_limits), np.degrees(model.upper_limits)
 
     def draw(panel: Any, group: JointGroup) -> None:
-        _over_time(panel, result, group, result.t, angles)
+        _over_time(panel, result, group, t, angles)
         chosen = list(group.joints.values())
-        _show_limits(panel, angles[:, chosen], low[chosen].max(), high[chosen].min())
+        shown = angles[:, chosen]
+        if std is not None:
+            _bands(panel, result, group, t, angles, std)
+            # Where a joint is hidden its band is seen, but does not flatten the rest.
+            half = np.minimum(INTERVAL * std[:, chosen], np.ptp(shown) / 2)
+            shown = np.vstack([shown - half, shown + half])
+        _show_limits(panel, shown, low[chosen].max(), high[chosen].min())
 
     return _grid(_seen(result), draw, "angle [°]", "time [s]")
 
@@ -315,6 +329,36 @@ def _over_time(
             panel.plot(t, v[:, place], color=colour, lw=1.2, label=word or None)
     if len(t) > 1:
         panel.set_xlim(t[0], t[-1])
+
+
+def _bands(
+    panel: Any,
+    result: Reconstruction,
+    group: JointGroup,
+    t: np.ndarray,
+    angles: np.ndarray,
+    std: np.ndarray,
+) -> None:
+    """95 % intervals of the joints of a group that markers see."""
+    for side, place in group.joints.items():
+        if result.model.joint_names[place] in result.unobservable:
+            continue
+        middle, half = angles[:, place], INTERVAL * std[:, place]
+        panel.fill_between(
+            t,
+            middle - half,
+            middle + half,
+            color=_SIDES[side][1],
+            alpha=0.2,
+            lw=0,
+            zorder=0,
+        )
+    panel.fill_between([], [], color="0.5", alpha=0.3, lw=0, label="95 % interval")
+
+
+def shown_rows(count: int) -> slice:
+    """Rows of a long trial that are drawn: no picture shows more."""
+    return slice(None, None, max(1, -(-count // MOST_ROWS)))
 
 
 def _show_limits(panel: Any, angles: np.ndarray, low: float, high: float) -> None:
