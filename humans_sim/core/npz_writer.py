@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from humans_sim.core.disk_arrays import release
 from humans_sim.core.errors import FileWriteError
 from humans_sim.core.files import atomic_stream, fault_reason
 from humans_sim.core.npz_file import LARGEST_ARCHIVE, LARGEST_HEADER
@@ -130,6 +131,7 @@ def _pieces(array: np.ndarray) -> Iterator[Any]:
     rows = max(1, _CHUNK * len(array) // array.nbytes)
     for row in range(0, len(array), rows):
         yield array[row : row + rows].tobytes()
+        release(array)
 
 
 class RowSpool:

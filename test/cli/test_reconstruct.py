@@ -86,6 +86,7 @@ def test_calibrate_and_reconstruct(run: Run, standing: Path, tmp_path: Path) -> 
         "RecPosstanding.csv",
         "TagPosstanding.csv",
         "COMPosstanding.csv",
+        "StdPosstanding.csv",
         "standing.html",
     }
     again = run(

@@ -41,7 +41,7 @@ from humans_sim.observation.posture.osim_file import check_coordinates
 
 _IN_FOLDERS = tuple(suffix for suffix in READERS if suffix != ".txt")
 """Recordings looked for in folders; a text may be anything, it is named by hand."""
-_RESULT = re.compile(r"(RecPos|TagPos|COMPos|JointAngles).*\.csv", re.IGNORECASE)
+_RESULT = re.compile(r"(RecPos|TagPos|COMPos|JointAngles|StdPos).*\.csv", re.IGNORECASE)
 _NUMBER = re.compile(r"fl_c_dat#(.+)", re.IGNORECASE)
 
 

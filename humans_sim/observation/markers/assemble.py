@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from humans_sim.core.disk_arrays import by_rows
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.axes import METRES, check_units, check_up, to_z_up
 from humans_sim.observation.markers.errors import MarkerFileError
@@ -104,7 +105,7 @@ def make_trial(
         MarkerFileError: a position has one or two of its three coordinates, or lies
             too far away.
     """
-    lacking = np.isnan(positions).sum(axis=2)
+    lacking = by_rows(lambda p: np.isnan(p).sum(axis=2, dtype=np.uint8), positions)
     partial = np.argwhere((lacking > 0) & (lacking < 3))
     if partial.size:
         row, column = partial[0].tolist()
@@ -114,7 +115,8 @@ def make_trial(
             row,
         )
     with np.errstate(invalid="ignore"):
-        far = np.argwhere(np.abs(positions) > FARTHEST)
+        beyond = by_rows(lambda p: np.abs(p) > FARTHEST, positions)
+    far = np.argwhere(beyond)
     if far.size:
         row, column, axis = far[0].tolist()
         raise error(
@@ -125,7 +127,7 @@ def make_trial(
     return MarkerTrial(
         names,
         times,
-        to_z_up(positions, up),
+        by_rows(lambda p: to_z_up(p, up), positions),
         frames,
         camera_residuals=residuals,
         source=path,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from humans_sim.core.disk_arrays import by_rows
 from humans_sim.core.errors import printable
 from humans_sim.observation.markers.assemble import (
     HIGHEST_RATE,
@@ -86,20 +87,29 @@ def read_c3d(path: Path, options: ReadOptions) -> MarkerTrial:
         "marker",
         lambda text: head.note(text, "POINT:LABELS"),
     )
-    values = values[:, kept]
+    if len(kept) < layout.points:
+        values = by_rows(lambda v: v[:, kept], values)
     seen = _seen(head, values)
     unit = length_of(
         _units(head, values, seen),
         options,
         lambda text: head.error(text, "POINT:UNITS"),
     )
-    positions = values[:, :, :3] * unit
-    residuals = _residuals(values[:, :, 3], seen, scale, unit)
-    positions[np.isnan(residuals)] = np.nan
-    if np.isinf(positions).any():
-        row = int(np.argwhere(np.isinf(positions))[0, 0])
-        raise at_row("a coordinate is infinite", row)
-    residuals[np.isnan(positions).any(axis=2)] = np.nan
+    residuals = by_rows(
+        lambda v, s: _residuals(v[:, :, 3], s, scale, unit), values, seen
+    )
+    positions = by_rows(
+        lambda v, r: np.where(np.isnan(r)[:, :, None], np.nan, v[:, :, :3] * unit),
+        values,
+        residuals,
+    )
+    infinite = by_rows(lambda p: np.isinf(p).any(axis=(1, 2)), positions)
+    if infinite.any():
+        raise at_row("a coordinate is infinite", int(np.argmax(infinite)))
+    residuals = by_rows(
+        lambda r, p: np.where(np.isnan(p).any(axis=2), np.nan, r), residuals, positions
+    )
+    del values
     up = options.up
     if up is None:
         corners = plate_corners(head, unit)
@@ -217,13 +227,17 @@ def _points(head: C3dHead, layout: C3dLayout, data: bytes) -> tuple[np.ndarray, 
     count, size = layout.count, layout.size
     words = np.frombuffer(data, np.uint8, layout.bytes, layout.begin)
     words = words.reshape(count, layout.width * size)[:, : 4 * layout.points * size]
-    raw = words.tobytes()
-    with np.errstate(all="ignore"):  # damaged reals; they are looked at later
+
+    def numbers(rows: np.ndarray) -> np.ndarray:
+        raw = rows.tobytes()
         values = head.reals(raw) if size == 4 else head.integers(raw).astype(float)
-        values = values.reshape(count, layout.points, 4)
+        values = values.reshape(len(rows), layout.points, 4)
         if size == 2:
             values[:, :, :3] *= abs(scale)
-    return values, abs(scale)
+        return values
+
+    with np.errstate(all="ignore"):  # damaged reals; they are looked at later
+        return by_rows(numbers, words), abs(scale)
 
 
 def _seen(head: C3dHead, values: np.ndarray) -> np.ndarray:
@@ -233,10 +247,10 @@ def _seen(head: C3dHead, values: np.ndarray) -> np.ndarray:
     programs write nothing sensible there: where no point at all would be seen, those
     are that have a place.
     """
-    words = values[:, :, 3]
-    seen = np.isfinite(words) & (words >= 0) & (words <= _MOST_RESIDUAL)
+    seen = by_rows(lambda v: (v[:, :, 3] >= 0) & (v[:, :, 3] <= _MOST_RESIDUAL), values)
     if seen.any():
         return seen
+    words = values[:, :, 3]
     placed = (values[:, :, :3] != 0).any(axis=2)
     hidden = (words == -1) | (words == MOST)
     if not hidden.all():

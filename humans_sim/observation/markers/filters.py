@@ -8,6 +8,7 @@ import math
 import numpy as np
 from scipy.signal import butter, sosfilt_zi, sosfiltfilt
 
+from humans_sim.core.disk_arrays import by_rows, release
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
 
@@ -61,7 +62,7 @@ def smooth_markers(
     lost = steps > _LOST * np.median(steps)
     rate = float(1.0 / steps[~lost].mean())
     _checked(rate, cutoff, order)
-    positions = trial.positions.copy()
+    positions = by_rows(np.copy, trial.positions)
     broken = np.concatenate([lost, [True]])
     bound = jump + jump_acceleration / rate**2
     for column, occluded in enumerate(trial.occluded.T):
@@ -71,6 +72,7 @@ def smooth_markers(
                 positions[rows, column] = zero_phase(
                     positions[rows, column], rate, cutoff, order
                 )
+        release(positions, trial.positions)
     return trial.moved(positions)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.core.disk_arrays import by_rows
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.observation.markers.trial import MarkerTrial
@@ -76,9 +77,12 @@ def standing_frame(
 
 def change_frame(trial: MarkerTrial, transform: pin.SE3) -> MarkerTrial:
     """The trial in another frame, with its force plates."""
+    if transform == pin.SE3.Identity():
+        return trial
+    turn, place = transform.rotation.T, transform.translation
     return replace(
         trial,
-        positions=trial.positions @ transform.rotation.T + transform.translation,
+        positions=by_rows(lambda p: p @ turn + place, trial.positions),
         plates=tuple(plate.moved(transform) for plate in trial.plates),
     )
 

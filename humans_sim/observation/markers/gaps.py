@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from humans_sim.core.disk_arrays import by_rows, release
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
 
@@ -35,9 +36,11 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
     if max_gap is not None and not max_gap > 0:
         raise ParameterError(f"the longest gap is {max_gap:g} s: it must be positive")
     longest = np.inf if max_gap is None else max_gap + _ROUNDING
-    positions = trial.positions.copy()
-    filled = trial.filled.copy()
     occluded = trial.occluded
+    if not occluded.any():
+        return trial
+    positions = by_rows(np.copy, trial.positions)
+    filled = trial.filled.copy()
     for column in np.flatnonzero(occluded.any(axis=0)):
         seen = np.flatnonzero(~occluded[:, column])
         for stretch in _joined(trial.times, seen, longest):
@@ -50,6 +53,7 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
                 )
                 positions[missing, column] = spline(trial.times[missing] - start)
                 filled[missing, column] = True
+        release(positions, trial.positions)
     return replace(trial, positions=positions, filled=filled)
 
 

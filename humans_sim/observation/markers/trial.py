@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from humans_sim.core.disk_arrays import by_rows
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.analog import AnalogChannels
 from humans_sim.observation.markers.file_header import FileHeader
@@ -82,7 +83,7 @@ class MarkerTrial:
             raise ParameterError(f"two markers are called '{min(twice)}'")
         if not np.isfinite(self.times).all() or (np.diff(self.times) <= 0).any():
             raise ParameterError("the times of the samples are not finite and growing")
-        if np.isinf(self.positions).any():
+        if by_rows(lambda p: np.isinf(p).any(axis=(1, 2)), self.positions).any():
             raise ParameterError("a marker is at infinity")
 
     def __len__(self) -> int:
@@ -105,8 +106,7 @@ class MarkerTrial:
     @property
     def occluded(self) -> np.ndarray:
         """Markers that have no position (n, m)."""
-        missing: np.ndarray = np.isnan(self.positions).any(axis=2)
-        return missing
+        return by_rows(lambda p: np.isnan(p).any(axis=2), self.positions)
 
     def select(self, names: Sequence[str]) -> MarkerTrial:
         """These markers only, in this order.
@@ -121,11 +121,13 @@ class MarkerTrial:
                     f"no marker is called '{name}' (there are: {', '.join(self.names)})"
                 )
         columns = [place[name] for name in names]
+        if columns == list(range(len(self.names))):
+            return self
         residuals = self.camera_residuals
         return replace(
             self,
             names=tuple(names),
-            positions=self.positions[:, columns],
+            positions=by_rows(lambda p: p[:, columns], self.positions),
             filled=self.filled[:, columns],
             camera_residuals=None if residuals is None else residuals[:, columns],
         )
@@ -150,7 +152,7 @@ class MarkerTrial:
                 f"no sample lies between {start:g} and {end:g} s: the trial runs from "
                 f"{self.times[0]:g} to {self.times[-1]:g} s"
             )
-        return self.samples(chosen)
+        return self if chosen.all() else self.samples(chosen)
 
     def moved(self, positions: np.ndarray) -> MarkerTrial:
         """The same markers at other positions (n, m, 3) [m]."""

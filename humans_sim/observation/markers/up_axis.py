@@ -29,6 +29,8 @@ _APART = 0.4
 """Head or shoulders of a person upright are further above the feet than this [m]."""
 _ALONG = 0.8
 """Cosine of the largest angle between an axis and what shows it."""
+_SAMPLES = 10_000
+"""Samples of a recording that show where up is."""
 _BELOW = 0.1
 """So much may lie beneath the floor: a marker on a foot, a badly set origin [m]."""
 
@@ -77,7 +79,9 @@ def _body(names: Sequence[str], positions: np.ndarray) -> np.ndarray | None:
     low = [k for k, label in enumerate(labels) if _LOW.fullmatch(label)]
     if not high or not low:
         return None
-    upper, lower = positions[:, high], positions[:, low]
+    # Of a long recording some samples show it as well.
+    some = positions[:: max(1, len(positions) // _SAMPLES)]
+    upper, lower = some[:, high], some[:, low]
     upper, lower = (part[~np.isnan(part).any(axis=2)] for part in (upper, lower))
     if not len(upper) or not len(lower):
         return None
@@ -106,6 +110,7 @@ def _axis_of(vector: np.ndarray | None) -> str:
 
 def _all_on_one_side(positions: np.ndarray, axis: str) -> bool:
     """Whether markers lie above a floor through the origin, and none beneath."""
-    heights = positions[:, :, "xyz".index(axis)]
+    some = positions[:: max(1, len(positions) // _SAMPLES)]
+    heights = some[:, :, "xyz".index(axis)]
     heights = heights[~np.isnan(heights)]
     return bool(len(heights) and heights.min() > -_BELOW and heights.max() > _APART)

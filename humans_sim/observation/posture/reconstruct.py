@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
+from humans_sim.core.disk_arrays import ROWS, new_array, release
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.gaps import fill_gaps
@@ -29,6 +30,9 @@ MODES = (STATIC, SMOOTH)
 
 _AT_ONCE = 16
 """Frames between two words of progress."""
+
+_AROUND = 2.0
+"""Time on each side of the first frame whose samples bridge its gaps [s]."""
 
 Progress = Callable[[int, int], None]
 """Called with how many frames are done, and of how many."""
@@ -96,10 +100,10 @@ def _static(
 ) -> Reconstruction:
     n, m = len(trial), len(trial.names)
     q = np.empty((n, solver.model.nq))
-    differences = np.empty((n, m, 3))
+    differences = new_array((n, m, 3))
     status = np.empty((n, m), dtype=np.uint8)
     converged = np.empty(n, dtype=bool)
-    iterations = np.empty(n, dtype=int)
+    iterations = np.empty(n, dtype=np.int32)
     seconds = np.empty(n)
     # From the frame with most markers on, then back from there: it is found best.
     first, start = _first_posture(solver, trial)
@@ -122,6 +126,8 @@ def _static(
             if watch is not None:
                 watch(trial, row, posture)
         done += len(rows)
+        if done // ROWS > (done - len(rows)) // ROWS:
+            release(differences, trial.positions)
         if progress is not None:
             progress(done, n)
     status[trial.filled & (status == MarkerStatus.USED)] = MarkerStatus.INTERPOLATED
@@ -139,14 +145,11 @@ def _static(
     )
 
 
-def _batches(first: int, n: int) -> list[list[int]]:
+def _batches(first: int, n: int) -> Iterator[list[int]]:
     """Rows from ``first`` to the end, then back from it, a few at a time."""
-    batches = []
     for order in (range(first, n), range(first - 1, -1, -1)):
-        batches += [
-            list(order[k : k + _AT_ONCE]) for k in range(0, len(order), _AT_ONCE)
-        ]
-    return batches
+        for k in range(0, len(order), _AT_ONCE):
+            yield list(order[k : k + _AT_ONCE])
 
 
 def _first_posture(solver: PostureSolver, trial: MarkerTrial) -> tuple[int, np.ndarray]:
@@ -155,8 +158,27 @@ def _first_posture(solver: PostureSolver, trial: MarkerTrial) -> tuple[int, np.n
     Short gaps are bridged for this one: a limb that misses a marker may fit bent
     another way round, and the frames after it would follow.
     """
-    bridged = fill_gaps(trial, solver.settings.start.bridge)
-    missing = bridged.occluded.sum(axis=1) + trial.occluded.mean(axis=1)
+    bridge = solver.settings.start.bridge
+    occluded = trial.occluded
+    # Where all markers are seen nothing is to be bridged.
+    missing = occluded.sum(axis=1)
+    if missing.min() > 0:
+        rows = _bridgeable(trial, occluded, bridge)
+        missing = (occluded & ~rows).sum(axis=1) + occluded.mean(axis=1)
     row = int(np.argmin(missing))
+    near = np.abs(trial.times - trial.times[row]) <= _AROUND
+    part = fill_gaps(trial.samples(near), bridge)
     solver.reset()
-    return row, solver.solve(bridged.positions[row]).q
+    at = row - int(np.argmax(near))
+    return row, solver.solve(part.positions[at]).q
+
+
+def _bridgeable(trial: MarkerTrial, occluded: np.ndarray, longest: float) -> np.ndarray:
+    """Samples in gaps that are short enough to be filled (n, m)."""
+    short = np.zeros_like(occluded)
+    for column in np.flatnonzero(occluded.any(axis=0)):
+        seen = np.flatnonzero(~occluded[:, column])
+        for a, b in zip(seen[:-1], seen[1:], strict=True):
+            if b > a + 1 and trial.times[b] - trial.times[a + 1] <= longest + 1e-6:
+                short[a + 1 : b, column] = True
+    return short

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from humans_sim.core.disk_arrays import by_rows, release, row_slices
 from humans_sim.models.angles import JointAngles, joint_angles
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
@@ -85,8 +86,7 @@ class Reconstruction:
     @property
     def residuals(self) -> np.ndarray:
         """Distances, measured to reconstructed (n, m) [m]; NaN where not seen."""
-        distance: np.ndarray = np.linalg.norm(self.differences, axis=2)
-        return distance
+        return by_rows(lambda d: np.linalg.norm(d, axis=2), self.differences)
 
     @property
     def occluded(self) -> np.ndarray:
@@ -116,22 +116,25 @@ class Reconstruction:
     @property
     def rms(self) -> float:
         """Root mean square distance over all markers used [m]."""
-        return float(_rms(self._squares().ravel(), 0))
+        total, count = self._sums(2, 1)
+        return float(np.sqrt(_share(total.sum(), count.sum())))
 
     @property
     def frame_rms(self) -> np.ndarray:
         """Root mean square distance of each frame (n,) [m]; NaN without markers."""
-        return _rms(self._squares(), 1)
+        root: np.ndarray = np.sqrt(_share(*self._sums(2, 1)))
+        return root
 
     @property
     def marker_rms(self) -> np.ndarray:
         """Root mean square distance of each marker (m,) [m]; NaN for one never used."""
-        return _rms(self._squares(), 0)
+        root: np.ndarray = np.sqrt(_share(*self._sums(2, 0)))
+        return root
 
     @property
     def marker_means(self) -> np.ndarray:
         """Mean distance of each marker (m,) [m]; NaN for one never used."""
-        return _mean(np.where(self.used, self.residuals, np.nan), 0)
+        return _share(*self._sums(1, 0))
 
     def worst_frames(self, count: int = 5) -> np.ndarray:
         """Rows of the frames with the largest rms, worst first."""
@@ -176,19 +179,34 @@ class Reconstruction:
         """
         return write_mot(self, path, convention)
 
-    def _squares(self) -> np.ndarray:
-        return np.where(self.used, self.residuals**2, np.nan)
+    def _sums(self, power: int, axis: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over markers used of a power of their distances, and how many.
+
+        Args:
+            power: of the distances.
+            axis: over which they are added: 0 gives one a marker, 1 one a frame.
+        """
+        parts, counts = [], []
+        for rows in row_slices(len(self.q)):
+            used = (self.status[rows] == MarkerStatus.USED) | (
+                self.status[rows] == MarkerStatus.INTERPOLATED
+            )
+            distances = np.linalg.norm(self.differences[rows], axis=2)
+            used &= ~np.isnan(distances)
+            parts.append(np.where(used, distances, 0.0) ** power)
+            counts.append(used.sum(axis=axis))
+            parts[-1] = parts[-1].sum(axis=axis)
+        release(self.differences)
+        join = np.concatenate if axis == 1 else _total
+        return join(parts), join(counts)
 
 
-def _mean(values: np.ndarray, axis: int) -> np.ndarray:
-    """Mean over what is not NaN; NaN where there is nothing."""
-    present = ~np.isnan(values)
-    count = present.sum(axis=axis)
-    total = np.where(present, values, 0.0).sum(axis=axis)
+def _total(parts: list[np.ndarray]) -> np.ndarray:
+    total: np.ndarray = np.sum(parts, axis=0)
+    return total
+
+
+def _share(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """A mean; NaN where there is nothing."""
     mean: np.ndarray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return mean
-
-
-def _rms(squares: np.ndarray, axis: int) -> np.ndarray:
-    root: np.ndarray = np.sqrt(_mean(squares, axis))
-    return root

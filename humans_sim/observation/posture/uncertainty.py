@@ -16,7 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.spatial.transform import Rotation, Slerp
 
+from humans_sim.core.disk_arrays import release, row_slices
 from humans_sim.observation.posture.bridge_kernels import Series, bridge
 from humans_sim.observation.posture.posterior_kernels import (
     MarkerWeights,
@@ -55,41 +57,21 @@ def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstru
     variances, noise = _variances(result, solver, prior, weights)
     usual = usual_spreads(variances, settings)
     lasting = noise_correlation(result, settings.correlation)
-    hidden = np.zeros(variances.shape, dtype=bool)
     for _ in range(settings.rounds):
         hidden = hidden_coordinates(variances, noise, usual, result.t, solver)
         rows = np.flatnonzero(hidden.any(axis=1))
         if not len(rows):
             break
-        means, spreads = _bridged(
-            result, solver, variances * (lasting * noise**2), hidden
-        )
-        priors = np.tile(prior, (len(rows), 1))
-        at = hidden[rows]
-        result = _solved_again(
-            result,
-            solver,
-            rows,
-            means,
-            np.where(at, noise**2 / spreads[rows], priors),
-            hidden,
-        )
+        starts, priors = _bridged(result, solver, variances, hidden, lasting, noise)
+        _solve_again(result, solver, rows, starts, priors)
         # What markers alone show, at the better postures.
-        variances[rows], _, _ = frame_variances(
-            _frames(result, rows, priors), weights, solver.marked
-        )
-    if hidden.any():
-        variances[rows], _, _ = frame_variances(
-            _frames(result, rows, np.where(at, noise**2 / spreads[rows], priors)),
-            weights,
-            solver.marked,
-        )
-    std = noise * np.sqrt(variances)
+        variances[rows] = _row_variances(result, solver, weights, rows, prior)
+    if len(rows):
+        variances[rows] = _row_variances(result, solver, weights, rows, priors)
+    np.sqrt(variances, out=variances)
+    variances *= noise
     return replace(
-        result,
-        std=limited(std, solver).astype(np.float32),
-        noise=noise,
-        bridged=hidden[:, BASE:],
+        result, std=limited(variances, solver), noise=noise, bridged=hidden[:, BASE:]
     )
 
 
@@ -101,13 +83,18 @@ def weights_of(solver: PostureSolver, filled: float = 1.0) -> MarkerWeights:
 
 def filled_share(result: Reconstruction) -> float:
     """Weight of markers that were filled in against those seen, by residuals."""
-    squares = []
+    if not (result.status == MarkerStatus.INTERPOLATED).any():
+        return 1.0
+    means = []
     for kind in (MarkerStatus.USED, MarkerStatus.INTERPOLATED):
-        chosen = result.status == kind
-        if not chosen.any():
-            return 1.0
-        squares.append(float((result.differences[chosen] ** 2).mean()))
-    return min(squares[0] / max(squares[1], 1e-30), 1.0)
+        total, count = 0.0, 0
+        for rows in row_slices(len(result.q)):
+            chosen = result.status[rows] == kind
+            total += float((result.differences[rows][chosen] ** 2).sum())
+            count += int(chosen.sum())
+        release(result.differences)
+        means.append(total / max(count, 1))
+    return min(means[0] / means[1], 1.0) if means[1] > 0.0 else 1.0
 
 
 def usual_prior(solver: PostureSolver) -> np.ndarray:
@@ -216,7 +203,28 @@ def _variances(
         variances[rows], squares[rows], freedom[rows] = frame_variances(
             _frames(result, rows, priors), weights, solver.marked
         )
+        release(result.trial.positions)
     return variances, trial_noise(squares, freedom, solver.settings.uncertainty)
+
+
+def _row_variances(
+    result: Reconstruction,
+    solver: PostureSolver,
+    weights: MarkerWeights,
+    rows: np.ndarray,
+    priors: np.ndarray,
+) -> np.ndarray:
+    """Variances for unit noise of some frames, with one prior or one for each."""
+    variances = np.empty((len(rows), solver.model.nv), dtype=np.float32)
+    for first in range(0, len(rows), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        own = priors if priors.ndim == 1 else priors[part]
+        own = np.ascontiguousarray(np.broadcast_to(own, variances[part].shape))
+        variances[part] = frame_variances(
+            _frames(result, rows[part], own), weights, solver.marked
+        )[0]
+        release(result.trial.positions)
+    return variances
 
 
 def _bridged(
@@ -224,13 +232,34 @@ def _bridged(
     solver: PostureSolver,
     variances: np.ndarray,
     hidden: np.ndarray,
+    lasting: float,
+    noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means and variances (n, nv) of coordinates that are hidden in some frame."""
-    means, spreads = np.zeros(variances.shape), np.ones(variances.shape)
+    """Postures with hidden coordinates led through, and their priors.
+
+    Args:
+        result: postures that were found frame by frame.
+        solver: that found them.
+        variances: of the coordinates for unit noise (n, nv).
+        hidden: coordinates that markers do not show (n, nv).
+        lasting: frames that the noise lasts.
+        noise: of a marker [m].
+
+    Returns:
+        postures of the k frames with hidden coordinates (k, nq), and how strongly
+        these are known (k, nv) [m^2].
+    """
+    rows = np.flatnonzero(hidden.any(axis=1))
+    starts, priors = result.q[rows], np.tile(usual_prior(solver), (len(rows), 1))
     for i in np.flatnonzero(hidden.any(axis=0)):
-        seen = np.where(hidden[:, i], np.inf, variances[:, i])
-        means[:, i], spreads[:, i] = led_through(result, solver, int(i), seen)
-    return means, spreads
+        seen = np.where(hidden[:, i], np.inf, lasting * noise**2 * variances[:, i])
+        mean, spread = led_through(result, solver, int(i), seen)
+        at = hidden[rows, i]
+        priors[at, i] = noise**2 / spread[rows[at]]
+        if not 3 <= i < BASE:
+            starts[at, i if i < 3 else i + 1] = mean[rows[at]]
+    _turn_base(result, rows, hidden, starts)
+    return starts, priors
 
 
 def led_through(
@@ -343,59 +372,44 @@ def _coordinate(q: np.ndarray, i: int) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(turns)])
 
 
-def _solved_again(
+def _solve_again(
     result: Reconstruction,
     solver: PostureSolver,
     rows: np.ndarray,
-    means: np.ndarray,
+    starts: np.ndarray,
     priors: np.ndarray,
-    hidden: np.ndarray,
-) -> Reconstruction:
-    """Frames with hidden coordinates, from their bridges and with their priors."""
-    q, differences = result.q.copy(), result.differences.copy()
-    status, converged = result.status.copy(), result.converged.copy()
-    starts = _starts(result, means, hidden)
-    for place, row in enumerate(rows):
-        start = starts[row]
+) -> None:
+    """Frames with hidden coordinates, from their bridges and with their priors.
+
+    The arrays of the result are this search's own until it is over: they are changed,
+    not copied.
+    """
+    status = result.status
+    for place, (row, start) in enumerate(zip(rows, starts, strict=True)):
         posture = solver.solve_from(
             start,
             result.trial.positions[row],
             priors[place, BASE:],
-            result.status[row] == MarkerStatus.REJECTED,
+            status[row] == MarkerStatus.REJECTED,
         )
-        q[row], differences[row] = posture.q, posture.differences
-        status[row], converged[row] = posture.status, posture.converged
+        result.q[row], result.differences[row] = posture.q, posture.differences
+        status[row], result.converged[row] = posture.status, posture.converged
+        if place % _CHUNK == 0:
+            release(result.differences, result.trial.positions)
     status[result.trial.filled & (status == MarkerStatus.USED)] = (
         MarkerStatus.INTERPOLATED
     )
-    return replace(
-        result, q=q, differences=differences, status=status, converged=converged
-    )
 
 
-def _starts(
-    result: Reconstruction, means: np.ndarray, hidden: np.ndarray
-) -> np.ndarray:
-    """Postures with their hidden coordinates on the bridges (n, nq)."""
-    starts = result.q.copy()
-    for i in np.flatnonzero(hidden.any(axis=0)):
-        at = hidden[:, i]
-        if i < 3:
-            starts[at, i] = means[at, i]
-        elif i >= BASE:
-            starts[at, i + 1] = means[at, i]
+def _turn_base(
+    result: Reconstruction, rows: np.ndarray, hidden: np.ndarray, starts: np.ndarray
+) -> None:
+    """Turn the base of postures evenly through frames that do not show it."""
     lost = hidden[:, 3:BASE].any(axis=1)
-    if lost.any() and not lost.all():
-        from scipy.spatial.transform import Rotation, Slerp
-
-        shown = np.flatnonzero(~lost)
-        t = result.t
-        turn = (
-            Slerp(t[shown], Rotation.from_quat(result.q[shown, 3:7]))
-            if (len(shown) > 1)
-            else None
-        )
-        if turn is not None:
-            inside = np.clip(t[lost], t[shown[0]], t[shown[-1]])
-            starts[lost, 3:7] = turn(inside).as_quat()
-    return starts
+    shown = np.flatnonzero(~lost)
+    if not lost.any() or len(shown) < 2:
+        return
+    t, at = result.t, lost[rows]
+    turn = Slerp(t[shown], Rotation.from_quat(result.q[shown, 3:7]))
+    inside = np.clip(t[rows[at]], t[shown[0]], t[shown[-1]])
+    starts[at, 3:7] = turn(inside).as_quat()

@@ -40,6 +40,10 @@ STATUS_COLOURS = {
 }
 """Colours of what became of a marker."""
 _SIDES = {"l": ("left", LEFT), "r": ("right", RIGHT), "": ("", MIDDLE)}
+INTERVAL = 1.96
+"""Standard deviations on each side that hold 95 % of a normal distribution."""
+MOST_ROWS = 4000
+"""Samples of a curve at most; of a longer trial every second, third, ... is drawn."""
 _COLUMNS = 3
 _SMALL = 1.75
 """Height of a small panel [inch]."""
@@ -221,15 +225,30 @@ def marker_map(result: Reconstruction) -> Figure | None:
 
 
 def joint_angles(result: Reconstruction, convention: str | Path = HUMANS) -> Figure:
-    """Joints that markers see over time, left and right together."""
-    shown = result.angles(convention)
-    angles = np.degrees(shown.values)
+    """Joints that markers see over time, left and right together.
+
+    Bands are the 95 % intervals where standard deviations are known.
+    """
+    shown, rows = result.angles(convention), shown_rows(len(result.t))
+    t, angles = result.t[rows], np.degrees(shown.values[rows])
+    std = _column_stds(result, shown.joints, rows)
     low, high = np.degrees([column.limits for column in shown.joints]).T
 
     def draw(panel: Any, group: JointGroup) -> None:
-        _over_time(panel, result, shown.joints, group, result.t, angles)
+        _over_time(panel, result, shown.joints, group, t, angles)
         chosen = list(group.joints.values())
-        _show_limits(panel, angles[:, chosen], low[chosen].max(), high[chosen].min())
+        curves = angles[:, chosen]
+        if std is not None:
+            seen = {
+                side: place
+                for side, place in group.joints.items()
+                if not _unseen(result, shown.joints[place])
+            }
+            _bands(panel, JointGroup(group.title, seen), t, angles, std)
+            # Where a joint is hidden its band is seen, but does not flatten the rest.
+            half = np.minimum(INTERVAL * std[:, chosen], np.ptp(curves) / 2)
+            curves = np.vstack([curves - half, curves + half])
+        _show_limits(panel, curves, low[chosen].max(), high[chosen].min())
 
     return _grid(_seen(result, shown.joints), draw, "angle [°]", "time [s]")
 
@@ -337,6 +356,47 @@ def _over_time(
             panel.plot(t, v[:, place], color=colour, lw=1.2, label=word or None)
     if len(t) > 1:
         panel.set_xlim(t[0], t[-1])
+
+
+def _column_stds(
+    result: Reconstruction, columns: Sequence[Column], rows: slice
+) -> np.ndarray | None:
+    """Standard deviations of columns (n, columns) [degrees]; None: not worked out.
+
+    An angle that several joints make has none here: NaN.
+    """
+    if result.std is None:
+        return None
+    names = result.model.joint_names
+    joints = np.degrees(result.std[rows, 6:].astype(float))
+    std = np.full((len(joints), len(columns)), np.nan)
+    for place, column in enumerate(columns):
+        if len(column.joints) == 1:
+            std[:, place] = joints[:, names.index(column.joints[0])]
+    return std
+
+
+def _bands(
+    panel: Any, group: JointGroup, t: np.ndarray, angles: np.ndarray, std: np.ndarray
+) -> None:
+    """95 % intervals of the joints of a group."""
+    for side, place in group.joints.items():
+        middle, half = angles[:, place], INTERVAL * std[:, place]
+        panel.fill_between(
+            t,
+            middle - half,
+            middle + half,
+            color=_SIDES[side][1],
+            alpha=0.2,
+            lw=0,
+            zorder=0,
+        )
+    panel.fill_between([], [], color="0.5", alpha=0.3, lw=0, label="95 % interval")
+
+
+def shown_rows(count: int) -> slice:
+    """Rows of a long trial that are drawn: no picture shows more."""
+    return slice(None, None, max(1, -(-count // MOST_ROWS)))
 
 
 def _show_limits(panel: Any, angles: np.ndarray, low: float, high: float) -> None:

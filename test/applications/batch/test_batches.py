@@ -88,7 +88,9 @@ def test_the_tree_of_results_is_that_of_the_recordings(
         "Subject01/RecPos106.csv",
         "Subject01/TagPos106.csv",
         "Subject01/COMPos106.csv",
+        "Subject01/StdPos106.csv",
         "Subject01/106.mot",
+        "Subject01/106_std.sto",
         "Subject01/106.trc",
         "Subject01/106.html",
     }

@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
+import yaml
 
 import humans_sim as hs
+from humans_sim.core.errors import ModelFileError
 from humans_sim.observation.markers.filters import smooth_markers
 from humans_sim.observation.markers.frame_change import change_frame, standing_frame
 from humans_sim.observation.markers.gaps import fill_gaps
 from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.posture.settings import (
+    GateSettings,
+    SmootherSettings,
+    SolverSettings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +132,40 @@ def test_choices_that_do_not_fit(lab: MarkerTrial) -> None:
         PipelineSettings(frame="lying")
     with pytest.raises(hs.ParameterError, match="markers of a set"):
         prepare(lab, PipelineSettings(correspondence=Path("lab.csv")))
+
+
+def test_the_file_of_all_settings_has_the_defaults() -> None:
+    """The file that lists every number agrees with the code, and lacks none."""
+    path = Path(__file__).parents[3] / "config" / "reconstruction" / "settings.yaml"
+    assert PipelineSettings.load(path) == PipelineSettings()
+    text = yaml.safe_load(path.read_text())
+    solver, smoother = SolverSettings(), SmootherSettings()
+    parts = {"gate", "tracking", "start", "uncertainty"}
+    for part in parts:
+        listed = {field.name for field in fields(getattr(solver, part))}
+        assert set(text[part]) == listed
+    assert set(text["search"]) == {f.name for f in fields(solver)} - parts
+    assert set(text["smoothing"]) == {f.name for f in fields(smoother)}
+
+
+def test_settings_of_the_search_come_from_the_file(tmp_path: Path) -> None:
+    """What is changed is, the rest stays; what cannot be is refused with its line."""
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(
+        "search: {outlier: none, iterations: 20}\n"
+        "gate: {acceleration: 500}\n"
+        "smoothing: {marker_noise: 0.002}\n"
+    )
+    chosen = PipelineSettings.load(path)
+    assert chosen.solver.outlier == np.inf and chosen.solver.iterations == 20
+    assert chosen.solver.gate == replace(GateSettings(), acceleration=500.0)
+    assert chosen.smoother == SmootherSettings(marker_noise=0.002)
+    for text, word in (
+        ("gate: {acceleration: -1}", "acceleration"),
+        ("gate: {speed: 1}", "speed"),
+        ("search: {iterations: 2.5}", "whole"),
+        ("smoothing: {memory: 0}", "memory"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ModelFileError, match=word):
+            PipelineSettings.load(path)
