@@ -81,7 +81,8 @@ def plan_batch(
         if person.marker_set.endswith(".yaml"):
             own = Path(person.marker_set).expanduser().resolve()
             person = replace(person, marker_set=str(own))
-        person.load(settings.reading, settings.steps().correspondence)
+        correspondence = settings.steps().correspondence
+        person.load(settings.reading, correspondence, settings.force)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():
         raise ParameterError(f"{output} is a file: a folder is wanted for the results")
