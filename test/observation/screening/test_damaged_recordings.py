@@ -209,23 +209,19 @@ def test_a_wrong_set(walker: Walker) -> None:
 
 
 def test_each_pair_of_a_segment(walker: Walker) -> None:
-    """Exchanged labels of a segment, 14 cm apart or more, show, mostly by their names.
-
-    Those of left and right that lie alike show least.
-    """
+    """Any two labels of a segment on each other's markers: refused, or doubtful."""
     used = motion_markers(walker.markers)
     names = [name for name in walker.trial.names if name in used.names]
-    trial = walker.trial.select(names).samples(slice(0, 40))
-    refused, named = [], []
+    trial = walker.trial.select(names).samples(slice(0, 24))
+    refused = []
     for first, second in combinations(used.markers, 2):
-        apart = np.linalg.norm(first.at - second.at)
-        if first.segment != second.segment or apart < 0.14:
+        if first.segment != second.segment:
             continue
         pair = (first.name, second.name)
         other = pair_exchanged(replace(walker, trial=trial, pair=pair))
         look = screen(walker.model, other.select(names), used)
         refused.append(look.refused)
-        words = " ".join(look.doubts)
-        named.append(f"{pair[0]} and {pair[1]}" in words)
-    assert len(refused) > 5
-    assert np.mean(refused) >= 0.75 and np.mean(named) >= 0.6
+        if not look.refused:
+            result = hs.reconstruct(walker.model, other, walker.markers)
+            assert not result.verdict.good, pair
+    assert len(refused) >= 12 and np.mean(refused) > 0.6
