@@ -171,17 +171,17 @@ def test_markers_of_some_joints_are_missing(human: hs.Model) -> None:
     """Joints that the set sees and the recording does not are named."""
     markers = motion_markers(hs.load_marker_set("plug-in-gait", human))
     trial = recorded(human, markers, "sits", 0.2)
-    legs = [name for name in trial.names if name[1:] not in ("WRA", "WRB", "FIN")]
-    look = screen(human, trial.select(legs), markers)
+    no_hands = [name for name in trial.names if "FIN" not in name]
+    look = screen(human, trial.select(no_hands), markers)
     assert [f.topic for f in look.findings] == [Topic.SIGHT] and not look.refused
-    assert "l_elbow_yaw" in look.doubts[0] and "knee" not in look.doubts[0]
+    assert look.doubts[0].endswith(
+        "joints: l_wrist_pitch, l_wrist_roll, r_wrist_pitch, r_wrist_roll"
+    )
 
 
 def test_sets_are_ranked_by_labels(human: hs.Model) -> None:
     """The set that was worn comes first."""
-    trial = recorded(
-        human, motion_markers(hs.load_marker_set("cmu", human)), "sits", 0.1
-    )
+    trial = recorded(human, hs.load_marker_set("cmu", human), "sits", 0.1)
     best = match_sets(trial, human)[0]
     assert (best.name, best.matched, best.markers) == ("cmu", 41, 41)
 
@@ -194,4 +194,4 @@ def test_forced(human: hs.Model) -> None:
         hs.reconstruct(human, mirrored, "cmu")
     assert [f.topic for f in refusal.value.findings] == [Topic.SIDES]
     result = hs.reconstruct(human, mirrored, "cmu", force=True)
-    assert not result.verdict.good and result.doubts == result.verdict.reasons[1:2]
+    assert not result.verdict.good and set(result.doubts) < set(result.verdict.reasons)
