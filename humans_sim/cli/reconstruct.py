@@ -59,6 +59,9 @@ _Correspondence = Annotated[
 ]
 _Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
 _Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
+_Force = Annotated[
+    bool, typer.Option("--force", help="Also what cannot be this person.")
+]
 _Rate = Annotated[float | None, checked_option("Samples a second [Hz].", positive)]
 
 
@@ -84,6 +87,7 @@ def calibrate(
     units: _Units = None,
     rate: _Rate = None,
     title: Annotated[str, typer.Option(help="One line about the person.")] = "",
+    force: _Force = False,
 ) -> None:
     """Measure a person from markers (without a file: list the marker sets)."""
     if not trials:
@@ -113,6 +117,7 @@ def calibrate(
             correspondence=correspondence,
             title=title,
             note=notes.append,
+            force=force,
         )
     for note in notes:
         say(note)
@@ -224,9 +229,7 @@ def reconstruct(
     again: Annotated[
         bool, typer.Option("--again", help="Do again what is done.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also what cannot be this person.")
-    ] = False,
+    force: _Force = False,
 ) -> None:
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch
