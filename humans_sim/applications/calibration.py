@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from humans_sim.applications.screening import decided, screen_recording
 from humans_sim.models import load_model
 from humans_sim.observation.markers.assemble import ReadOptions
 from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.read import read_markers
 from humans_sim.observation.posture.calibrate import Calibration, calibrate
+from humans_sim.observation.screening.findings import Topic
 
 HUMAN = "human36"
 """The model of a person where nothing else is given."""
+_BEFOREHAND = (Topic.LABELS, Topic.EMPTY, Topic.UNIT, Topic.UP, Topic.SIDES)
+"""What can be seen of a recording before the person is known."""
 
 
 def calibrate_recordings(
@@ -28,6 +32,7 @@ def calibrate_recordings(
     correspondence: Path | None = None,
     title: str = "",
     note: Callable[[str], None] | None = None,
+    force: bool = False,
 ) -> Calibration:
     """Measure a person from recordings.
 
@@ -44,21 +49,27 @@ def calibrate_recordings(
         correspondence: file of the laboratory's labels, or None.
         title: of the subject.
         note: is called with what is not as it should be in a file.
+        force: measure also from what cannot be a person with these markers.
 
     Raises:
+        ScreeningError: a recording cannot be a person with these markers.
         HumansError: a file is wrong, or the person cannot be measured from them.
     """
     reading = reading or ReadOptions()
     body = load_model(model, height=height, mass=mass)
-    markers = load_marker_set(marker_set, body).markers
+    whole = load_marker_set(marker_set, body)
+    markers = whole.markers
     steps = PipelineSettings(correspondence=correspondence, fill=False, filter=False)
     trials = []
     for path in files:
         trial = read_markers(
             path, up=reading.up, units=reading.units, rate=reading.rate
         )
+        # Places of markers and sizes are what is sought: these say nothing yet.
+        look = screen_recording(body, trial, whole, steps, reading).about(*_BEFOREHAND)
+        trial = decided(look, trial, force)
         if note is not None:
-            for text in trial.notes:
+            for text in (*trial.notes, *look.doubts):
                 note(f"{path}: {text}")
         names = [marker.name for marker in markers]
         aliases = {marker.name: marker.aliases for marker in markers}

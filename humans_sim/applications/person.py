@@ -59,13 +59,17 @@ class Person:
     static: Path | None = None
 
     def load(
-        self, reading: ReadOptions | None = None, correspondence: Path | None = None
+        self,
+        reading: ReadOptions | None = None,
+        correspondence: Path | None = None,
+        force: bool = False,
     ) -> tuple[Model, MarkerSet]:
         """The model and where its markers are.
 
         Args:
             reading: what the file of the static trial leaves open.
             correspondence: file of the laboratory's labels, for the static trial.
+            force: measure also from a static trial that cannot be a person.
 
         Raises:
             HumansError: a file is wrong, or a size is.
@@ -78,7 +82,7 @@ class Person:
         if correspondence is not None:
             contents.append(content_hash(correspondence))
         reading = reading or ReadOptions()
-        return _measured(self, reading, correspondence, tuple(contents))
+        return _measured(self, reading, correspondence, force, tuple(contents))
 
     def identity(self) -> dict[str, Any]:
         """What distinguishes this person from others, by content."""
@@ -155,6 +159,7 @@ def _measured(
     person: Person,
     reading: ReadOptions,
     correspondence: Path | None,
+    force: bool,
     contents: tuple[str, ...],
 ) -> tuple[Model, MarkerSet]:
     assert person.static is not None
@@ -166,5 +171,6 @@ def _measured(
         mass=person.mass,
         reading=reading,
         correspondence=correspondence,
+        force=force,
     ).subject
     return subject.model(), subject.marker_set()

@@ -18,7 +18,11 @@ from humans_sim.applications.person import (
     choose_person,
     nearest_person,
 )
-from humans_sim.applications.screening import screened, screened_markers
+from humans_sim.applications.screening import (
+    decided,
+    screen_prepared,
+    screen_recording,
+)
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.assemble import ReadOptions
@@ -132,17 +136,11 @@ def reconstruct(
         recording = source
         person = _person(source, _set_name(markers, marker_set), *sizes)
         correspondence = None if preparation is None else preparation.correspondence
-        model, marker_set = person.load(reading, correspondence)
+        model, marker_set = person.load(reading, correspondence, force)
     if not isinstance(recording, Prepared):
-        trial, doubts = screened(
-            model,
-            part_of(_read(recording, reading), start, end),
-            marker_set,
-            preparation,
-            reading,
-            force,
-        )
-        recording = _prepare(trial, marker_set, preparation)
+        trial = part_of(_read(recording, reading), start, end)
+        look = screen_recording(model, trial, marker_set, preparation, reading)
+        recording = _prepare(decided(look, trial, force), marker_set, preparation)
         del trial  # long ones are large
     elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
         raise ParameterError(
@@ -150,7 +148,8 @@ def reconstruct(
             "go with a file or a trial as read"
         )
     else:
-        doubts = screened_markers(model, recording.trial, marker_set, force)
+        look = screen_prepared(model, recording.trial, marker_set)
+        decided(look, recording.trial, force)
     if preparation is not None:
         settings = settings or preparation.solver
         smoothing = smoothing or preparation.smoother
@@ -167,7 +166,10 @@ def reconstruct(
         watch=watch,
     )
     return replace(
-        result, missing=recording.missing, ignored=recording.ignored, doubts=doubts
+        result,
+        missing=recording.missing,
+        ignored=recording.ignored,
+        doubts=look.doubts,
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look at a recording between its file and the search for postures."""
+"""A look at a recording between its file and the search for postures or sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.assemble import ReadOptions
 from humans_sim.observation.markers.marker_set import MarkerSet
-from humans_sim.observation.markers.pipeline import PipelineSettings, Prepared, prepare
+from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.screening.labels import (
     better_set,
@@ -19,15 +19,14 @@ from humans_sim.observation.screening.labels import (
 from humans_sim.observation.screening.screen import AxesKnown, Screening, screen
 
 
-def screened(
+def screen_recording(
     model: Model,
     trial: MarkerTrial,
     marker_set: MarkerSet,
     steps: PipelineSettings | None,
     reading: ReadOptions,
-    force: bool,
-) -> tuple[MarkerTrial, tuple[str, ...]]:
-    """A recording whose unit and axis are right, and why its result is doubtful.
+) -> Screening:
+    """Look at a recording as it was read.
 
     Args:
         model: the person.
@@ -35,16 +34,15 @@ def screened(
         marker_set: where the markers are.
         steps: of the preparation.
         reading: what the user gave for the file.
-        force: refuse nothing.
 
     Raises:
-        ScreeningError: it cannot be this person with these markers.
         ParameterError: no label is of the set, or one fits two markers.
     """
     used = motion_markers(marker_set)
-    steps = steps or PipelineSettings()
+    steps = replace(steps or PipelineSettings(), fill=False, filter=False)
+    aliases = {marker.name: marker.aliases for marker in used.markers}
     try:
-        ready = _identified(trial, used, steps)
+        ready = prepare(trial, steps, used.names, aliases)
     except ParameterError as error:
         better = better_set(trial, model, 1)
         if better is None:
@@ -60,42 +58,35 @@ def screened(
         file_axis="" if moved else _file_axis(trial, reading),
     )
     look = screen(model, ready.trial, used, known)
-    look = replace(look, findings=(*labels, *look.findings))
-    return _decided(look, trial, force)
+    return replace(look, findings=(*labels, *look.findings))
 
 
-def screened_markers(
-    model: Model, trial: MarkerTrial, marker_set: MarkerSet, force: bool
-) -> tuple[str, ...]:
-    """Why the result of markers that are prepared already is doubtful.
-
-    Raises:
-        ScreeningError: they cannot be this person's.
-    """
+def screen_prepared(
+    model: Model, trial: MarkerTrial, marker_set: MarkerSet
+) -> Screening:
+    """Look at markers that are prepared: nothing of them is corrected."""
     used = motion_markers(marker_set)
     names = [name for name in trial.names if name in used.names]
     if not names:
-        return ()  # the search refuses them
+        return Screening()  # the search refuses them
     known = AxesKnown(units=True, up=True)
-    look = screen(model, trial.select(names), used, known)
-    return _decided(look, trial, force)[1]
+    return screen(model, trial.select(names), used, known)
 
 
-def _identified(
-    trial: MarkerTrial, used: MarkerSet, steps: PipelineSettings
-) -> Prepared:
-    """Markers in the names of the set and in the model's frame."""
-    plain = replace(steps, fill=False, filter=False)
-    aliases = {marker.name: marker.aliases for marker in used.markers}
-    return prepare(trial, plain, used.names, aliases)
+def decided(look: Screening, trial: MarkerTrial, force: bool) -> MarkerTrial:
+    """A trial after a look at it, with the right unit and axis.
 
+    Args:
+        look: what was seen.
+        trial: as read.
+        force: refuse nothing.
 
-def _decided(
-    look: Screening, trial: MarkerTrial, force: bool
-) -> tuple[MarkerTrial, tuple[str, ...]]:
+    Raises:
+        ScreeningError: it cannot be this person with these markers.
+    """
     if not force:
         look.check("the recording" if trial.source is None else trial.source)
-    return look.corrected(trial), look.doubts
+    return look.corrected(trial)
 
 
 def _file_axis(trial: MarkerTrial, reading: ReadOptions) -> str:

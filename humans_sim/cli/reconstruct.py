@@ -68,6 +68,9 @@ _Convention = Annotated[
 ]
 _Up = Annotated[Axis | None, typer.Option(help="Axis of the files that points up.")]
 _Units = Annotated[Unit | None, typer.Option(help="Of positions in the files.")]
+_Force = Annotated[
+    bool, typer.Option("--force", help="Also what cannot be this person.")
+]
 _Rate = Annotated[float | None, checked_option("Samples a second [Hz].", positive)]
 
 
@@ -100,6 +103,7 @@ def calibrate(
         ),
     ] = None,
     convention: _Convention = "humans",
+    force: _Force = False,
 ) -> None:
     """Measure a person from markers (without a file: list the marker sets)."""
     if not trials:
@@ -135,6 +139,7 @@ def calibrate(
             correspondence=correspondence,
             title=title,
             note=notes.append,
+            force=force,
         )
     for note in notes:
         say(note)
@@ -265,9 +270,7 @@ def reconstruct(
     again: Annotated[
         bool, typer.Option("--again", help="Do again what is done.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also what cannot be this person.")
-    ] = False,
+    force: _Force = False,
 ) -> None:
     """Find a person's postures from markers; one recording or a tree of them."""
     from humans_sim.applications.batch.batches import plan_batch

@@ -88,7 +88,7 @@ def plan_batch(
             own = Path(person.marker_set).expanduser().resolve()
             person = replace(person, marker_set=str(own))
         correspondence = settings.steps().correspondence
-        model, _ = person.load(settings.reading, correspondence)
+        model, _ = person.load(settings.reading, correspondence, settings.force)
         _check_convention(model, settings)
     output = Path(output).expanduser().resolve()
     if output.exists() and not output.is_dir():

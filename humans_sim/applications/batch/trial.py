@@ -207,7 +207,9 @@ def _reconstruct_trial(
     start = time.perf_counter()
     assert job.person is not None  # without a person there is no fingerprint
     settings, steps = job.settings, job.settings.steps()
-    model, marker_set = job.person.load(settings.reading, steps.correspondence)
+    model, marker_set = job.person.load(
+        settings.reading, steps.correspondence, settings.force
+    )
     result = reconstruct(
         model,
         job.source,

@@ -16,7 +16,11 @@ from humans_sim.core.yaml_file import read_yaml
 from humans_sim.models.catalogue import load_model, model_name_in
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
-from humans_sim.observation.markers.marker_set import MarkerSet, SetMarker
+from humans_sim.observation.markers.marker_set import (
+    ANATOMICAL,
+    MarkerSet,
+    SetMarker,
+)
 from humans_sim.observation.posture.osim_file import write_osim
 
 _DIGITS = 6
@@ -54,7 +58,9 @@ class Subject:
 
     def marker_set(self) -> MarkerSet:
         """Where the markers are on this person."""
-        return MarkerSet("subject", self.title or "calibrated", self.markers)
+        known = np.full(3, ANATOMICAL)  # on skin: they are measured
+        markers = tuple(replace(marker, spread=known) for marker in self.markers)
+        return MarkerSet("subject", self.title or "calibrated", markers)
 
     def save(self, path: Path | str) -> Path:
         """Write a subject file."""

@@ -9,6 +9,27 @@ from enum import Enum
 from humans_sim.core.errors import HumansError
 
 
+class Topic(Enum):
+    """What a finding is about."""
+
+    LABELS = "labels"
+    """Too few are of the set."""
+    EMPTY = "empty"
+    """No frame has enough markers."""
+    UNIT = "unit"
+    SIZE = "size"
+    """Somebody else than the model."""
+    UP = "up"
+    SIDES = "sides"
+    """Left and right."""
+    PLACES = "places"
+    """Labels stand on other markers."""
+    MOTION = "motion"
+    """Nobody moves so."""
+    SIGHT = "sight"
+    """Markers of some joints are missing."""
+
+
 class Severity(Enum):
     """What follows from a finding."""
 
@@ -25,10 +46,12 @@ class Finding:
     """One thing that is not as it should be.
 
     Attributes:
+        topic: what it is about.
         text: what, and what to do about it; part of a sentence.
         severity: what follows from it.
     """
 
+    topic: Topic
     text: str
     severity: Severity
 
@@ -45,5 +68,5 @@ class ScreeningError(HumansError, ValueError):
         self.findings = findings
         reasons = "; ".join(f.text for f in findings if f.severity is Severity.REFUSAL)
         super().__init__(
-            f"{recording}: {reasons} (--force, or force=True, reconstructs it anyway)"
+            f"{recording}: {reasons} (--force, or force=True, uses it anyway)"
         )

@@ -15,7 +15,7 @@ from humans_sim.observation.markers.marker_set import (
     marker_set_names,
 )
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.screening.findings import Finding, Severity
+from humans_sim.observation.screening.findings import Finding, Severity, Topic
 
 _LEAST = 1 / 3
 """Share of a set's markers below which a recording is not of that set."""
@@ -92,4 +92,5 @@ def screen_labels(
         text += f"; the set {better.name} has {better.matched} of these labels"
     wrong = better is not None and better.matched >= _FAR_BETTER * matched
     refused = share < _LEAST or wrong
-    return [Finding(text, Severity.REFUSAL if refused else Severity.DOUBT)]
+    severity = Severity.REFUSAL if refused else Severity.DOUBT
+    return [Finding(Topic.LABELS, text, severity)]

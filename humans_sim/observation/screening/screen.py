@@ -26,6 +26,7 @@ from humans_sim.observation.screening.findings import (
     Finding,
     ScreeningError,
     Severity,
+    Topic,
 )
 from humans_sim.observation.screening.handedness import Tetrahedra
 from humans_sim.observation.screening.scale import screen_scale
@@ -75,6 +76,12 @@ class Screening:
     def doubts(self) -> tuple[str, ...]:
         """Why a result is doubtful."""
         return tuple(finding.text for finding in self.findings)
+
+    def about(self, *topics: Topic) -> Screening:
+        """What it shows of some topics."""
+        return replace(
+            self, findings=tuple(f for f in self.findings if f.topic in topics)
+        )
 
     def check(self, recording: object) -> None:
         """Refuse a recording that cannot be the person.
@@ -135,12 +142,13 @@ def screen(
     seen = ~trial.occluded
     if not (seen.sum(axis=1) >= FEWEST).any():
         text = f"no frame has {FEWEST} markers of the set {marker_set.name}"
-        return Screening((Finding(text, Severity.REFUSAL),))
+        return Screening((Finding(Topic.EMPTY, text, Severity.REFUSAL),))
     expected, tetrahedra = _expected(model, marker_set, trial.names)
     rows = _rows(len(trial))
     positions = trial.positions[rows]
     look = Arrangement(expected, tetrahedra, positions)
-    factor, findings = screen_scale(look.scale, known.units)
+    height = model.parts.parameters.get("h")
+    factor, findings = screen_scale(look.scale, known.units, height)
     look = Arrangement(expected, tetrahedra, factor * positions)
     if look.misplaced > _MIXED:
         return Screening((_mixed(look),))  # whatever else there is follows from it
@@ -174,26 +182,28 @@ def _mixed(look: Arrangement) -> Finding:
         f"{100 * look.misplaced:.0f} % of the distances between markers are those of "
         "no posture: labels stand on other markers"
     )
-    return Finding(text, Severity.REFUSAL)
+    return Finding(Topic.PLACES, text, Severity.REFUSAL)
 
 
 def _screen_labels(look: Arrangement) -> list[Finding]:
     """Mirrored, or two labels exchanged."""
     if look.mirrored > _OTHER_WAY:
         text = "left and right labels are exchanged, or the recording is mirrored"
-        return [Finding(text, Severity.REFUSAL)]
+        return [Finding(Topic.SIDES, text, Severity.REFUSAL)]
     pairs = exchanged_labels(look)
     if pairs:
         words = ", ".join(f"{a} and {b}" for a, b in pairs)
-        return [Finding(f"labels are exchanged: {words}", Severity.REFUSAL)]
+        text = f"labels are exchanged: {words}"
+        return [Finding(Topic.PLACES, text, Severity.REFUSAL)]
     if look.mirrored > _DOUBTFUL or look.misplaced > _LOOSE:
         corners = look.tetrahedra.corners[look.tetrahedra.agreement(look.positions) < 0]
         count = np.bincount(corners.ravel(), minlength=len(look.expected.names))
         worst = np.argsort(-count, kind="stable")[:4]
         names = ", ".join(look.expected.names[k] for k in worst if count[k])
         text = f"markers do not lie as the set has them{f' ({names})' if names else ''}"
-        refused = look.mirrored > _TURNED
-        return [Finding(text, Severity.REFUSAL if refused else Severity.DOUBT)]
+        turned = look.mirrored > _TURNED
+        severity = Severity.REFUSAL if turned else Severity.DOUBT
+        return [Finding(Topic.PLACES, text, severity)]
     return []
 
 
@@ -217,14 +227,15 @@ def _screen_motion(look: Arrangement, speeds: np.ndarray) -> list[Finding]:
             f"{100 * look.looseness:.0f} cm (standard deviation)"
         )
         shaken = look.looseness > _SHAKEN
-        findings.append(Finding(text, Severity.REFUSAL if shaken else Severity.DOUBT))
+        severity = Severity.REFUSAL if shaken else Severity.DOUBT
+        findings.append(Finding(Topic.MOTION, text, severity))
     speed = float(median(speeds.reshape(-1, 1))[0])
     if speed > _FASTEST:
         text = (
             f"markers move at {speed:.0f} m/s: frames are not in their order, or the "
             "rate is wrong (--rate)"
         )
-        findings.append(Finding(text, Severity.REFUSAL))
+        findings.append(Finding(Topic.MOTION, text, Severity.REFUSAL))
     return findings
 
 
@@ -245,4 +256,4 @@ def _screen_sight(
     joints = [model.joint_names[k] for k in np.flatnonzero(lost)]
     listed = ", ".join(joints[:_LISTED]) + (", ..." if len(joints) > _LISTED else "")
     text = f"markers are missing that show joints: {listed}"
-    return [Finding(text, Severity.DOUBT)]
+    return [Finding(Topic.SIGHT, text, Severity.DOUBT)]

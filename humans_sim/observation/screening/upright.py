@@ -9,7 +9,7 @@ import numpy as np
 
 from humans_sim.observation.markers.axes import from_z_up
 from humans_sim.observation.screening.expected import ExpectedMarkers
-from humans_sim.observation.screening.findings import Finding, Severity
+from humans_sim.observation.screening.findings import Finding, Severity, Topic
 
 _HIGH, _LOW = 0.75, 0.2
 """Shares of the markers' heights, standing, above and below which they are top and
@@ -84,9 +84,10 @@ def screen_up(
     word = f"'{_in_file(axis, file_axis)}'" if axis and file_axis else "another axis"
     if travels and axis and not given:
         text += f": {word} is taken for up (--up confirms it)"
-        return Upright(axis, (Finding(text, Severity.CORRECTED),))
+        return Upright(axis, (Finding(Topic.UP, text, Severity.CORRECTED),))
     severity = Severity.REFUSAL if travels or down > _MOST else Severity.DOUBT
-    return Upright(findings=(Finding(f"{text}: is {word} up (--up)?", severity),))
+    text += f": is {word} up (--up)?"
+    return Upright(findings=(Finding(Topic.UP, text, severity),))
 
 
 def _mean(positions: np.ndarray) -> np.ndarray:
