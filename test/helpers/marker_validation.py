@@ -8,7 +8,7 @@ the model of Rajagopal et al.) and a Plug-in Gait recording with Vicon's own ang
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -308,7 +308,9 @@ def vertical_force(data: Path, recording: Recording, outcome: Outcome) -> Vertic
     Plates hold the whole person from the first peak of their sum to the last: before
     and after, a foot is on the floor beside them.
     """
-    forces = inverse_dynamics(outcome.walk)
+    # Markers alone: the recording's own plates must not help.
+    walk = replace(outcome.walk, trial=replace(outcome.walk.trial, plates=()))
+    forces = inverse_dynamics(walk)
     weight = 9.81 * recording.mass
     if recording.forces:
         reactions = hs.read_force_file(data / recording.forces)
