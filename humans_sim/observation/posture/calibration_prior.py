@@ -28,7 +28,7 @@ class CalibrationSettings(NumbersInRange):
         length_spread: of a length, as a share of the usual one at the stature.
         side_spread: of left against right, as a share of the length.
         slide_spread: of a marker in a motion about its place while standing [m].
-        joint_spread: of a joint about rest [rad].
+        joint_spread: of a joint about rest; less where markers hardly see it [rad].
         standing_spread: of a joint of the legs about rest, while standing [rad].
         bound: lengths stay between the usual one over this and times this.
         static_frames: frames taken of a trial in which nobody moves.
