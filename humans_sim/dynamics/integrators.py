@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853, Radau
 
 from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
-NAMES = ("dop853", "cvode")
+NAMES = ("dop853", "radau", "cvode")
+IMPLICIT = ("radau", "cvode")
 
 
 class IntegrationError(HumansError):
@@ -69,6 +70,8 @@ def start(name: str, problem: InitialValueProblem) -> Integrator:
     """Start the named integrator."""
     if name == "dop853":
         return Dop853(problem)
+    if name == "radau":
+        return Radau5(problem)
     if name == "cvode":
         return Cvode(problem)
     raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
@@ -117,6 +120,28 @@ class Dop853:
     def refresh(self) -> None:
         """Evaluate the right-hand side anew; the step size is kept."""
         self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
+
+
+class Radau5(Dop853):
+    """Scipy's implicit."""
+
+    def __init__(self, problem: InitialValueProblem) -> None:
+        rhs, t, y, rtol, atol, first_step = problem
+        def jac(t, y):
+            f0 = rhs(t, y)
+            n = len(y)
+            J = np.empty((n, n))
+            for i in range(n):
+                d = y.copy()
+                d[i] += 1e-9
+                J[:, i] = (rhs(t, d) - f0) / (d[i] - y[i])
+            rhs(t, y)
+            return J
+        self._solver = Radau(
+            rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jac
+        )
+        self.t, self.y = t, y
+        self._dense = None
 
 
 class Cvode:

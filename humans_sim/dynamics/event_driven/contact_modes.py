@@ -13,7 +13,8 @@ from humans_sim.contact.problem.force_distribution import (
     best_split,
     margins,
 )
-from humans_sim.contact.problem.modes import idle_forces
+from humans_sim.contact.problem.modes import SLIDE, idle_forces
+from humans_sim.dynamics.event_driven.phase import FAST
 from humans_sim.dynamics.system import System
 
 _STEPS = 8
@@ -44,6 +45,7 @@ class ContactModes:
     reference: np.ndarray
     idle: np.ndarray
     age: int = 0
+    creep_since: float = math.inf
 
     @classmethod
     def all_open(cls) -> ContactModes:
@@ -109,13 +111,33 @@ class ContactModes:
         self.age = 0
 
     def continue_after_step(
-        self, system: System, q: np.ndarray, direction: np.ndarray
+        self, system: System, q: np.ndarray, direction: np.ndarray, motion: np.ndarray
     ) -> None:
-        """Follow a step without events to its end."""
-        self.direction = direction
+        """Follow a step without events to its end.
+
+        Args:
+            system: what moves.
+            q: configuration at the end.
+            direction: of sliding there (k, 2).
+            motion: velocities of the contacts there (k, 3) [m/s].
+        """
+        fast = np.hypot(motion[:, 1], motion[:, 2]) > FAST
+        scale = np.where(self.creeping, 2.0, 1.0)[:, None]
+        self.direction = np.where(fast[:, None], scale * direction, self.direction)
         self.age += 1
         if self.any_closed and self.age >= _STEPS:
             self.determine_idle_forces(system, q)
+
+    @property
+    def creeping(self) -> np.ndarray:
+        """Contacts that creep (k,)."""
+        still = np.hypot(self.direction[:, 0], self.direction[:, 1]) > 1.5
+        return (self.mode == SLIDE) & (self.friction > 0) & still
+
+    def begin_creep(self, t):
+        chosen = (self.mode == SLIDE) & (self.friction > 0) & ~self.creeping
+        self.direction = np.where(chosen[:, None], 2.0 * self.direction, self.direction)
+        self.creep_since = t
 
     def margins(self, forces: np.ndarray) -> np.ndarray:
         """How far each contact is from lifting or slipping (k,) [N]."""

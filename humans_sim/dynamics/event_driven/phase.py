@@ -22,12 +22,16 @@ from humans_sim.contact.problem.modes import (
 
 STABILISATION = 30.0
 """Rate at which drift decays [1/s]."""
-_SLOW = 1e-6
-"""Speed below which the direction of sliding leans to the remembered one [m/s].
+SLOW = 1e-6
+"""Speed at which the direction of sliding leans half to the remembered one [m/s].
 
 At the onset and at the end of sliding the velocity is zero and has no direction of its
 own; without a memory its direction would turn infinitely fast there.
 """
+CREEP = 0.05
+FAST = 10 * SLOW
+"""Speed from which on nothing is left of the memory [m/s]: it may change there, and the
+right-hand side does not jump."""
 
 
 @njit(cache=True)
@@ -65,11 +69,19 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
             for i in range(tangents[c]):
                 held[c, 1 + i] += 2.0 * rate * motion[c, 1 + i]
         elif mode[c] == SLIDE and tangents[c] > 0:
-            along = motion[c, 1] * remembered[c, 0] + motion[c, 2] * remembered[c, 1]
-            sign = -1.0 if along < 0.0 else 1.0
-            d1 = sign * motion[c, 1] + _SLOW * remembered[c, 0]
-            d2 = sign * motion[c, 2] + _SLOW * remembered[c, 1]
-            length = np.sqrt(d1 * d1 + d2 * d2)
+            square = motion[c, 1] ** 2 + motion[c, 2] ** 2
+            share = max(0.0, 1.0 - square / FAST**2) ** 3
+            r1, r2 = remembered[c, 0], remembered[c, 1]
+            creeps = r1 * r1 + r2 * r2 > 2.0
+            if creeps:
+                d1 = motion[c, 1] + 0.5 * SLOW * share * r1
+                d2 = motion[c, 2] + 0.5 * SLOW * share * r2
+                length = np.sqrt(d1 * d1 + d2 * d2 + share * square * CREEP**2)
+            else:
+                sign = -1.0 if motion[c, 1] * r1 + motion[c, 2] * r2 < 0.0 else 1.0
+                d1 = sign * motion[c, 1] + SLOW * share * r1
+                d2 = sign * motion[c, 2] + SLOW * share * r2
+                length = np.sqrt(d1 * d1 + d2 * d2)
             if length > 0.0:
                 direction[c, 0] = d1 / length
                 direction[c, 1] = d2 / length

@@ -12,7 +12,8 @@ from humans_sim.contact.problem.force_distribution import ContactForceSplit
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_driven.contact_modes import ContactModes
-from humans_sim.dynamics.event_driven.phase import STABILISATION, acceleration_in_modes
+from humans_sim.contact.problem.modes import SLIDE
+from humans_sim.dynamics.event_driven.phase import FAST, STABILISATION, acceleration_in_modes
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System, Terms
@@ -103,6 +104,10 @@ class SmoothMotion:
             reference: forces to stay near to (k, 3) [N].
         """
         self.modes = ContactModes.at(self._system, q, which, mode, direction, reference)
+
+    def let_creep(self, state: State) -> None:
+        """Contacts that slide slowly have no direction but that of their velocity."""
+        self.modes.begin_creep(state.t)
 
     def derivative(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
         """Rates of y: the coordinates of the chart, v and z."""
