@@ -63,7 +63,9 @@ def licences(distribution: Distribution) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Print a row a package; 1 if one may not be used."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--path", help="a folder of installed packages instead of ours")
+    parser.add_argument(
+        "--path", help="a folder of installed packages instead of this one"
+    )
     options = parser.parse_args(arguments)
     rules = tomllib.loads((REQUIREMENTS / "licences.toml").read_text())
     allowed, exceptions = set(rules["allowed"]), rules["exceptions"]

@@ -35,7 +35,7 @@ def scene(count: int) -> tuple[RigidBodies, BodyState, np.ndarray]:
     return bodies, state, sizes
 
 
-def ours(method: str, bodies: RigidBodies, state: BodyState, steps: int) -> None:
+def run_library(method: str, bodies: RigidBodies, state: BodyState, steps: int) -> None:
     """Time one of the methods."""
     weight = bodies.masses[:, None] * GRAVITY
 
@@ -53,10 +53,10 @@ def ours(method: str, bodies: RigidBodies, state: BodyState, steps: int) -> None
         now = step(bodies, now, forces, k * h, h)
     taken = time.perf_counter() - begun
     error = np.abs(energy(now) - energy(state)).max()
-    tell(method, steps, taken, error)
+    print_row(method, steps, taken, error)
 
 
-def tell(name: str, steps: int, taken: float, error: float) -> None:
+def print_row(name: str, steps: int, taken: float, error: float) -> None:
     """Print a line."""
     print(
         f"{name:22s} {steps / RATE / taken:7.1f} x real time  "
@@ -98,8 +98,8 @@ def mujoco(
             mj.mj_step(model, data)
         taken = time.perf_counter() - begun
         mj.mj_forward(model, data)
-        # of all bodies together: MuJoCo tells no more
-        tell(f"MuJoCo {name} (all)", steps, taken, abs(data.energy.sum() - start))
+        # of all bodies together: MuJoCo reports no more
+        print_row(f"MuJoCo {name} (all)", steps, taken, abs(data.energy.sum() - start))
 
 
 def main() -> None:
@@ -110,7 +110,7 @@ def main() -> None:
     steps = round(seconds * RATE)
     print(f"{int(count)} free bodies, {RATE:g} Hz, {seconds:g} s, one thread")
     for method in STEPS:
-        ours(method, bodies, state, steps)
+        run_library(method, bodies, state, steps)
     mujoco(bodies, state, sizes, steps)
 
 

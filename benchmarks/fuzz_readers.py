@@ -52,9 +52,11 @@ def make_work(reader: str, seeds: str, data: str, seed: int) -> Work:
     files = sorted((home / target.seeds).iterdir())
     if data:
         endings = {path.suffix for path in files}
-        found = (path for path in Path(data).rglob("*") if path.suffix in endings)
+        candidates = (path for path in Path(data).rglob("*") if path.suffix in endings)
         if reader in ("trc", "c3d", "motion", "urdf"):
-            files += sorted(path for path in found if path.stat().st_size < 1 << 22)
+            files += sorted(
+                path for path in candidates if path.stat().st_size < 1 << 22
+            )
     contents = [path.read_bytes() for path in files]
     for path in files[:1]:  # kernels compile, models load: not a matter of a case
         with clean_folder() as folder:

@@ -34,9 +34,9 @@ def timed(
     best = np.inf
     for _ in range(TRIES):
         begun = time.perf_counter()
-        found = inverse.solve(target, start)
+        solution = inverse.solve(target, start)
         best = min(best, time.perf_counter() - begun)
-    return found, best
+    return solution, best
 
 
 def main() -> int:
@@ -71,12 +71,12 @@ def main() -> int:
         for _ in range(TARGETS):
             q, start = make()
             target = task.value(q)
-            found, seconds = timed(inverse, target, start)
-            residual = float(np.abs(task.value(found.q_h) - target).max())
+            solution, seconds = timed(inverse, target, start)
+            residual = float(np.abs(task.value(solution.q_h) - target).max())
             worst = max(worst, residual)
-            failures += not (residual < RESIDUAL and found.within_limits)
+            failures += not (residual < RESIDUAL and solution.within_limits)
             times.append(seconds)
-            steps.append(found.iterations)
+            steps.append(solution.iterations)
         median, most = np.median(times), np.percentile(times, 99)
         missed |= bool(failures or median > LIMIT or most > LIMIT)
         figures = (f"{1e6 * x:.0f}" for x in (median, most, max(times)))

@@ -169,7 +169,7 @@ def judge(
     taken: list[Said], said: list[Said], ends: list[float], seconds: float
 ) -> Outcome:
     """Steps of what boards took; ends of pauses that were long."""
-    found = Outcome(len(taken))
+    outcome = Outcome(len(taken))
     last: dict[int, tuple[int, ...]] = {}
     doubtful: dict[int, tuple[float, float, float]] = {}
     travel: dict[tuple[float, int, int], list[int]] = {}
@@ -179,13 +179,13 @@ def judge(
             recent[said[at].command] = said[at].time
             at += 1
         sound = recent.get(command, -math.inf) > t - LATE - seconds
-        found.undetected += not sound
+        outcome.undetected += not sound
         if not isinstance(command, rcb1.SetPositions):
             continue
         board, values = command.board, command.channels
         if board in doubtful:
-            since, way, rate = doubtful.pop(board)
-            found.astray = max(found.astray, min(way, rate * (t - since)))
+            since, distance, rate = doubtful.pop(board)
+            outcome.astray = max(outcome.astray, min(distance, rate * (t - since)))
         if FREE in values and sound:
             last.pop(board, None)
             continue
@@ -195,16 +195,16 @@ def judge(
         if not sound:  # it counts until the next one, at the speed that it names
             doubtful[board] = (t, step, 1.0 / SPEED_STEPS[command.speed])
             continue
-        found.step = max(found.step, step)
+        outcome.step = max(outcome.step, step)
         last[board] = values
         for end in ends:
             if sound and end <= t <= end + AFTER:
                 for k in range(CHANNELS):
                     if values[k] <= DEGREES:
                         travel.setdefault((end, board, k), []).append(values[k])
-    ways = [max(v) - min(v) for v in travel.values()]
-    found.after_pause = float(max(ways, default=0.0))
-    return found
+    distances = [max(v) - min(v) for v in travel.values()]
+    outcome.after_pause = float(max(distances, default=0.0))
+    return outcome
 
 
 def try_condition(condition: Condition, seconds: float, seed: int) -> Outcome:
@@ -242,15 +242,15 @@ def try_condition(condition: Condition, seconds: float, seed: int) -> Outcome:
         for process in (driver, boards):
             process.join(10.0)
             process.kill()
-    found = judge(taken, said, ends, paused)
+    outcome = judge(taken, said, ends, paused)
     print(
-        f"{condition.name:34s} {found.frames:7d} {found.undetected:6d} "
-        f"{found.step:6.0f} {found.astray:7.1f} "
-        + (f"{found.after_pause:7.0f}" if ends else "      -")
+        f"{condition.name:34s} {outcome.frames:7d} {outcome.undetected:6d} "
+        f"{outcome.step:6.0f} {outcome.astray:7.1f} "
+        + (f"{outcome.after_pause:7.0f}" if ends else "      -")
         + f" {held:5d} {problems:7d}",
         flush=True,
     )
-    return found
+    return outcome
 
 
 def try_freeing(times: int, seed: int) -> float:
@@ -297,11 +297,11 @@ def main() -> None:
     )
     wrong = []
     for condition in tried:
-        found = try_condition(condition, seconds, options.seed)
-        if found.step > LIMITS.step:
-            wrong.append(f"{condition.name}: a step of {found.step:g} degrees")
-        if found.after_pause > LIMITS.approach * AFTER + LIMITS.step:
-            wrong.append(f"{condition.name}: caught up by {found.after_pause:g} deg")
+        outcome = try_condition(condition, seconds, options.seed)
+        if outcome.step > LIMITS.step:
+            wrong.append(f"{condition.name}: a step of {outcome.step:g} degrees")
+        if outcome.after_pause > LIMITS.approach * AFTER + LIMITS.step:
+            wrong.append(f"{condition.name}: caught up by {outcome.after_pause:g} deg")
     if options.frees and try_freeing(options.frees, options.seed) > FREED:
         wrong.append(f"free() failed, or took longer than {FREED:g} s")
     if wrong:

@@ -32,7 +32,7 @@ def spread(seconds: np.ndarray) -> str:
     return "  ".join(f"{p} %: {v:5.1f}" for p, v in zip(SHARES, values, strict=True))
 
 
-def tell(title: str, trial: LineTrial) -> None:
+def print_trial(title: str, trial: LineTrial) -> None:
     """Print what a trial gave."""
     print(f"\n{title}")
     for name, count in (
@@ -88,10 +88,10 @@ def main() -> None:
     seconds, lost, corrupted, seed = numbers + [60.0, 0.01, 0.01, 1][len(numbers) :]
     faults = LineFaults(lost=lost, corrupted=corrupted, seed=int(seed))
     print(f"{RATE:g} Hz to both boards, 115200 baud, {seconds:g} s")
-    tell("No faults (10 s)", try_line(min(seconds, 10.0), LineFaults(), RATE))
+    print_trial("No faults (10 s)", try_line(min(seconds, 10.0), LineFaults(), RATE))
     words = f"{100 * lost:g} % of bytes lost, {100 * corrupted:g} % corrupted"
     trial = try_line(seconds, faults, RATE)
-    tell(words, trial)
+    print_trial(words, trial)
     plain_driver(min(seconds, 20.0), faults)
     if trial.taken < 0.99 * trial.given:
         raise SystemExit("less than 99 % of the set points arrived")

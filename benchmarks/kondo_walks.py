@@ -43,7 +43,7 @@ SLOT = 0
 
 
 def emulate(line: Connection, friction: float, faults: float, start: dict) -> None:
-    """The robot: tells its port, waits, tells what became of it."""
+    """The robot: sends its port, waits, sends how it ended."""
     broken = LineFaults(lost=faults, corrupted=faults)
     settings = BodySettings(friction=friction)
     with (
@@ -109,16 +109,16 @@ def store_and_play(port: str, motion: KondoMotion, plays: int) -> dict[str, Any]
 
 def trial(name: str, options: argparse.Namespace, start: dict, drive: Any) -> None:
     """One walk, and its lines of the table."""
-    ours, its = multiprocessing.Pipe()
+    pipe, its = multiprocessing.Pipe()
     arguments = (its, options.friction, options.faults, start)
     process = multiprocessing.get_context("spawn").Process(
         target=emulate, args=arguments
     )
     process.start()
     try:
-        told = drive(ours.recv())
-        ours.send("end")
-        body = ours.recv()
+        report = drive(pipe.recv())
+        pipe.send("end")
+        body = pipe.recv()
     finally:
         process.join(20.0)
         process.kill()
@@ -131,11 +131,11 @@ def trial(name: str, options: argparse.Namespace, start: dict, drive: Any) -> No
         f"{np.degrees(walk.largest_tilt):.1f} degrees, {walk.duration:.1f} s, check "
         f"{'clean' if body['check'] else 'NOT CLEAN'}"
     )
-    if "given" in told:
-        print(f"  set points: {told['given']} given, {told['delivered']} delivered")
-    spans = [(key, told[key]) for key in ("set point", "exchange") if key in told] + [
-        ("simulation behind", body["lags"])
-    ]
+    if "given" in report:
+        print(f"  set points: {report['given']} given, {report['delivered']} delivered")
+    spans = [
+        (key, report[key]) for key in ("set point", "exchange") if key in report
+    ] + [("simulation behind", body["lags"])]
     for key, values in spans:
         numbers = ", ".join(
             f"{p} %: {1000 * v:.1f}" for p, v in zip(PERCENTS, values, strict=True)

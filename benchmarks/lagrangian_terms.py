@@ -34,7 +34,7 @@ def compare(model: hs.Model) -> dict[str, float]:
         pin.crba(model.pin, data, qs[i])
         pin.nonLinearEffects(model.pin, data, qs[i], vs[i])
 
-    def ours(i: int) -> None:
+    def model_terms(i: int) -> None:
         model.inertia(qs[i])
         model.nl_effects(qs[i], vs[i])
 
@@ -42,7 +42,7 @@ def compare(model: hs.Model) -> dict[str, float]:
         view.inertia(views[i][0])
         view.nl_effects(*views[i])
 
-    contenders = {"pinocchio": pinocchio, "model": ours, "HuMAnS view": humans}
+    contenders = {"pinocchio": pinocchio, "model": model_terms, "HuMAnS view": humans}
     rounds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(ROUNDS):
         for name, call in contenders.items():

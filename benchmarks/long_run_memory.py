@@ -100,14 +100,14 @@ def load(folder: Path, samples: int) -> int:
     return len(run.t)
 
 
-WAYS: dict[str, Callable[[Path, int], int]] = {
-    way.__name__: way for way in (library, command, recorder, load, memory)
+METHODS: dict[str, Callable[[Path, int], int]] = {
+    method.__name__: method for method in (library, command, recorder, load, memory)
 }
 
 
 def _measure(name: str, folder: str, samples: int, results: object) -> None:
     start = time.perf_counter()
-    count = WAYS[name](Path(folder), samples)
+    count = METHODS[name](Path(folder), samples)
     seconds = time.perf_counter() - start
     # Not getrusage, which counts what the parent had as well.
     status = Path("/proc/self/status").read_text()
@@ -118,14 +118,14 @@ def _measure(name: str, folder: str, samples: int, results: object) -> None:
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("ways", nargs="*", choices=[*WAYS, []], metavar="way")
+    parser.add_argument("methods", nargs="*", choices=[*METHODS, []], metavar="method")
     parser.add_argument("--samples", type=int, default=1_200_000)
     parser.add_argument("--folder", default=None, help="of the files; removed after")
     given = parser.parse_args()
     context, worst = multiprocessing.get_context("spawn"), 0.0
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         print(f"{'':10}{'samples':>10}{'s':>8}{'peak MB':>9}{'file MB':>9}")
-        for name in given.ways or [name for name in WAYS if name != "memory"]:
+        for name in given.methods or [name for name in METHODS if name != "memory"]:
             results = context.Queue()
             process = context.Process(
                 target=_measure, args=(name, folder, given.samples, results)

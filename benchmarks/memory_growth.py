@@ -104,7 +104,7 @@ def started(
 
 
 Gauges = dict[str, Callable[[], float]]
-"""What is measured, by name; each tells its memory [MB]."""
+"""What is measured, by name; each returns its memory [MB]."""
 
 
 def start_page(stack: ExitStack) -> Gauges:
@@ -117,17 +117,17 @@ def start_page(stack: ExitStack) -> Gauges:
         line = view.stdout.readline()
         if not line:
             raise SystemExit("the page did not open")
-    found: Gauges = {"view --walk": partial(memory, view.pid)}
+    gauges: Gauges = {"view --walk": partial(memory, view.pid)}
     browser = find_chromium()
     if browser is None:
         print("no Chromium here: the page is not looked at")
-        return found
+        return gauges
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     profile = f"--user-data-dir={folder}"
     chromium = stack.enter_context(started([browser, *CHROMIUM, profile, url[0]]))
     page = Page(Path(folder))
     stack.callback(page.close)
-    return found | {"Chromium": partial(memory, chromium.pid), "script": page.heap}
+    return gauges | {"Chromium": partial(memory, chromium.pid), "script": page.heap}
 
 
 def start_nodes(stack: ExitStack) -> Gauges:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a walk go on while browsers come and go?
+"""Does a walk continue while browsers come and go?
 
     python benchmarks/page_clients.py [--clients 500] [--together 100] [--seconds 120]
 
 A KHR-1 walks in this process and is shown on a page, at full speed. A second process
 opens connections to the page, ``--together`` at a time, each of which watches for a
-moment, sends where its camera is, and leaves; every tenth reads nothing; who is told
-that there are too many asks again. Prints the pace of the simulation without and with
-them, what they were answered, and the longest time that the page took for a picture.
+moment, sends where its camera is, and leaves; every tenth reads nothing; who is
+refused, because there are too many, asks again. Prints the pace of the simulation
+without and with them, what they were answered, and the longest time that the page took
+for a picture.
 """
 
 from __future__ import annotations
@@ -114,8 +115,8 @@ def main() -> None:
     parser.add_argument("--watch", help="address of a page (used by the benchmark)")
     given = parser.parse_args()
     if given.watch:
-        found = asyncio.run(come_and_go(given.watch, given.clients, given.together))
-        print(json.dumps(found))
+        counts = asyncio.run(come_and_go(given.watch, given.clients, given.together))
+        print(json.dumps(counts))
         return
     model = hs.load_model("khr1")
     settings = WalkSettings.of_model(model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the KHR-1 turns by slip: ours beside MuJoCo, the same drives and angles.
+"""How far the KHR-1 turns by slip, beside MuJoCo with the same drives and angles.
 
 The pattern turns on both feet for six seconds; nothing is fed back. Whether the soles
 pivot or slide is friction's to decide, so another simulator is the judge.
@@ -28,7 +28,7 @@ def heading(x: float, y: float, z: float, w: float) -> float:
 
 
 def turn(model: hs.Model, rate: float, friction: float) -> tuple[float, float, float]:
-    """Heading at the end [degrees]: planned, ours, MuJoCo's."""
+    """Heading at the end [degrees]: planned, humans_sim, MuJoCo."""
     settings = replace(WalkSettings.of_model(model), pivot_share=1.0)
     pattern, rows = WalkPattern(model, settings), []
     for k in range(round(SECONDS / PERIOD) + 2):
@@ -62,12 +62,12 @@ def main() -> None:
     """Print a table."""
     model = hs.load_model("khr1")
     table = Table(title=f"Degrees turned in {SECONDS:g} s")
-    for name in ("friction", "rad/s", "planned", "ours", "MuJoCo"):
+    for name in ("friction", "rad/s", "planned", "humans_sim", "MuJoCo"):
         table.add_column(name, justify="right")
     for friction in (0.7, 0.4):
         for rate in (0.35, 0.15):
-            found = turn(model, rate, friction)
-            table.add_row(f"{friction}", f"{rate}", *(f"{x:.1f}" for x in found))
+            degrees = turn(model, rate, friction)
+            table.add_row(f"{friction}", f"{rate}", *(f"{x:.1f}" for x in degrees))
     Console().print(table)
 
 

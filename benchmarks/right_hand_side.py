@@ -150,9 +150,9 @@ def main() -> None:
     costs.add_column("us", justify="right")
     costs.add_column("ratio", justify="right")
     for name in MODELS:
-        found = right_hand_side(hs.load_model(name))
-        for call, value in found.items():
-            ratio = value / found["pinocchio"]
+        microseconds = right_hand_side(hs.load_model(name))
+        for call, value in microseconds.items():
+            ratio = value / microseconds["pinocchio"]
             costs.add_row(name, call, f"{value:.1f}", f"{ratio:.2f}")
         costs.add_section()
     console.print(costs)

@@ -176,18 +176,18 @@ def main() -> None:
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 101))
     graphs = [read_graph(name) for name in given.graph or graph_names()]
     before = set(dead_segments(age=0.0))
-    found: dict[float, Stops] = {
+    totals: dict[float, Stops] = {
         delay: Stops() for delay in DELAYS if delay <= given.longest
     }
     done = rounds = 0
     while done < given.stops:
         graph = graphs[rounds % len(graphs)]
-        delay = chance.choice(list(found))
+        delay = chance.choice(list(totals))
         number = chance.choice((signal.SIGINT, signal.SIGTERM))
         stops = stop_graph(
             graph, delay * chance.uniform(1.0, 1.5), number, chance.random() < 0.5
         )
-        total = found[delay]
+        total = totals[delay]
         total.codes += stops.codes
         total.times += stops.times
         total.tracebacks += stops.tracebacks
@@ -196,11 +196,11 @@ def main() -> None:
         rounds += 1
         print(f"{done} of {given.stops} stopped ({graph.name})", flush=True)
     print("ran for [s]   stops  hung tracebacks too early median[s] slowest[s]  codes")
-    for delay, stops in found.items():
+    for delay, stops in totals.items():
         print(row(f"{delay:g}", stops))
     left = set(dead_segments(age=0.0)) - before
     print(f"left in shared memory: {len(left)} {' '.join(sorted(left)[:4])}")
-    every = list(found.values())
+    every = list(totals.values())
     clean = all(set(s.codes) <= {0} and not s.tracebacks for s in every)
     raise SystemExit(0 if clean and not left else 1)
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a time step of the walking KHR-1: ours, and MuJoCo's.
+"""Cost of a time step of the walking KHR-1: humans_sim beside MuJoCo.
 
 Both follow the same angles of a walking pattern with the same drives (a spring and a
 damper in every joint, the inertia of the rotors), on the same eight corners with the
 same friction and the same time step. What is timed is the step alone, in one run, by
-the processor's time: ours from Python with all it does there, MuJoCo's in C. The laws
-of contact differ: ours is rigid, gaps end at zero; MuJoCo's contacts give way.
+the processor's time: humans_sim from Python with all it does there, MuJoCo's in C. The
+laws of contact differ: rigid here, gaps end at zero; MuJoCo's contacts give way.
 
 Beside the cost stand what each sees: the deepest penetration, the slip of the feet as
-the way that the base falls behind the pattern, and our contact problems that kept a
-residual above 1e-8.
+the distance that the base falls behind the pattern, and the contact problems that kept
+a residual above 1e-8.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def angles_of_walk(model: hs.Model) -> tuple[np.ndarray, np.ndarray]:
     return np.array(rows), tick.q
 
 
-def ours(
+def library_steps(
     model: hs.Model, angles: np.ndarray, step: float
 ) -> tuple[np.ndarray, float, float, int]:
     """Times of the steps [s], deepest gap [m], way [m], rough steps."""
@@ -128,7 +128,7 @@ def main() -> None:
     console.print(machine if peer is None else f"{machine}, MuJoCo {peer.VERSION}")
     model = hs.load_model("khr1")
     angles, end = angles_of_walk(model)
-    ours(model, angles, STEPS[0])  # compiles
+    library_steps(model, angles, STEPS[0])  # compiles
     table = Table("step", "method", title="KHR-1 walks 6 s", title_justify="left")
     for title in (
         "median us",
@@ -141,12 +141,12 @@ def main() -> None:
     ):
         table.add_column(title, justify="right")
     for step in STEPS:
-        *found, rough = ours(model, angles, step)
-        results = [("time stepping", found, str(rough))]
+        *measured, rough = library_steps(model, angles, step)
+        results = [("time stepping", measured, str(rough))]
         if peer is not None:
             results.append(("MuJoCo", list(peers(model, angles, step)), ""))
         least = float(np.median(results[-1][1][0]))
-        for name, (times, deepest, way), text in results:
+        for name, (times, deepest, distance), text in results:
             table.add_row(
                 f"{1e3 * step:g} ms",
                 name,
@@ -155,7 +155,7 @@ def main() -> None:
                 f"{np.median(times) / least:.2f}",
                 f"{SECONDS / np.sum(times):.1f}",
                 f"{deepest:.1e}",
-                f"{way:.3f} of {end[0]:.3f}",
+                f"{distance:.3f} of {end[0]:.3f}",
                 text,
             )
         table.add_section()

@@ -26,7 +26,7 @@ import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order
+from humans_sim.control.walking.servo_walk import ScheduledCommand
 
 GRAPH = read_graph("walk")
 VELOCITY = Velocity(0.05, 0.0, 0.0)
@@ -42,7 +42,10 @@ def library(steps: int) -> float:
     model = hs.load_model("khr1")
     walker = Walker(model, period=given["sampling_period"])
     simulation, _ = walking_robot(
-        walker, [Order(0.0, VELOCITY)], servo=given["servo"], method=given["method"]
+        walker,
+        [ScheduledCommand(0.0, VELOCITY)],
+        servo=given["servo"],
+        method=given["method"],
     )
     start, period = walker.start(), given["sampling_period"]
     simulation.run(start, t_end=2 * period, sampling_period=period)

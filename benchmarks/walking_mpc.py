@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import humans_sim as hs
-from humans_sim.control.walking import Measured, SoleWrench, Walker
+from humans_sim.control.walking import SoleWrench, Walker, WalkSensors
 from humans_sim.control.walking.preview import Preview
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
 
@@ -46,35 +46,35 @@ def timed(times: list[float], call: Callable[..., Any]) -> Callable[..., Any]:
     return measured
 
 
-def felt(t: float, walker: Walker) -> Measured:
+def sensors(t: float, walker: Walker) -> WalkSensors:
     """A base that sways by a degree, and half the weight on each sole."""
     sway = np.radians(1.0) * np.sin(9.0 * t)
     half = 0.5 * 9.81 * walker.model.mass
     sole = SoleWrench(np.array([0.0, 0.0, half]), np.zeros(3))
     attitude = pin.rpy.rpyToMatrix(sway, -sway, 0.0)
-    return Measured(attitude, np.full(3, 0.1 * sway), sole, sole)
+    return WalkSensors(attitude, np.full(3, 0.1 * sway), sole, sole)
 
 
 def measure(name: str) -> dict[str, list[float]]:
     """Times of the parts of one model's walk [s]."""
     walker = Walker(hs.load_model(name), period=PERIOD)
     pattern = walker.pattern
-    walker.tick(0.0, felt(0.0, walker))
-    found: dict[str, list[float]] = {"MPC": [], "posture": [], "tick": []}
+    walker.tick(0.0, sensors(0.0, walker))
+    times: dict[str, list[float]] = {"MPC": [], "posture": [], "tick": []}
     parts = ((Preview, "solve", "MPC"), (WalkKinematics, "solve", "posture"))
     originals = [getattr(owner, method) for owner, method, _ in parts]
     for (owner, method, label), original in zip(parts, originals, strict=True):
-        setattr(owner, method, timed(found[label], original))
-    tick = timed(found["tick"], walker.tick)
+        setattr(owner, method, timed(times[label], original))
+    tick = timed(times["tick"], walker.tick)
     ticks = round(STEPS * pattern.settings.step_duration / PERIOD)
     for i in range(ticks):
         if i % (ticks // len(COMMANDS)) == 0:
             pattern.command(*COMMANDS[min(i * len(COMMANDS) // ticks, 3)])
         t = PERIOD * (i + 1)
-        tick(t, felt(t, walker))
+        tick(t, sensors(t, walker))
     for (owner, method, _), original in zip(parts, originals, strict=True):
         setattr(owner, method, original)
-    return found
+    return times
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ from humans_sim.actuation.robots import RobotSetup
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order
+from humans_sim.control.walking.servo_walk import ScheduledCommand
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.soles import standing_on_slope
 
@@ -105,11 +105,13 @@ def tried(trial: Trial, seed: int) -> Outcome:
     if trial.velocity.wz:
         step += settings.pivot_duration
     end = START + 0.4 + trial.steps * step + 1.5
-    orders = [Order(START, trial.velocity, None if trial.stop else trial.steps)]
+    schedule = [
+        ScheduledCommand(START, trial.velocity, None if trial.stop else trial.steps)
+    ]
     middle = START + 0.5 * trial.steps * step
-    told = middle + random.uniform(0.0, 2 * step)
+    stop_time = middle + random.uniform(0.0, 2 * step)
     if trial.stop:
-        orders.append(Order(told, None))
+        schedule.append(ScheduledCommand(stop_time, None))
     pushes = []
     if trial.push:
         side = random.choice([-1.0, 1.0])
@@ -120,7 +122,7 @@ def tried(trial: Trial, seed: int) -> Outcome:
     slope = math.radians(trial.slope)
     simulation, walk = walking_robot(
         walker,
-        orders,
+        schedule,
         ground=hs.Ground(friction=friction, solids=hs.Ground.slope(slope).solids),
         pushes=pushes,
     )
@@ -138,7 +140,7 @@ def tried(trial: Trial, seed: int) -> Outcome:
     wall = time.perf_counter() - begun
     summary = WalkSummary.of_run(run)
     plans = [command.plan for command in walk.commands]
-    before = next(plan for plan in plans if plan.time > told + PERIOD)
+    before = next(plan for plan in plans if plan.time > stop_time + PERIOD)
     walked = trial.steps * step
     return Outcome(
         up=not summary.fallen and not failed,

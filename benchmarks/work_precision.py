@@ -17,7 +17,7 @@ start is measured and printed.
 The error is the largest distance of a contact point to where a tight event-driven run
 has it, over all samples (the default period of a run). That reference is compared with
 one of a tenth of its tolerance. MuJoCo is also compared with its own finest time step:
-so its error as a method is seen apart from what tells its model of contact from ours.
+so its error as a method is seen apart from the difference of the models of contact.
 Its contacts are as hard as it lets them be (see ``peers/mujoco_scenes.py``), with the
 damping ratio of 1, 1.5, 2, 3, 5, 10 and 30 that brought it nearest to the goal on each
 scene with each integrator.
@@ -64,13 +64,13 @@ REPEATS, BUDGET = 15, 2.0
 def samples(simulation: Simulation, start: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Configurations at the sampling times (n, nq), as in a run."""
     stepper = simulation.start(start)
-    found = []
+    configurations = []
     for moment in times:
         stepper.advance(moment, times[-1])
         if stepper.t != moment:
             raise RuntimeError(f"{stepper.t} s was reached in place of {moment} s")
-        found.append(stepper.q)
-    return np.array(found)
+        configurations.append(stepper.q)
+    return np.array(configurations)
 
 
 def best_time(
@@ -117,11 +117,11 @@ def our_rows(scene: Scene, reference: np.ndarray) -> list[Row]:
         rows.append(row)
         call = partial(samples, simulation, scene.start, scene.times)
         try:
-            row.wall, found = best_time(call)
+            row.wall, configurations = best_time(call)
         except HumansError as error:
             row.note = str(error)
             continue
-        row.error = distance(scene.points(found), reference)
+        row.error = distance(scene.points(configurations), reference)
     return rows
 
 
@@ -130,7 +130,7 @@ def peer_rows(scene: Scene, reference: np.ndarray) -> list[Row]:
     rows = []
     for integrator in peer.INTEGRATORS:
         finest = scene.finest[integrator]
-        found = []
+        pairs = []
         for step in [*(s for s in PEER_STEPS if s > 1.5 * finest), finest]:
             model = peer.rigid_body(
                 **{**scene.body, "joints": getattr(peer, scene.body["joints"])},
@@ -144,11 +144,11 @@ def peer_rows(scene: Scene, reference: np.ndarray) -> list[Row]:
             placed = scene.points(scene.from_peer(qs))
             row = Row(scene.name, f"{PEER} {integrator}", f"step {step:.0e} s", wall)
             row.error = distance(placed, reference)
-            found.append((row, placed))
-        limit = found[-1][1]
-        for row, placed in found[:-1]:
+            pairs.append((row, placed))
+        limit = pairs[-1][1]
+        for row, placed in pairs[:-1]:
             row.own = distance(placed, limit)
-        rows += [row for row, _ in found]
+        rows += [row for row, _ in pairs]
     return rows
 
 
@@ -161,7 +161,7 @@ def main() -> None:
     console = Console()
     if peer is None:
         console.print(
-            "MuJoCo cannot be imported: going on without it (make bench)",
+            "MuJoCo cannot be imported: continuing without it (make bench)",
             soft_wrap=True,
         )
     rows: list[Row] = []

@@ -29,17 +29,17 @@ SHAPE = (0.5, 0.4, 0.3)
 ROLL = contact_velocity(rolling=(0.4, 0.9))
 
 
-def arrow(axis: Axes, start: np.ndarray, way: np.ndarray, text: str) -> None:
+def arrow(axis: Axes, start: np.ndarray, arrow_vector: np.ndarray, text: str) -> None:
     """A vector of the contact frame with its name."""
     axis.annotate(
         "",
-        start + way,
+        start + arrow_vector,
         start,
         arrowprops={"arrowstyle": "-|>", "color": FRAME, "lw": 1.6, "shrinkB": 0},
         zorder=5,
     )
     axis.text(
-        *(start + 1.2 * way + (0.06, 0.0)),
+        *(start + 1.2 * arrow_vector + (0.06, 0.0)),
         text,
         ha="center",
         va="center",
@@ -110,10 +110,10 @@ def carried_along(axis: Axes) -> None:
             axis.plot(*np.column_stack([mark, nose]), color=TWO, lw=1.0)
             axis.plot(*mark, "o", color=TWO, ms=4)
             t = np.array([math.cos(state.first.angle), math.sin(state.first.angle)])
-            for way in (t, np.array([-t[1], t[0]])):
+            for arrow_vector in (t, np.array([-t[1], t[0]])):
                 axis.annotate(
                     "",
-                    point + 0.33 * way,
+                    point + 0.33 * arrow_vector,
                     point,
                     arrowprops={"arrowstyle": "-|>", "color": FRAME, "lw": 1.4},
                     zorder=5,

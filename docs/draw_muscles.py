@@ -29,10 +29,10 @@ def signal() -> Figure:
     figure = Figure(figsize=(10.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     pulses = [0.01, 0.07, 0.085]
-    found = simulate_muscle(
+    history = simulate_muscle(
         QUADRICEPS, [(t, FULL) for t in pulses], t_end=0.14, sampling_period=1e-4
     )
-    left.plot(1e3 * found.t, found.command_signal)
+    left.plot(1e3 * history.t, history.command_signal)
     for k, time in enumerate(pulses):
         label = "a pulse acts" if k == 0 else None
         left.axvline(1e3 * time, color="0.6", linestyle=":", label=label)
@@ -53,10 +53,10 @@ def tetanus() -> Figure:
     figure = Figure(figsize=(8.0, 4.2), layout="constrained")
     axes = figure.subplots()
     for rate in (60, 30, 15, 8, 4):
-        found = simulate_muscle(QUADRICEPS, train(rate, 1.5), t_end=2.0)
-        axes.plot(found.t, found.force, label=f"{rate} Hz")
-    found = simulate_muscle(QUADRICEPS, [(0.0, FULL)], t_end=2.0)
-    axes.plot(found.t, found.force, color="black", label="one pulse")
+        history = simulate_muscle(QUADRICEPS, train(rate, 1.5), t_end=2.0)
+        axes.plot(history.t, history.force, label=f"{rate} Hz")
+    history = simulate_muscle(QUADRICEPS, [(0.0, FULL)], t_end=2.0)
+    axes.plot(history.t, history.force, color="black", label="one pulse")
     axes.axvline(1.5, color="0.6", linestyle=":")
     axes.annotate("last pulse", (1.51, 490.0), fontsize=9, color="0.4")
     axes.set(xlabel="time [s]", ylabel="force [N]", ylim=(0.0, 520.0))
@@ -73,7 +73,7 @@ def isovelocity(speed: float, ramp: float = 0.3) -> float:
     def strain(t: float) -> tuple[float, float]:
         return (drive, 0.0) if t < hold else (drive + speed * (t - hold), speed)
 
-    found = simulate_muscle(
+    history = simulate_muscle(
         QUADRICEPS,
         train(HELD, end),
         strain if speed else 0.0,
@@ -81,7 +81,7 @@ def isovelocity(speed: float, ramp: float = 0.3) -> float:
         breaks=(hold,),
         sampling_period=end / 100,
     )
-    return float(found.force[-1])
+    return float(history.force[-1])
 
 
 def steady(speed: np.ndarray) -> np.ndarray:
@@ -120,10 +120,10 @@ def curves() -> Figure:
     fine = np.linspace(-1.5, 1.5, 301)
     right.plot(fine * QUADRICEPS.length, steady(fine), label="steady, closed form")
     speeds = np.linspace(-1.5, 1.5, 21)
-    found = [isovelocity(float(speed)) for speed in speeds]
+    forces = [isovelocity(float(speed)) for speed in speeds]
     right.plot(
         speeds * QUADRICEPS.length,
-        found,
+        forces,
         "o",
         markersize=4,
         label="on a ramp, at ε = 0",

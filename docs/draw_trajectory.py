@@ -26,10 +26,10 @@ def segment() -> Figure:
         for axis, curve in zip(axes, path.sample(times)[:3], strict=True):
             axis.plot(times, curve[:, 0], color=f"C{i}", label=name)
         axes[0].plot(1.0, middle, "o", color=f"C{i}")
-    for place, way in (((0.0, 0.0), 9), ((2.0, 1.0), -16)):
+    for place, offset in (((0.0, 0.0), 9), ((2.0, 1.0), -16)):
         axes[0].plot(*place, "ks")
         axes[0].annotate(
-            "stable", place, (0, way), textcoords="offset points", ha="center"
+            "stable", place, (0, offset), textcoords="offset points", ha="center"
         )
     axes[0].legend(title="intermediate position", frameon=False, loc="upper left")
     axes[0].set(xlim=(times[0], times[-1]), ylim=(-0.15, 1.75))

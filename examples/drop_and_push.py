@@ -14,7 +14,7 @@ simulation = hs.Simulation(robot, actuation=Servo(robot), ground=hs.Ground(0.7))
 stepper = simulation.start(q)
 stepper.advance(0.5)
 load = stepper.sample().forces[:8, 0].sum()
-print(f"at rest after 0.5 s: the soles bear {load / robot.mass / 9.81:.6f} weights")
+print(f"at rest after 0.5 s: the soles carry {load / robot.mass / 9.81:.6f} weights")
 
 stepper.push("torso", np.zeros(3), np.array([0.0, 0.03, 0.0]))  # to the left [N s]
 stepper.advance(1.5)

@@ -48,8 +48,8 @@ simulation = setup.simulation(robot, PoseServo(robot), PosePlayer(player))
 start = robot.standing(player.at(0.0))
 run = simulation.run(start, t_end=player.times[-1] + 0.5, sampling_period=0.02)
 
-way = robot.com(run.q[-1]) - robot.com(start)
-upright = abs(way[2]) < 0.05
-print(f"it {'stands' if upright else 'fell'}; moved {1000 * way[:2].round(3)} mm")
+moved = robot.com(run.q[-1]) - robot.com(start)
+upright = abs(moved[2]) < 0.05
+print(f"it {'stands' if upright else 'fell'}; moved {1000 * moved[:2].round(3)} mm")
 for film in (word for word in sys.argv[1:] if word.endswith((".html", ".gif", ".png"))):
     print(f"wrote {hs.animate(run, film)}")

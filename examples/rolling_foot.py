@@ -24,9 +24,9 @@ q[2] -= human.contact(q)[:, 2].min()
 
 def sway(t, state):
     """Ankle angles: to and fro once a second, more and more."""
-    wanted = joints.copy()
-    wanted[ankles] += SWAY * min(t, 1.0) * math.sin(2 * math.pi * t)
-    return wanted
+    angles = joints.copy()
+    angles[ankles] += SWAY * min(t, 1.0) * math.sin(2 * math.pi * t)
+    return angles
 
 
 sim = hs.Simulation(

@@ -24,15 +24,15 @@ trial = synthetic_trial(
     person, "plug-in-gait", squat, duration=2.0, noise=0.003, dropout=0.1
 )
 for mode in ("static", "smooth"):
-    found = hs.reconstruct(person, trial, "plug-in-gait", mode=mode)
-    truth = np.array([squat(t) for t in found.t])
+    motion = hs.reconstruct(person, trial, "plug-in-gait", mode=mode)
+    truth = np.array([squat(t) for t in motion.t])
     knee = 7 + person.joint_names.index("r_knee")
-    error = np.degrees(found.q - truth)[:, knee]
+    error = np.degrees(motion.q - truth)[:, knee]
     print(
-        f"{mode}: {1e3 * found.rms:.1f} mm rms, "
+        f"{mode}: {1e3 * motion.rms:.1f} mm rms, "
         f"knee within {abs(error).max():.1f} degrees, "
-        f"{1e3 * np.median(found.solve_times):.2f} ms a frame"
+        f"{1e3 * np.median(motion.solve_times):.2f} ms a frame"
     )
-forces = inverse_dynamics(found)
+forces = inverse_dynamics(motion)
 load = forces.ground[:, 2] / (person.mass * 9.81)
-print(f"the floor bears {load.min():.2f} to {load.max():.2f} weights")
+print(f"the floor carries {load.min():.2f} to {load.max():.2f} weights")

@@ -58,8 +58,8 @@ def test_every_error_is_public() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ClassDef)
     ]
-    while found := {name for name, parents in classes if parents & bases} - bases:
-        bases |= found
+    while children := {name for name, parents in classes if parents & bases} - bases:
+        bases |= children
     names = [name for name, _ in classes if name in bases]
     assert len(names) == len(set(names)) > 30
     assert set(names) <= set(hs.__all__)

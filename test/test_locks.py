@@ -51,7 +51,7 @@ def test_locks_agree() -> None:
     "folder", [".", "msgs", "msgs/compat/tf2_msgs", "msgs/compat/control_msgs"]
 )
 def test_build_inputs_are_pinned(folder: str) -> None:
-    """What builds a package of ours is pinned to the locked version."""
+    """What builds a package of this project is pinned to the locked version."""
     locked = {pin for name in LOCKS for pin in pins(name)}
     build = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())[
         "build-system"

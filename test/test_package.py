@@ -72,14 +72,14 @@ def test_package_xml_is_valid(folder: str) -> None:
 @cache
 def imports(folder: Path) -> set[str]:
     """Top-level modules that the Python files of a folder import."""
-    found: set[str] = set()
+    imported: set[str] = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
+                imported |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.split(".")[0])
-    return found
+                imported.add(node.module.split(".")[0])
+    return imported
 
 
 def third_party(folder: Path) -> set[str]:

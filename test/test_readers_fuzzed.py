@@ -33,7 +33,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("reader", TARGETS)
 def test_reader(reader: str, seeds: Path) -> None:
-    """Each file is read or refused with an error of ours; none is half believed."""
+    """Each file is read or refused with a typed error; none is half believed."""
     target = TARGETS[reader]
     files = sorted((seeds / target.seeds).iterdir())
     contents = [path.read_bytes() for path in files]
@@ -75,7 +75,7 @@ def test_sound_files_are_read(reader: str, seeds: Path) -> None:
 
 
 def test_command_lines(seeds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each ends with a code of ours or an error of ours, with nothing half written."""
+    """Each ends with a documented code or a typed error, with nothing half written."""
     lines, runner = Lines(commands(app), seeds), CliRunner()
     for case in range(LINES):
         with clean_folder() as folder:

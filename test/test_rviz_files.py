@@ -121,11 +121,11 @@ def test_topics_are_those_of_the_graph(file: Path, content: dict[str, Any]) -> N
             durability = "Transient Local" if latched else "Volatile"
             assert topic["Durability Policy"] == durability
             shown.add(topic["Value"])
-    wanted = {"robot_description", "footsteps", "walk_markers", "ground_truth/odom"}
-    wanted |= {"l_sole/wrench", "r_sole/wrench"}
+    expected = {"robot_description", "footsteps", "walk_markers", "ground_truth/odom"}
+    expected |= {"l_sole/wrench", "r_sole/wrench"}
     if file.stem == "reconstruct":
-        wanted = {"robot_description", "reconstruction_markers", "odom"}
-    assert wanted <= shown
+        expected = {"robot_description", "reconstruction_markers", "odom"}
+    assert expected <= shown
     assert {"TF", "Grid"} <= {kind(display) for display in displays(content)}
 
 
@@ -164,7 +164,7 @@ def test_frames_are_there(file: Path, content: dict[str, Any]) -> None:
 
 
 def test_window(content: dict[str, Any]) -> None:
-    """Panels, tools and the view are of RViz, and its docks are told to be there."""
+    """Panels, tools and the view are of RViz, and its docks are shown."""
     assert {panel["Class"] for panel in content["Panels"]} <= PANELS
     manager = content["Visualization Manager"]
     assert {kind(tool) for tool in manager["Tools"]} <= TOOLS

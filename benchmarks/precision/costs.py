@@ -79,7 +79,7 @@ def cost(points: Sequence[tuple[float, float]], goal: float) -> Cost:
     """Wall time at an error, between the measured points (wall, error).
 
     Only points count that no cheaper one beats. If none is good enough, the trend of
-    the four dearest goes on from the best one, where it falls at all.
+    the four most expensive continues from the best one, where it falls at all.
     """
     points = sorted((wall, max(error, FLOOR)) for wall, error in points)
     front = points[:1]

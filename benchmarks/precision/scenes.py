@@ -35,7 +35,7 @@ class Scene:
         nudges: starts that differ by NUDGE [m, rad], to see how errors grow.
         body: what MuJoCo needs to know: keywords of ``rigid_body``.
         to_peer: configuration -> MuJoCo's.
-        from_peer: MuJoCo's configurations -> ours, as far as points look at them.
+        from_peer: MuJoCo's configurations -> those here, as far as points look at them.
         damping: MuJoCo's damping ratio of contacts, by integrator.
         finest: MuJoCo's finest time step, by integrator [s].
     """

@@ -2,8 +2,9 @@
 """Actuation: what turns commands into joint torques."""
 
 from humans_sim.actuation.command_signal import CommandSignal
-from humans_sim.actuation.commanded import DelayedActuation
+from humans_sim.actuation.composite_actuation import CompositeActuation
 from humans_sim.actuation.dc_motor import DCMotor
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.actuation.fes_muscles import FesMuscles, MusclePowers, MuscleState
 from humans_sim.actuation.ideal_torque import IdealTorque
 from humans_sim.actuation.knee_geometry import KneeGeometry
@@ -20,7 +21,6 @@ from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.actuation.screw_drive_motors import MotorPower, ScrewDriveMotors
 from humans_sim.actuation.servo import Servo
 from humans_sim.actuation.state import ActuatorState, CommandKind
-from humans_sim.actuation.together import CompositeActuation
 
 __all__ = [
     "ActuatorState",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation.command_signal import RELAXED, CommandClocks, CommandSignal
-from humans_sim.actuation.commanded import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.actuation.knee_geometry import PATHS, KneeGeometry, path_length
 from humans_sim.actuation.muscle import (
     GUARD,

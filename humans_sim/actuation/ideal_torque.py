@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.actuation.commanded import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.models import Model
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.actuation.commanded import numbers
+from humans_sim.actuation.delayed_actuation import numbers
 from humans_sim.actuation.fes_muscles import FesMuscles
 from humans_sim.core.errors import ParameterError
 from humans_sim.results.events import Event
@@ -77,9 +77,9 @@ class PulseTrainMuscles(FesMuscles):
 
     A command is a train for each muscle (nmuscles, 2): the charge of its pulses [A s],
     zero to stop, and the time from one to the next [s], zero for a single pulse. Trains
-    of which both are NaN go on as they were. The first pulse is given at once, unless a
-    train with this period runs already: that keeps its clock. Every pulse acts after
-    the delay, also where its train has ended meanwhile.
+    of which both are NaN continue as they were. The first pulse is given at once,
+    unless a train with this period runs already: that keeps its clock. Every pulse acts
+    after the delay, also where its train has ended meanwhile.
 
     Takes the arguments of :class:`~humans_sim.actuation.FesMuscles`.
     """

@@ -3,12 +3,12 @@ r"""An actuation beside its mechanics: it knows the joints only at sampling time
 
 Where mechanics and actuation run apart (two processes, a real robot), the states z of
 the actuation cannot be integrated with the mechanics in one vector. They are integrated
-along the joints' way from sample to sample, when the next sample has come. Between two
-samples each joint goes along the cubic that has the angles and the speeds of both; its
+along the motion of the joints from sample to sample, once the next has come. Between
+two samples each joint follows the cubic that has the angles and the speeds of both; its
 speed is the derivative of that cubic, so angle and speed fit together at every instant:
 of order four in the sampling period for the angles and three for the speeds, while no
 impact lies between the samples. Events of the actuation keep their exact times on this
-way.
+motion.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from humans_sim.actuation.commanded import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.core.roots import first_root
 from humans_sim.dynamics.integrators import Dop853, InitialValueProblem
@@ -74,7 +74,7 @@ class SampledActuation:
         self.actuation, self.longest_gap = actuation, longest_gap
         self.events: list[Event] = []
         self._last: JointSample | None = None
-        self._way: _Way | None = None
+        self._motion: _JointMotion | None = None
         self._z = np.zeros(0)
         self._t = self._newest = -math.inf
         self._waiting: deque[tuple[float, Any]] = deque()
@@ -108,7 +108,7 @@ class SampledActuation:
         """Initialise the actuation at a sample; commands from before are forgotten."""
         self._waiting.clear()
         self._t, self._newest, self._last = sample.t, -math.inf, sample
-        self._way = None
+        self._motion = None
         self._z = self.actuation.initialise(sample.t, *sample.state())
         self._work = 0
         self._handle_due()
@@ -145,15 +145,17 @@ class SampledActuation:
 
         Raises:
             ConfigurationError: it does not continue the last one.
-            StepError: the actuation cannot go on.
+            StepError: the actuation cannot continue.
         """
         if self._last is None or not self.continues(sample):
-            raise ConfigurationError(f"a sample at {sample.t} s does not go on")
+            raise ConfigurationError(
+                f"a sample at {sample.t} s does not continue the last"
+            )
         if sample.t > self._last.t:
-            self._way = _Way(self._last, sample)
+            self._motion = _JointMotion(self._last, sample)
             self._last, self._work = sample, 0
             while self._t < sample.t:
-                self._go_on(sample.t)
+                self._integrate(sample.t)
                 self._handle_due()
 
     def torques(self) -> np.ndarray:
@@ -167,7 +169,7 @@ class SampledActuation:
 
     def _at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         assert self._last is not None
-        return self._last.state() if self._way is None else self._way.at(t)
+        return self._last.state() if self._motion is None else self._motion.at(t)
 
     def _handle_due(self) -> None:
         """Hand over the commands whose time has come, and handle timed events."""
@@ -190,11 +192,11 @@ class SampledActuation:
         self._work += 1
         if self._work > _MOST_WORK:
             raise StepError(
-                f"too much work to go on from {self._t:.9g} s: the actuation is too "
+                f"too much work to continue from {self._t:.9g} s: the actuation is too "
                 "stiff, or has too many events"
             )
 
-    def _go_on(self, end: float) -> None:
+    def _integrate(self, end: float) -> None:
         """Integrate to the next event that is known in advance, or one on the way."""
         stop = min(end, self.actuation.next_time(self._t))
         if self._waiting:
@@ -202,14 +204,14 @@ class SampledActuation:
         if not self.actuation.nz:
             self._t = stop
             return
-        actuation, way = self.actuation, self._way
-        assert way is not None
+        actuation, motion = self.actuation, self._motion
+        assert motion is not None
 
         def rates(t: float, z: np.ndarray) -> np.ndarray:
-            return actuation.dynamics(t, *way.at(t), z)[1]
+            return actuation.dynamics(t, *motion.at(t), z)[1]
 
         def signals(t: float, z: np.ndarray) -> np.ndarray:
-            return actuation.detect(t, *way.at(t), z)
+            return actuation.detect(t, *motion.at(t), z)
 
         atol = np.full(actuation.nz, _ATOL)
         problem = InitialValueProblem(rates, self._t, self._z, _RTOL, atol)
@@ -237,8 +239,8 @@ class SampledActuation:
             before = after
 
 
-class _Way:
-    """The joints' way between two samples."""
+class _JointMotion:
+    """The motion of the joints between two samples: cubic in time."""
 
     def __init__(self, start: JointSample, end: JointSample) -> None:
         self._start, self._end = start, end

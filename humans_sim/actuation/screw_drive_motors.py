@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import DelayedActuation
 from humans_sim.actuation.dc_motor import DCMotor
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
@@ -156,7 +156,7 @@ class ScrewDriveMotors(DelayedActuation):
     ) -> np.ndarray:
         """Voltages that give these joint torques now, not limited (nmotors,) [V].
 
-        The inverse of the motor model: friction and back EMF are made up for.
+        The inverse of the motor model: friction and back EMF are compensated.
 
         Args:
             q: configuration.

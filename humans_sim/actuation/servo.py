@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.commanded import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ParameterError
@@ -192,11 +192,11 @@ class Servo(DelayedActuation):
         self._arrive(t)
         self._origin = self.set_point(t)[0]
         self._target, self._start_time = command, t
-        way = command - self._origin
-        duration = np.abs(way) / self.numbers.speed
+        distance = command - self._origin
+        duration = np.abs(distance) / self.numbers.speed
         moves = duration > 0.0
         duration[moves] = np.maximum(duration[moves], self._command_period)
-        self._rate = np.divide(way, duration, out=np.zeros(self._n), where=moves)
+        self._rate = np.divide(distance, duration, out=np.zeros(self._n), where=moves)
         self._arrivals = t + duration
         self._arrive(t)
         if self.nz:
@@ -278,7 +278,7 @@ class Servo(DelayedActuation):
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Torques of the servos on the joints, and their way through the play."""
+        """Torques of the servos on the joints, and their rates through the play."""
         path = self._path(t)
         if self.nz:
             return _with_play(path, q, v, self._parameters, self._engaged)

@@ -111,8 +111,8 @@ def steps_of(
 ) -> tuple[Step, ...]:
     """The steps before a sample, in the order of their landings.
 
-    A landing is a step where the other foot bore in the meantime: what jumps or is
-    dropped makes none.
+    A landing is a step where the other foot was loaded in the meantime: what jumps or
+    is dropped makes none.
 
     Args:
         motion: a biped with two soles.

@@ -76,7 +76,7 @@ class WalkSummary:
     Attributes:
         model: name of the model.
         duration: of the run [s].
-        on_feet: whether a sole ever bore a load.
+        on_feet: whether a sole was ever loaded.
         fallen: whether it fell.
         fall_time: when [s]; NaN where it did not.
         failure: why the simulation ended early; empty where it did not.

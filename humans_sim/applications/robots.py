@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.walking import Walker
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.dynamics.simulation import Simulation
 
 
@@ -30,7 +30,7 @@ class WalkingRobot(NamedTuple):
 
 def walking_robot(
     walker: Walker,
-    orders: Sequence[Order] = (),
+    schedule: Sequence[ScheduledCommand] = (),
     *,
     setup: RobotSetup | None = None,
     servo: Mapping[str, Any] | None = None,
@@ -40,13 +40,13 @@ def walking_robot(
 
     Args:
         walker: of the robot.
-        orders: velocities, and when they are to be walked with.
+        schedule: velocities, and when they are to be walked with.
         setup: of the robot, its own unless given.
         servo: numbers of the servos instead of the robot's own.
         changes: arguments of the simulation instead of the robot's own, e.g. ground.
     """
     setup = RobotSetup.of_model(walker.model) if setup is None else setup
-    walk = ServoWalk(walker, orders)
+    walk = ServoWalk(walker, schedule)
     servos = walk_servos(setup, walker, servo or {})
     return WalkingRobot(setup.simulation(walker.model, servos, walk, **changes), walk)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drives a scenario: the actuation and the controller that a file names."""
+"""The actuation and the controller that the file of a scenario names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from humans_sim.actuation import (
 )
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.robots import walk_servos
-from humans_sim.applications.scene_files import told_at
+from humans_sim.applications.scene_files import located_errors
 from humans_sim.control.bip.control import BipControl
 from humans_sim.control.bip.step import StepShape, one_step, standing, start_of
 from humans_sim.control.bip.task import BipTask
@@ -30,7 +30,7 @@ from humans_sim.control.trajectories.path import rising_path
 from humans_sim.control.trajectories.traj3 import read_traj3
 from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
 from humans_sim.control.walking import Velocity, Walker, WalkPattern
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.dynamics.actuation_interface import Actuation
@@ -47,12 +47,12 @@ _PERIOD = 0.005
 """Time between two commands of torques and voltages unless a file gives it [s]."""
 
 
-class Driven(NamedTuple):
+class ControlSetup(NamedTuple):
     """An actuation with its controller.
 
     Attributes:
         actuation: or None for a passive body.
-        start: configuration at which the controller wants to start, or None.
+        start: configuration from which the controller starts, or None.
         controller: what commands the actuation, or None.
     """
 
@@ -61,12 +61,12 @@ class Driven(NamedTuple):
     controller: Controller | None = None
 
 
-def drive(
+def build_controller(
     actuation: YamlValue | None,
     controller: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
-) -> Driven:
+) -> ControlSetup:
     """The actuation and the controller that a scenario names.
 
     Args:
@@ -76,11 +76,11 @@ def drive(
         scene: arguments of the simulation that say what the model may touch.
     """
     if controller is None:
-        return Driven(None if actuation is None else _alone(actuation, model))
+        return ControlSetup(None if actuation is None else _alone(actuation, model))
     kind, section = _only(controller, tuple(_CONTROLLERS))
-    with told_at(section):
-        driven = _CONTROLLERS[kind](section, actuation, model, scene)
-    return driven
+    with located_errors(section):
+        control = _CONTROLLERS[kind](section, actuation, model, scene)
+    return control
 
 
 def _only(value: YamlValue, choices: tuple[str, ...]) -> tuple[str, YamlValue]:
@@ -95,7 +95,7 @@ def _numbers(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> Any
     """Call ``make`` with the numbers of a mapping."""
     numbers = {key: item.number() for key, item in value.mapping().items()}
     try:
-        with told_at(value):
+        with located_errors(value):
             made = make(*arguments, **numbers)
     except TypeError as error:
         raise value.error(f"these parameters do not fit: {error}") from None
@@ -114,7 +114,7 @@ def _torques(value: YamlValue | None, model: Model) -> IdealTorque:
         return IdealTorque(model)
     _, section = _only(value, ("torque",))
     numbers = {k: v.number() for k, v in section.fields((), ("delay",)).items()}
-    with told_at(section):
+    with located_errors(section):
         torques = IdealTorque(model, **numbers)
     return torques
 
@@ -124,14 +124,14 @@ def _period(given: Mapping[str, YamlValue], otherwise: float = _PERIOD) -> float
     return given["period"].positive() if "period" in given else otherwise
 
 
-def _bearing(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[str]]]:
-    """Contacts that bear, by the time until which they do."""
-    found = []
+def _support(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[str]]]:
+    """Contacts that carry the load, by the time until which they do."""
+    support = []
     for item in value:
         part = item.fields(("contacts",), ("until",))
         until = part["until"].positive() if "until" in part else math.inf
-        found.append((until, _contacts(part["contacts"], system)))
-    return found
+        support.append((until, _contacts(part["contacts"], system)))
+    return support
 
 
 def _contacts(value: YamlValue, system: ModelSystem) -> list[str]:
@@ -151,10 +151,10 @@ def _follow(
     actuation: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
-) -> Driven:
+) -> ControlSetup:
     """A body that follows a motion by torques in its joints."""
     given = value.fields(
-        ("end", "feet", "curves", "bearing"),
+        ("end", "feet", "curves", "support"),
         ("friction", "frames", "stiffness", "period"),
     )
     system = ModelSystem(model, **scene)
@@ -165,9 +165,9 @@ def _follow(
         extra["frames"] = [item.text() for item in given["frames"]]
     if "stiffness" in given:
         extra["stiffness"] = given["stiffness"].positive()
-    bearing = _bearing(given["bearing"], system)
-    follow = Follow(WholeBody(system, friction), motion, bearing, **extra)
-    return Driven(_torques(actuation, model), motion.postures[0], follow)
+    support = _support(given["support"], system)
+    follow = Follow(WholeBody(system, friction), motion, support, **extra)
+    return ControlSetup(_torques(actuation, model), motion.postures[0], follow)
 
 
 def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
@@ -176,11 +176,11 @@ def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
     for name, item in given["curves"].mapping().items():
         scale = 1.0 if name in BASE[:3] else math.pi / 180
         knots = [knot.vector(2) for knot in item]
-        with told_at(item):
+        with located_errors(item):
             curves[name] = Curve([(float(t), scale * float(x)) for t, x in knots])
     feet = [item.text() for item in given["feet"]]
     start = model.standing(np.zeros(len(model.joint_names)))
-    with told_at(given["curves"]):
+    with located_errors(given["curves"]):
         motion = Motion(model, curves, feet, start, end)
     return motion
 
@@ -190,7 +190,7 @@ def _fes_stand(
     actuation: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
-) -> Driven:
+) -> ControlSetup:
     """A body that stands up, its knees driven by stimulated muscles."""
     given = value.fields(
         ("rise", "end", "feet", "curves", "seated", "standing"),
@@ -216,7 +216,7 @@ def _fes_stand(
         _period(given),
     )
     both = CompositeActuation([muscles, IdealTorque(model)])
-    return Driven(both, whole.postures[0], stand)
+    return ControlSetup(both, whole.postures[0], stand)
 
 
 def _fes_swing(
@@ -224,12 +224,12 @@ def _fes_swing(
     actuation: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
-) -> Driven:
+) -> ControlSetup:
     """A knee that stimulation drives from limit to limit."""
     given = value.fields((), ("recruitment", "margin", "period"))
     numbers = {key: item.positive() for key, item in given.items()}
     muscles = _muscles(actuation, model)
-    return Driven(muscles, controller=KneeSwing(model, muscles, **numbers))
+    return ControlSetup(muscles, controller=KneeSwing(model, muscles, **numbers))
 
 
 def _muscles(value: YamlValue | None, model: Model) -> FesMuscles:
@@ -243,7 +243,7 @@ def _muscles(value: YamlValue | None, model: Model) -> FesMuscles:
             extra[key] = tuple(side.text() for side in item)
         else:
             extra[key] = item.number()
-    with told_at(section):
+    with located_errors(section):
         muscles = FesMuscles(model, **extra)
     return muscles
 
@@ -253,7 +253,7 @@ def _bip(
     actuation: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
-) -> Driven:
+) -> ControlSetup:
     """Bip on a trajectory of its task function, through its motors."""
     given = value.fields(
         ("motion",), ("step", "stiffness", "damping", "friction", "margin", "period")
@@ -274,7 +274,7 @@ def _bip(
     motors, period = ScrewDriveMotors(model, **numbers), _period(given)
     horizon = motors.delay + 0.5 * period
     control = BipControl(task, trajectory, horizon=horizon, period=period, **gains)
-    return Driven(motors, start_of(task, trajectory), control)
+    return ControlSetup(motors, start_of(task, trajectory), control)
 
 
 def _walk(
@@ -282,7 +282,7 @@ def _walk(
     actuation: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
-) -> Driven:
+) -> ControlSetup:
     """A body that walks by torques in its joints, or by its servos."""
     given = value.fields(("velocity",), ("start", "stop", "friction", "period"))
     velocity = Velocity(*given["velocity"].vector(3).tolist())
@@ -296,7 +296,7 @@ def _walk(
     pattern = WalkPattern(model)
     body = WholeBody(ModelSystem(model, **scene), friction)
     walk = WholeBodyWalk(body, pattern, velocity, period=_period(given), **times)
-    return Driven(_torques(actuation, model), walk.point.q.copy(), walk)
+    return ControlSetup(_torques(actuation, model), walk.point.q.copy(), walk)
 
 
 def _servo_walk(
@@ -305,16 +305,16 @@ def _servo_walk(
     velocity: Velocity,
     times: Mapping[str, float],
     period: float,
-) -> Driven:
+) -> ControlSetup:
     """Servos led by a walker."""
-    orders = [Order(times.get("start", 0.5), velocity)]
+    schedule = [ScheduledCommand(times.get("start", 0.5), velocity)]
     if "stop" in times:
-        orders.append(Order(times["stop"], None))
+        schedule.append(ScheduledCommand(times["stop"], None))
     walker = Walker(model, period=period)
     _, section = _only(actuation, (SERVO,))
     setup = RobotSetup.of_model(model)
     servos = _numbers(section, lambda **given: walk_servos(setup, walker, given))
-    return Driven(servos, walker.start(), ServoWalk(walker, orders))
+    return ControlSetup(servos, walker.start(), ServoWalk(walker, schedule))
 
 
 class _StreamedAngles(Controller):
@@ -338,7 +338,7 @@ def _walk_stream(
     actuation: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
-) -> Driven:
+) -> ControlSetup:
     """Servos that follow a walk as it is planned, without sensors."""
     given = value.fields(("robot", "steps", "velocity"), ("start", "joints"))
     if actuation is None:
@@ -366,7 +366,7 @@ def _walk_stream(
         section,
         lambda **given: setup.servos(model, **{"command_period": PERIOD, **given}),
     )
-    return Driven(servos, model.standing(joints(0.0)), _StreamedAngles(joints))
+    return ControlSetup(servos, model.standing(joints(0.0)), _StreamedAngles(joints))
 
 
 def _truth(value: YamlValue) -> bool:
@@ -383,12 +383,12 @@ def _bip_motion(value: YamlValue, task: BipTask, shape: StepShape) -> Trajectory
         return Trajectory([rest] * 3, [0.0, 1.0], [ContactPhase.DOUBLE])
     if not word.endswith(".traj3"):
         raise value.error("step, stand or a .traj3 file is wanted")
-    with told_at(value):
+    with located_errors(value):
         trajectory = read_traj3(word, task.size)
     return trajectory
 
 
-_CONTROLLERS: dict[str, Callable[..., Driven]] = {
+_CONTROLLERS: dict[str, Callable[..., ControlSetup]] = {
     "follow": _follow,
     "fes_stand": _fes_stand,
     "fes_swing": _fes_swing,

@@ -162,13 +162,13 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
-        from humans_sim.applications.scenario_control import SERVO, drive
+        from humans_sim.applications.scenario_control import SERVO, build_controller
         from humans_sim.applications.scene_files import (
             geometry_of,
             ground_of,
             limits_of,
+            located_errors,
             pushes_of,
-            told_at,
         )
         from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
         from humans_sim.dynamics.simulation import Simulation
@@ -181,8 +181,8 @@ class Scenario:
             ground = replace(ground, law="coulomb", friction=self.friction)
         scene: dict[str, Any] = {"ground": ground}
         if "locked" in fields:
-            wanted = [item.text() for item in fields["locked"]]
-            scene["locked"] = [j for j in wanted if j in (ALL, BASE) or _has(model, j)]
+            locked = [item.text() for item in fields["locked"]]
+            scene["locked"] = [j for j in locked if j in (ALL, BASE) or _has(model, j)]
         if "free" in fields:
             free = {item.text() for item in fields["free"]}
             unknown = sorted(free - {BASE, *model.joint_names})
@@ -215,20 +215,22 @@ class Scenario:
             if key in scene:
                 known[key] = scene[key]
             if key in fields:
-                with told_at(fields[key]):
+                with located_errors(fields[key]):
                     ModelSystem(model, **known)
-        driven = drive(fields.get("actuation"), fields.get("controller"), model, scene)
+        control = build_controller(
+            fields.get("actuation"), fields.get("controller"), model, scene
+        )
         simulation = Simulation(
             model,
-            driven.actuation,
-            driven.controller,
+            control.actuation,
+            control.controller,
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )
-        if driven.start is not None and "start" not in fields:
-            return simulation, driven.start, np.zeros(model.nv)
+        if control.start is not None and "start" not in fields:
+            return simulation, control.start, np.zeros(model.nv)
         return (simulation, *self._model_start(model, simulation.system))
 
     def _model_start(self, model: Any, system: Any) -> tuple[np.ndarray, np.ndarray]:

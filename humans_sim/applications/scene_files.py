@@ -27,7 +27,7 @@ _GROUND = (
 
 
 @contextmanager
-def told_at(value: YamlValue) -> Iterator[None]:
+def located_errors(value: YamlValue) -> Iterator[None]:
     """Errors of what a value of a file asks for are reported with its place there."""
     try:
         yield
@@ -56,7 +56,7 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
     if "empty" in given and given["empty"].choice(("true", "false")) == "true":
         solids = ()
-    with told_at(value):
+    with located_errors(value):
         ground = Ground(law=law, solids=solids, **numbers)
     if "steps" in given:
         steps = given["steps"].fields(("count", "rise", "depth", "start"))
@@ -71,14 +71,14 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         )
     if "chair" in given:
         chair = given["chair"].fields(("x",), ("seat_height", "friction"))
-        with told_at(given["chair"]):
+        with located_errors(given["chair"]):
             ground = ground.with_chair(**{k: x.number() for k, x in chair.items()})
     for k, item in enumerate(given["boxes"].items() if "boxes" in given else ()):
         box = item.fields(("size", "centre"), ("name", "friction"))
         name = box["name"].text() if "name" in box else f"box_{k}"
         size, centre = box["size"].vector(3), box["centre"].vector(3)
         own = box["friction"].number() if "friction" in box else None
-        with told_at(item):
+        with located_errors(item):
             ground = ground.with_solids(
                 Box(tuple(size), tuple(centre), name=name, friction=own)
             )
@@ -88,11 +88,11 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
 def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) -> Feet:
     """How the feet touch: one word, or ``spheres`` with their radii."""
     if not value.is_mapping():
-        with told_at(value):
+        with located_errors(value):
             return feet_of(model, value.text(), contacts)
     balls = value.fields((SPHERES,))[SPHERES]
     given = balls.fields((), ("heel_radius", "fore_radius"))
-    with told_at(balls):
+    with located_errors(balls):
         radii = {key: radius.number() for key, radius in given.items()}
         return sphere_feet(model, **radii, contacts=contacts)
 
@@ -111,7 +111,7 @@ def pushes_of(value: YamlValue | None) -> list[Push]:
         given = item.fields(("time", "impulse"), ("link", "point", "duration"))
         x, y, z = given["impulse"].vector(3)
         at = given["point"].vector(3) if "point" in given else (0.0, 0.0, 0.0)
-        with told_at(item):
+        with located_errors(item):
             push = Push(
                 given["time"].number(),
                 (float(x), float(y), float(z)),

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.applications.scenario_control import Driven, drive
-from humans_sim.applications.scene_files import told_at
+from humans_sim.applications.scenario_control import ControlSetup, build_controller
+from humans_sim.applications.scene_files import located_errors
 from humans_sim.bodies.loads import Load, Spring, Wind
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.walking.servo_walk import ServoWalk
@@ -41,44 +41,44 @@ def prepare_scene(
         options: of the integration.
 
     Raises:
-        ModelFileError: something in the file is wrong; it tells the line and the key.
+        ModelFileError: something in the file is wrong; it names the line and the key.
     """
     entries = fields["bodies"].mapping()
     given = {name: _fields(entry) for name, entry in entries.items()}
     bodies = [_body(name, entries[name], given[name]) for name in entries]
-    driven = Driven(None)
+    control = ControlSetup(None)
     if model is not None:
-        driven = drive(
+        control = build_controller(
             fields.get("actuation"), fields.get("controller"), model, {"ground": ground}
         )
-        if isinstance(driven.controller, ServoWalk):
+        if isinstance(control.controller, ServoWalk):
             raise fields["controller"].error(
-                "a walk by servos feels its feet, which it cannot among free bodies: "
-                "take walk_stream"
+                "a walk by servos needs the forces on its feet, which it does not have "
+                "among free bodies: use walk_stream"
             )
     radii = fields["radii"].mapping() if "radii" in fields else {}
     contacts = None
     if "contacts" in fields:
         contacts = [item.text() for item in fields["contacts"]]
-    with told_at(fields["bodies"]):
+    with located_errors(fields["bodies"]):
         scene = SceneSystem(
             bodies,
             ground,
             robot=model,
             contacts=contacts,
             radii={name: value.positive() for name, value in radii.items()},
-            armature=None if driven.actuation is None else driven.actuation.armature,
+            armature=None if control.actuation is None else control.actuation.armature,
             gravity=fields["gravity"].vector(3).tolist()
             if "gravity" in fields
             else None,
         )
     loads = _loads(fields.get("loads"), list(entries))
     actuation = None
-    if driven.actuation is not None or loads:
-        actuation = SceneActuation(scene, driven.actuation, loads)
+    if control.actuation is not None or loads:
+        actuation = SceneActuation(scene, control.actuation, loads)
     controller = None
-    if driven.controller is not None:
-        controller = SceneController(scene, driven.controller)
+    if control.controller is not None:
+        controller = SceneController(scene, control.controller)
     simulation = Simulation(
         scene,
         actuation,
@@ -87,23 +87,23 @@ def prepare_scene(
         passive=False if loads else None,
         **options,
     )
-    start = driven.start
+    start = control.start
     if model is not None and start is None:
         start = model.standing(np.zeros(len(model.joint_names)))
     return (simulation, *_start(scene, given, start))
 
 
 def _fields(entry: YamlValue) -> dict[str, YamlValue]:
-    found = entry.fields(("mass", "at"), (*_SHAPES, "friction", *_MOTION[1:]))
-    if sum(shape in found for shape in _SHAPES) != 1:
+    fields = entry.fields(("mass", "at"), (*_SHAPES, "friction", *_MOTION[1:]))
+    if sum(shape in fields for shape in _SHAPES) != 1:
         raise entry.error(f"exactly one of {', '.join(_SHAPES)} is wanted")
-    return found
+    return fields
 
 
 def _body(name: str, entry: YamlValue, given: dict[str, YamlValue]) -> SceneBody:
     mass = given["mass"].positive()
     friction = given["friction"].number() if "friction" in given else None
-    with told_at(entry):
+    with located_errors(entry):
         if "ball" in given:
             return SceneBody.ball(name, mass, given["ball"].positive(), friction)
         x, y, z = given["box"].vector(3).tolist()
@@ -114,15 +114,15 @@ def _loads(value: YamlValue | None, names: list[str]) -> list[Load]:
     """Wind and springs."""
     if value is None:
         return []
-    found: list[Load] = []
+    loads: list[Load] = []
     parts = value.fields((), ("wind", "springs"))
     if "wind" in parts:
         wind = parts["wind"].fields(("velocity", "areas"), ("density",))
         areas = {k: v.number() for k, v in wind["areas"].mapping().items()}
         density = wind["density"].positive() if "density" in wind else 1.2
         x, y, z = wind["velocity"].vector(3).tolist()
-        with told_at(parts["wind"]):
-            found.append(Wind([areas.get(n, 0.0) for n in names], (x, y, z), density))
+        with located_errors(parts["wind"]):
+            loads.append(Wind([areas.get(n, 0.0) for n in names], (x, y, z), density))
     for item in parts["springs"] if "springs" in parts else ():
         spring = item.fields(
             ("body", "point", "anchor", "stiffness"), ("other", "damping", "length")
@@ -131,8 +131,8 @@ def _loads(value: YamlValue | None, names: list[str]) -> list[Load]:
         other = None
         if "other" in spring:
             other = names.index(spring["other"].choice(tuple(names)))
-        with told_at(item):
-            found.append(
+        with located_errors(item):
+            loads.append(
                 Spring(
                     names.index(spring["body"].choice(tuple(names))),
                     spring["point"].vector(3).tolist(),
@@ -142,7 +142,7 @@ def _loads(value: YamlValue | None, names: list[str]) -> list[Load]:
                     **numbers,
                 )
             )
-    return found
+    return loads
 
 
 def _start(
@@ -160,7 +160,7 @@ def _start(
         first = scene.robot_nv + 6 * k
         if "velocity" in fields:
             v[first : first + 3] = fields["velocity"].vector(3)
-        if "spin" in fields:  # told in the world's frame
+        if "spin" in fields:  # given in the world's frame
             turn = turns.get(name, np.eye(3))
             v[first + 3 : first + 6] = turn.T @ fields["spin"].vector(3)
     return q, v

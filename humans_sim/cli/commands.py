@@ -29,8 +29,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(given: bool) -> None:
+    if given:
         console.print(f"humans_sim {__version__}")
         raise typer.Exit
 

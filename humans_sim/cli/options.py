@@ -73,13 +73,13 @@ def number(
         for word, limit in (("above", above), ("at least", least), ("at most", most))
         if math.isfinite(limit)
     ]
-    wanted = " ".join(["a finite number", " and ".join(limits)]).strip()
+    expected = " ".join(["a finite number", " and ".join(limits)]).strip()
 
     def check(param: typer.CallbackParam, value: Any) -> Any:
         if value is None:
             return None
         if not (math.isfinite(value) and above < value and least <= value <= most):
-            raise ParameterError(f"{_name(param)} must be {wanted}, not {value:g}")
+            raise ParameterError(f"{_name(param)} must be {expected}, not {value:g}")
         return value
 
     return check
@@ -100,7 +100,7 @@ share = number(least=0.0, most=1.0)
 Seconds = Annotated[
     float | None, checked_option("End after so long; default: Ctrl-C.", positive)
 ]
-"""How long a program goes on [s]."""
+"""How long a program runs [s]."""
 port_number = number(least=0, most=65535)
 
 
@@ -109,7 +109,7 @@ def output_file(*suffixes: str) -> Check:
 
     def check(param: typer.CallbackParam, value: Path | None) -> Path | None:
         if value is not None:
-            with _told_of(param):
+            with _naming_option(param):
                 check_output_file(value, suffixes)
         return value
 
@@ -119,12 +119,12 @@ def output_file(*suffixes: str) -> Check:
 def output_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
     """A check of an option: a folder of results that can be written to, or made."""
     if value is not None:
-        with _told_of(param):
+        with _naming_option(param):
             check_output_folder(value)
     return value
 
 
-class _told_of:  # noqa: N801
+class _naming_option:  # noqa: N801
     """Errors name the option."""
 
     def __init__(self, param: typer.CallbackParam) -> None:
@@ -159,8 +159,8 @@ robot_names = named("kondo")
 
 def marker_set_names(incomplete: str) -> list[str]:
     """Completes marker sets; the model's own tags are one of them."""
-    found = ["canonical"] if "canonical".startswith(incomplete) else []
-    return found + named("marker_sets")(incomplete)
+    names = ["canonical"] if "canonical".startswith(incomplete) else []
+    return names + named("marker_sets")(incomplete)
 
 
 def motion_names(incomplete: str) -> list[str]:

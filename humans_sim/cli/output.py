@@ -140,7 +140,7 @@ def register(app: typer.Typer, command: Callable[..., None]) -> None:
 
 
 class described_os_errors:  # noqa: N801
-    """What the system refuses is an error of ours: one line.
+    """What the system refuses is a HumansError: one line.
 
     Args:
         path: what is written, where the system does not name it.

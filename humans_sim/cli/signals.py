@@ -112,7 +112,7 @@ class _Watch:
         raise_interrupt(number)
 
     def _watch(self, reader: int) -> None:
-        """Told of every signal by the wake-up descriptor, whatever Python does."""
+        """Reads every signal from the wake-up descriptor, whatever Python does."""
         first, end = 0, math.inf
         while True:
             left = None if math.isinf(end) else max(end - time.monotonic(), 0.0)

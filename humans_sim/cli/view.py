@@ -74,7 +74,7 @@ def _show_model(
 
     scene = Scene(model, host, port)
     try:
-        _tell(model.title, scene.url, host)
+        _print_address(model.title, scene.url, host)
         sway = Sway.of_model(model) if move else None
         if sway is None:
             scene.add_sliders()
@@ -93,13 +93,13 @@ def _show_walk(model: Model, host: str, port: int, seconds: float | None) -> Non
     from humans_sim.view.browser.live import show_walk
 
     def opened(url: str) -> None:
-        _tell(f"{model.title} walks", url, host)
+        _print_address(f"{model.title} walks", url, host)
 
     with display():
         show_walk(model, host, port, seconds, opened)
 
 
-def _tell(what: str, url: str, host: str = "127.0.0.1") -> None:
+def _print_address(what: str, url: str, host: str = "127.0.0.1") -> None:
     from humans_sim.view.browser.page_server import warning_of
 
     warning = warning_of(host)
@@ -115,7 +115,7 @@ def play(run: Run) -> None:
 
     with until_interrupted():
         show, scene = _shown(run)
-        _tell("the run", scene.url)
+        _print_address("the run", scene.url)
         pause = 1.0
         try:
             while True:

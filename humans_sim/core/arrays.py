@@ -31,9 +31,9 @@ def real_array(
     if type(values) is np.ndarray and values.dtype == _FLOAT:
         return values
     try:
-        found = np.asarray(values)
-        imaginary = found.dtype.kind == "c" and bool(np.any(found.imag))
-        real = (found.real if found.dtype.kind == "c" else found).astype(_FLOAT)
+        array = np.asarray(values)
+        imaginary = array.dtype.kind == "c" and bool(np.any(array.imag))
+        real = (array.real if array.dtype.kind == "c" else array).astype(_FLOAT)
     except (TypeError, ValueError, OverflowError):
         raise error(f"{what}: numbers are wanted, not {values!r}") from None
     if imaginary:
@@ -55,11 +55,11 @@ def finite_array(
         what: their name in the error.
         error: raised where they are something else.
     """
-    found = real_array(values, what, error)
-    if found.shape != shape:
+    array = real_array(values, what, error)
+    if array.shape != shape:
         size = " x ".join(str(n) for n in shape)
-        raise error(f"{what}: {size} finite numbers are wanted, not {found.shape}")
-    if not np.isfinite(found).all():
-        bad = found[~np.isfinite(found)][0]
+        raise error(f"{what}: {size} finite numbers are wanted, not {array.shape}")
+    if not np.isfinite(array).all():
+        bad = array[~np.isfinite(array)][0]
         raise error(f"{what}: finite numbers are wanted, not {bad}")
-    return found
+    return array

@@ -20,16 +20,16 @@ def parse_json(text: str) -> dict[str, Any]:
             of too many digits.
     """
     try:
-        found = json.loads(text, parse_int=_whole)
+        document = json.loads(text, parse_int=_whole)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ValueError("an object is wanted")
-    level: list[Any] = [found]
+    level: list[Any] = [document]
     for _ in range(DEEPEST):
         level = [child for value in level for child in _children(value)]
         if not level:
-            return found
+            return document
     raise ValueError("nested too deeply")
 
 

@@ -87,7 +87,7 @@ class _Counter:
             if not self._names:
                 self._begun = time.monotonic()
             self._names.append(kernel)
-            self._tell()
+            self._report()
 
     def end(self) -> None:
         with _lock:
@@ -95,9 +95,9 @@ class _Counter:
             self._count += 1
             if not self._names:
                 self._seconds += time.monotonic() - self._begun
-            self._tell()
+            self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         running = time.monotonic() - self._begun if self._names else 0.0
         kernel = self._names[-1] if self._names else ""
         self._callback(Compilation(kernel, self._count, self._seconds + running))

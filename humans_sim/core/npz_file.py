@@ -98,16 +98,17 @@ def _read(
         members = archive.infolist()
         if len(members) > _MEMBERS:
             raise ValueError(f"{len(members)} members")
-        found: dict[str, zipfile.ZipInfo] = {}
+        by_name: dict[str, zipfile.ZipInfo] = {}
         for member in members:
-            if member.filename in found:
+            if member.filename in by_name:
                 raise ValueError(f"'{member.filename}' is there twice")
-            found[member.filename] = member
-        wanted = ["header", *names, *(n for n in optional if f"{n}.npy" in found)]
-        missing = [name for name in wanted if f"{name}.npy" not in found]
+            by_name[member.filename] = member
+        optional = [name for name in optional if f"{name}.npy" in by_name]
+        needed = ["header", *names, *optional]
+        missing = [name for name in needed if f"{name}.npy" not in by_name]
         if missing:
             raise ValueError(f"'{missing[0]}' is missing")
-        chosen = {name: found[f"{name}.npy"] for name in wanted}
+        chosen = {name: by_name[f"{name}.npy"] for name in needed}
         held = sum(member.file_size for member in chosen.values())
         if held > max(FREE_SIZE, LARGEST_RATIO * size):
             raise ValueError(f"{size} bytes that say to hold {held}")

@@ -69,30 +69,30 @@ class YamlValue:
         """The value as a mapping with string keys, none of them twice."""
         if not isinstance(self._node, yaml.MappingNode):
             raise self.error("a mapping (key: value) is wanted")
-        found: dict[str, YamlValue] = {}
+        values: dict[str, YamlValue] = {}
         for key_node, value_node in self._node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self.error("a key of a mapping must be a word")
             key = str(key_node.value)
             child = self._child(value_node, key)
-            if key in found:
+            if key in values:
                 raise child.error("this key stands twice")
-            found[key] = child
-        return found
+            values[key] = child
+        return values
 
     def fields(
         self, required: tuple[str, ...], optional: tuple[str, ...] = ()
     ) -> dict[str, YamlValue]:
         """A mapping with exactly the named keys."""
-        found = self.mapping()
-        for key, value in found.items():
+        values = self.mapping()
+        for key, value in values.items():
             if key not in required and key not in optional:
                 known = ", ".join((*required, *optional))
                 raise value.error(f"unknown key (known here: {known})")
         for key in required:
-            if key not in found:
+            if key not in values:
                 raise self.error(f"the key '{key}' is missing")
-        return found
+        return values
 
     def items(self) -> list[YamlValue]:
         """The value as a list."""
@@ -111,18 +111,18 @@ class YamlValue:
         if isinstance(self._node, yaml.SequenceNode):
             return [item.plain() for item in self.items()]
         try:
-            found = yaml.SafeLoader("").construct_document(self._node)
+            value = yaml.SafeLoader("").construct_document(self._node)
         except (ValueError, OverflowError, yaml.YAMLError):
             raise self.error(f"'{shortened(self._node.value)}' cannot be read") from (
                 None
             )
-        if isinstance(found, int) and abs(found) >= 10**_DIGITS:
+        if isinstance(value, int) and abs(value) >= 10**_DIGITS:
             raise self.error(f"a whole number of more than {_DIGITS} digits")
-        if isinstance(found, float) and not math.isfinite(found):
+        if isinstance(value, float) and not math.isfinite(value):
             raise self.error("a finite number is wanted")
-        if not isinstance(found, bool | int | float | str | None):
+        if not isinstance(value, bool | int | float | str | None):
             raise self.error("a number, a word or a truth value is wanted")
-        return found
+        return value
 
     def text(self) -> str:
         """The value as a non-empty string."""
@@ -222,9 +222,9 @@ class _Composer:
 
     def document(self) -> yaml.Node | None:
         """The only document of the text; None: there is none."""
-        found: yaml.Node | None = None
+        root: yaml.Node | None = None
         for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent) and found is not None:
+            if isinstance(event, yaml.DocumentStartEvent) and root is not None:
                 raise self._error("one document is wanted, here begins another", event)
             if isinstance(event, yaml.NodeEvent):
                 node = self._begun(event)
@@ -235,10 +235,10 @@ class _Composer:
             if node is None:
                 continue
             if not self._open:
-                found = node
+                root = node
                 continue
             self._open[-1][0].value.append(node)
-        return found
+        return root
 
     def _begun(self, event: Any) -> yaml.Node | None:
         """The node of an event; None where its end is still to come."""

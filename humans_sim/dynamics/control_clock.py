@@ -59,16 +59,16 @@ class ControlClock:
 
     def _ask(self, t: float, state: ControlState) -> Any:
         """Call the controller; returns its command."""
-        answer = self._controller(t, state)
-        if not isinstance(answer, CommandWithNextCall):
+        command = self._controller(t, state)
+        if not isinstance(command, CommandWithNextCall):
             # Multiples of the period, not sums of it: no drift.
             self._calls += 1
             self.next_call = self._start + self._calls * self._period
-            return answer
-        if not (math.isfinite(answer.wait) and answer.wait > 0):
+            return command
+        if not (math.isfinite(command.wait) and command.wait > 0):
             raise ParameterError(
-                f"a controller asked to be called again after {answer.wait} s"
+                f"a controller asked to be called again after {command.wait} s"
             )
-        self._start, self._calls = t + answer.wait, 0
+        self._start, self._calls = t + command.wait, 0
         self.next_call = self._start
-        return answer.command
+        return command.command

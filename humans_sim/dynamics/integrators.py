@@ -23,7 +23,7 @@ IMPLICIT = ("radau", "cvode")
 
 
 class IntegrationError(HumansError):
-    """The integrator cannot go on from here."""
+    """The integrator cannot continue from here."""
 
 
 class InitialValueProblem(NamedTuple):

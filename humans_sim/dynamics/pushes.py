@@ -60,7 +60,7 @@ class Pushes:
 
     @property
     def active(self) -> bool:
-        """Whether any push is going on or to come."""
+        """Whether any push is under way or to come."""
         return bool(self._all)
 
     def add(

@@ -13,7 +13,7 @@ from humans_sim.results.record import model_and_ground
 
 @runtime_checkable
 class Recorded(Protocol):
-    """A system that tells of itself what a run keeps."""
+    """A system that describes itself for the record of a run."""
 
     def record(self) -> dict[str, Any]:
         """Plain data."""

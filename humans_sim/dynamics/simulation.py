@@ -50,7 +50,7 @@ LONG_RUN = 200
 
 
 class SimulationError(HumansError):
-    """A simulation could not go on.
+    """A simulation could not continue.
 
     Attributes:
         time: when [s].
@@ -246,10 +246,10 @@ class Simulation:
                 and of all.
             save: file (``.npz``) that samples are written to as they come, so that a
                 long run needs little memory. It is there when the run ends, also where
-                the simulation could not go on; the arrays of a long run lie in it.
+                the simulation could not continue; the arrays of a long run lie in it.
 
         Raises:
-            SimulationError: it could not go on; the error holds what was computed.
+            SimulationError: it could not continue; the error holds what was computed.
             FileWriteError: the file cannot be written.
         """
         if sampling_period is None:

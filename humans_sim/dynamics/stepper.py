@@ -22,7 +22,7 @@ from humans_sim.results.sample import Sample
 
 
 class StepError(HumansError):
-    """The simulation cannot go on from here."""
+    """The simulation cannot continue from here."""
 
 
 @dataclass(frozen=True)

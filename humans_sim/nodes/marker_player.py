@@ -130,7 +130,7 @@ class MarkerPlayer(ModelNode):
             self._begun = True
             self._playback.restart(self._now)
         trial = self._trial
-        # Made-up motions go round: their frames are counted on.
+        # Synthetic motions are periodic: their frames are counted on.
         step = len(trial) if trial.source is None else 0
         for due in self._playback.due(self._now + self._early):
             header = Header(stamp=time_of(due.stamp), frame_id=self._frame)

@@ -73,7 +73,7 @@ class MotionPlayer(ModelNode):
         self._newest, self._answered_at = -1, -math.inf
         self._heard_at = -math.inf
         self._forget()
-        self._refused, self._told, self._refusal = 0, 0, ""
+        self._refused, self._reported, self._refusal = 0, 0, ""
         self._status = StatusTopic(self, "motion", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         self.create_service(PlayMotion, "play_motion", self._on_play)
@@ -104,7 +104,7 @@ class MotionPlayer(ModelNode):
             return
         sent = self._sent
         if sent is None or stamp > self._newest:
-            self._led = self._wanted(stamp / 1e9 + self._period)
+            self._led = self._set_points(stamp / 1e9 + self._period)
             sent = self._sent = self._lag.follow(self._led)
         self._newest, self._answered_at = stamp, now
         command = JointState(name=list(self.model.joint_names))
@@ -122,7 +122,8 @@ class MotionPlayer(ModelNode):
             motion, repetitions = self._first
             self._play(motion, 1.0, repetitions, stamp / 1e9 + self._wait)
 
-    def _wanted(self, t: float) -> np.ndarray:
+    def _set_points(self, t: float) -> np.ndarray:
+        """Where the board leads the joints at a time [rad]."""
         if self._player is None:
             return self._led
         since = (t - self._t_start) * self._rate
@@ -133,7 +134,7 @@ class MotionPlayer(ModelNode):
     def _play(
         self, motion: KondoMotion, rate: float, repetitions: int, t: float
     ) -> float:
-        """Begin a motion from where the joints are told to be; how long it takes [s].
+        """Begin a motion from the present set points; how long it takes [s].
 
         Raises:
             HumansError: the motion does not fit the robot.
@@ -175,9 +176,9 @@ class MotionPlayer(ModelNode):
         if time.monotonic() > self._heard_at + _BEAT:
             state = "waiting for joint_states"
         warning = ""
-        if self._refused > self._told:
+        if self._refused > self._reported:
             warning = f"messages were refused: {self._refusal}"
-        self._told = self._refused
+        self._reported = self._refused
         values = {
             "time [s]": f"{max(self._newest, 0) / 1e9:.9g}",
             "refused_messages": str(self._refused),

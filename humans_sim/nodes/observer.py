@@ -148,9 +148,11 @@ class Observer(ModelNode):
             self._refuse("measurement", error)
             return
         self._t = t
-        self._tell(stamp, joints, self._estimate)
+        self._publish_estimate(stamp, joints, self._estimate)
 
-    def _tell(self, stamp: int, joints: np.ndarray, base: BaseEstimate) -> None:
+    def _publish_estimate(
+        self, stamp: int, joints: np.ndarray, base: BaseEstimate
+    ) -> None:
         when, pose = time_of(stamp), base.pose
         if self._odometry.get_subscription_count():
             self._odometry.publish(

@@ -87,11 +87,11 @@ def test_names_and_signs(human: hs.Model, bip: hs.Model, khr1: hs.Model) -> None
         joint = model.joint_names.index("l_knee")
         q[7 + joint] = 0.8 * flexion
         muscles.initialise(0.0, q, v)
-        for force, way in (((100.0, 0.0), -1.0), ((0.0, 100.0), 1.0)):
+        for force, sign in (((100.0, 0.0), -1.0), ((0.0, 100.0), 1.0)):
             z = np.array([0.0, 0.0, *force])
             generalised, _ = muscles.dynamics(0.0, q, v, z)
             assert np.flatnonzero(generalised).tolist() == [6 + joint]
-            assert generalised[6 + joint] * way * flexion > 1.0
+            assert generalised[6 + joint] * sign * flexion > 1.0
             np.testing.assert_allclose(
                 muscles.joint_torques(q, v, z), generalised[[6 + joint]], rtol=1e-12
             )
@@ -159,8 +159,8 @@ def test_delay_is_exact(human: hs.Model) -> None:
     assert [t for t, _ in muscles.pending] == [t + 0.05 for t in sent if t + 0.05 > 0.3]
     event = next(e for e in run.events if e.kind == "stimulation")
     assert event.detail["charge [A s]"] == 0.8 * FULL
-    wanted = muscles.stimulator.recruitment(0.8 * FULL)
-    assert event.detail["recruitment"] == wanted
+    expected = muscles.stimulator.recruitment(0.8 * FULL)
+    assert event.detail["recruitment"] == expected
 
 
 def test_pulses_at_chosen_times(human: hs.Model) -> None:
@@ -170,8 +170,8 @@ def test_pulses_at_chosen_times(human: hs.Model) -> None:
     sim, q = leg(human, muscles, pulses_at(times, [FULL, 0.5 * FULL]))
     run = sim.run(q, t_end=0.1)
     stimulated = [(t, n) for t in np.cumsum([0, *np.diff(times)]) for n in "qh"]
-    found = [(t, name[2]) for t, name in stimulations(run)]
-    assert found == stimulated
+    received = [(t, name[2]) for t, name in stimulations(run)]
+    assert received == stimulated
     again = sim.run(q, t_end=0.1)
     np.testing.assert_array_equal(again.z, run.z)
     assert stimulations(again) == stimulations(run)
@@ -265,7 +265,7 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
     sim, q = leg(human, muscles, pulses, angle, limits=False, rtol=1e-12, atol=1e-13)
     run = sim.run(q, t_end=end)
 
-    # gravity turns the shank by a sine of its angle: two postures tell which
+    # gravity turns the shank by a sine of its angle: two postures show which
     real, still = reference.Real, np.zeros(human.nv)
     inertia = real(human.inertia(q)[6 + joint, 6 + joint])
     upright, bent = q.copy(), q.copy()
@@ -288,17 +288,17 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
         bend, speed = -y[0], -y[1]
         far = np.sqrt(top**2 + low**2 + 2 * top * low * np.cos(bend))
         paths = [(slack + r * bend, r), (far, -top * low * np.sin(bend) / far)]
-        found = []
+        contractions = []
         for i, muscle in enumerate((QUADRICEPS, HAMSTRINGS)):
             length, arm = paths[i]
             rest = real(muscle.length)
             u, share = reference.signal(t, trains[i], middle)
             strain, rate = length / rest - 1, arm * speed / rest
             state = y[2 + i], y[4 + i]
-            found.append(
+            contractions.append(
                 (*reference.contract(muscle, strain, rate, u, share, *state), arm)
             )
-        return found
+        return contractions
 
     def rates(t: np.longdouble, y: np.ndarray, middle: np.longdouble) -> np.ndarray:
         (_, k1, f1, arm1), (_, k2, f2, arm2) = both(t, y, middle)
@@ -314,8 +314,8 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
         end,
         4e-4,
     )
-    found = (run.q[-1, 7 + joint], run.v[-1, 6 + joint], *run.z[-1])
-    np.testing.assert_allclose(found, state.astype(float), rtol=1e-8)
+    contractions = (run.q[-1, 7 + joint], run.v[-1, 6 + joint], *run.z[-1])
+    np.testing.assert_allclose(contractions, state.astype(float), rtol=1e-8)
     # pulses make switches of their own, at their own times
     switches = [
         (event.time, muscles.muscle_names.index(event.subject))
@@ -325,9 +325,9 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
         and not any(event.time == t for t, _ in stimulations(run))
     ]
     assert len(switches) == len(turned) >= 2
-    for (time, muscle), (wanted, which) in zip(switches, turned, strict=True):
+    for (time, muscle), (expected, which) in zip(switches, turned, strict=True):
         assert muscle == which
-        assert time == pytest.approx(float(wanted), abs=1e-9)
+        assert time == pytest.approx(float(expected), abs=1e-9)
 
 
 def test_reset_after_an_impact(human: hs.Model) -> None:
@@ -385,14 +385,14 @@ def test_time_stepping(human: hs.Model) -> None:
     pulses = pulses_at([0.0, 0.03, 0.06], [FULL, 0.3 * FULL])
     errors = []
     exact, q = leg(human, FesMuscles(human, sides=["r"]), pulses)
-    wanted = exact.run(q, t_end=0.3)
+    expected = exact.run(q, t_end=0.3)
     for step in (2e-3, 1e-3, 5e-4):
         muscles = FesMuscles(human, sides=["r"])
         sim, q = leg(human, muscles, pulses, method="time_stepping", time_step=step)
         run = sim.run(q, t_end=0.3)
         assert stimulations(run)[0][0] == pytest.approx(0.05, abs=1e-12)
-        assert len(stimulations(run)) == len(stimulations(wanted)) == 6
-        errors.append(np.abs(run.z[-1, 2:] - wanted.z[-1, 2:]).max())
+        assert len(stimulations(run)) == len(stimulations(expected)) == 6
+        errors.append(np.abs(run.z[-1, 2:] - expected.z[-1, 2:]).max())
     assert errors[0] < 2.0 and errors[2] < 0.6 * errors[1] < 0.4 * errors[0]
 
 

@@ -106,9 +106,9 @@ def test_knee_geometry(flexion: float) -> None:
     points = np.vstack([top, end, circle, more])
     corners = points[ConvexHull(points).vertices]
     sides = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)
-    found = sides.sum() - sides[_side(corners, top, end)]
+    around = sides.sum() - sides[_side(corners, top, end)]
     length, _ = path_length(WRAPPED, flexion, knee.path("quadriceps"))
-    assert length == pytest.approx(found, abs=1e-6)
+    assert length == pytest.approx(around, abs=1e-6)
 
     for kind, name in ((WRAPPED, "quadriceps"), (STRAIGHT, "hamstrings")):
         path, h = knee.path(name), 1e-6
@@ -207,8 +207,8 @@ def test_against_extended_precision() -> None:
         1e-4,
     )
     history = simulate_muscle(QUADRICEPS, pulses, strain, end, rtol=1e-12)
-    found = (history.contractile_stiffness[-1], history.contractile_force[-1])
-    np.testing.assert_allclose(found, state.astype(float), rtol=2e-9)
+    final = (history.contractile_stiffness[-1], history.contractile_force[-1])
+    np.testing.assert_allclose(final, state.astype(float), rtol=2e-9)
     assert len(turned) >= 3
     times = np.array([time for time, _ in turned], dtype=float)
     np.testing.assert_allclose(history.switches, times, rtol=0, atol=1e-9)
@@ -239,10 +239,10 @@ def test_tetanus() -> None:
 @pytest.mark.parametrize(("strain", "share"), [(0.0, 1.0), (-0.2, 0.4), (0.3, 0.8)])
 def test_steady_isometric_force(strain: float, share: float) -> None:
     """Held stimulated by pulse after pulse, the force is alpha F_0 (1.10)."""
-    wanted = share * 500.0 * (1 - (strain / 0.4) ** 2)
+    expected = share * 500.0 * (1 - (strain / 0.4) ** 2)
     history = simulate_muscle(QUADRICEPS, train(60.0, 7.0, share), strain, 7.0)
-    assert history.force[-1] == pytest.approx(wanted, rel=1e-6)
-    assert history.contractile_stiffness[-1] == pytest.approx(20 * wanted, rel=1e-6)
+    assert history.force[-1] == pytest.approx(expected, rel=1e-6)
+    assert history.contractile_stiffness[-1] == pytest.approx(20 * expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("speed", [-3.0, -1.0, 0.5, 3.0])
@@ -254,7 +254,7 @@ def test_force_at_constant_speed(speed: float) -> None:
     def strain(t: float) -> tuple[float, float]:
         return (speed * (t - end), speed) if t >= hold else (speed * (hold - end), 0.0)
 
-    found = simulate_muscle(
+    history = simulate_muscle(
         QUADRICEPS, [(0.0, FULL)], strain, end, breaks=[hold], signal=quick
     )
     rate = speed * QUADRICEPS.length / QUADRICEPS.contractile_length
@@ -262,8 +262,8 @@ def test_force_at_constant_speed(speed: float) -> None:
     stiffness = 1e4 * share
     force = 500.0 * share + stiffness * 0.082 * rate / (100.0 + abs(rate))
     # the muscle lags: it still feels where it was a few milliseconds before
-    assert found.contractile_stiffness[-1] == pytest.approx(stiffness, rel=0.03)
-    assert found.force[-1] == pytest.approx(force, rel=0.03)
+    assert history.contractile_stiffness[-1] == pytest.approx(stiffness, rel=0.03)
+    assert history.force[-1] == pytest.approx(force, rel=0.03)
 
 
 def test_no_force_beyond_the_widest_strain() -> None:

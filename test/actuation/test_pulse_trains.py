@@ -45,7 +45,7 @@ def test_single_pulses_and_stops() -> None:
 
 
 def test_a_running_train_keeps_its_clock() -> None:
-    """Told again with the same period, only the charge changes; else it begins anew."""
+    """Sent again with the same period, only the charge changes; else it begins anew."""
     trains = PulseTrains(1)
     trains.set(0, 0.0, 1.0, 0.2)
     assert given(trains, 0.0) == [(0.0, [1.0])]
@@ -95,7 +95,7 @@ def test_pulses_act_after_the_delay(human: hs.Model) -> None:
     go(0.0)
     followed.command(0.0, [[CHARGE, 0.02], KEEP])
     go(0.03)
-    # told late: it comes between the pulses that are on the way
+    # commanded late: it comes between the pulses that are on the way
     assert not followed.command(0.01, [KEEP, [CHARGE, 0.0]])
     assert not followed.command(0.035, [[0.0, 0.0], KEEP])
     go(0.2)

@@ -51,7 +51,7 @@ def test_servos_between_samples(khr1: hs.Model) -> None:
     assert not servo.set_point(followed.t)[1].any()
 
 
-def test_way_between_samples_is_a_cubic(khr1: hs.Model) -> None:
+def test_motion_between_samples_is_a_cubic(khr1: hs.Model) -> None:
     """Between samples an actuation sees the cubic of angles and speeds."""
     seen: list[tuple[float, float, float]] = []
 
@@ -72,9 +72,9 @@ def test_way_between_samples_is_a_cubic(khr1: hs.Model) -> None:
     assert followed.state()[3][0] == pytest.approx(0.5)
     assert sum(0.1 < t < 0.6 for t, _, _ in seen) > 5
     for t, angle, speed in seen:
-        wanted = cubic(t)
-        assert angle == pytest.approx(wanted.angles[0], abs=1e-14)
-        assert speed == pytest.approx(wanted.speeds[0], abs=1e-13)
+        expected = cubic(t)
+        assert angle == pytest.approx(expected.angles[0], abs=1e-14)
+        assert speed == pytest.approx(expected.speeds[0], abs=1e-13)
 
 
 def test_muscles_follow_the_simulation(human: hs.Model) -> None:
@@ -138,7 +138,7 @@ def test_commands_of_other_times(khr1: hs.Model) -> None:
         followed.advance(JointSample(t, still, still))
         return float(followed.torques()[0])
 
-    with pytest.raises(ConfigurationError, match="does not go on"):
+    with pytest.raises(ConfigurationError, match="does not continue"):
         go(0.0)
     followed.begin(JointSample(0.0, still, still))
     assert not followed.command(0.25, np.full(17, 1.0))
@@ -198,8 +198,8 @@ def test_motors(bip: hs.Model) -> None:
         sample = wave(t, n)
         followed.advance(sample)
         q, v = sample.state()
-        wanted = bip.rotors.jacobian(q).T @ motors.rotor_torques(q, v)
-        np.testing.assert_allclose(followed.torques(), wanted, rtol=1e-12)
+        expected = bip.rotors.jacobian(q).T @ motors.rotor_torques(q, v)
+        np.testing.assert_allclose(followed.torques(), expected, rtol=1e-12)
         assert motors.voltage[0] == (5.0 if t > 0.03 else 0.0)
 
 

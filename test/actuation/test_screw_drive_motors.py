@@ -39,8 +39,8 @@ def crouch(model: hs.Model, start: np.ndarray, end: np.ndarray) -> ControlFuncti
 
     def controller(t: float, state: hs.ControlState) -> np.ndarray:
         share = 0.5 - 0.5 * math.cos(math.pi * t / 0.4)
-        aim = rotors.angles(start + share * (end - start))
-        return 0.5 * (aim - rotors.angles(state.q))
+        target = rotors.angles(start + share * (end - start))
+        return 0.5 * (target - rotors.angles(state.q))
 
     return controller
 
@@ -75,8 +75,8 @@ def test_efficiency_without_friction() -> None:
     motor = DCMotor(resistance=0.4, viscous=0.0)
     for speed in np.linspace(1.0, 950.0, 7):
         share = motor.torque(speed) * speed / (48 * motor.current(speed))
-        wanted = 1 - motor.torque(speed) / motor.stall_torque
-        assert share == pytest.approx(wanted, rel=1e-12)
+        expected = 1 - motor.torque(speed) / motor.stall_torque
+        assert share == pytest.approx(expected, rel=1e-12)
     assert motor.max_efficiency == 1.0
 
 
@@ -104,11 +104,11 @@ def test_voltages_are_the_inverse(bip: hs.Model) -> None:
     for _ in range(10):
         q, v = bip.neutral(), rng.normal(size=bip.nv)
         q[7:] = rng.uniform(bip.lower_limits, bip.upper_limits)
-        wanted = 100 * rng.normal(size=15)
+        goal_torques = 100 * rng.normal(size=15)
         drive.initialise(0.0, q, v)
-        drive.command(0.0, drive.voltages(q, v, wanted))
+        drive.command(0.0, drive.voltages(q, v, goal_torques))
         force = drive.dynamics(0.0, q, v, NONE)[0]
-        np.testing.assert_allclose(force[6:], wanted, rtol=1e-12, atol=1e-10)
+        np.testing.assert_allclose(force[6:], goal_torques, rtol=1e-12, atol=1e-10)
 
 
 WALKING = {
@@ -251,14 +251,21 @@ def test_states(bip: hs.Model) -> None:
             ("outer", "inner", "left", "right")
         )
     assert states[8].gear_ratio == 271.16
-    # An ideal torque source tells its state in the same form.
+    # An ideal torque source reports its state in the same form.
     ideal = IdealTorque(bip)
     ideal.initialise(0.0, q, v)
     ideal.command(0.0, np.arange(15.0))
-    found = ideal.states(0.0, q, v)[3]
-    assert (found.name, found.kind) == (bip.joint_names[3], CommandKind.TORQUE)
-    assert (found.torque, found.position, found.velocity) == (3.0, q[10], v[9])
-    assert math.isnan(found.current) and found.gear_ratio == 1.0
+    torque_state = ideal.states(0.0, q, v)[3]
+    assert (torque_state.name, torque_state.kind) == (
+        bip.joint_names[3],
+        CommandKind.TORQUE,
+    )
+    assert (torque_state.torque, torque_state.position, torque_state.velocity) == (
+        3.0,
+        q[10],
+        v[9],
+    )
+    assert math.isnan(torque_state.current) and torque_state.gear_ratio == 1.0
 
 
 def test_power_parts(bip: hs.Model) -> None:

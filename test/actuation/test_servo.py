@@ -156,7 +156,7 @@ def test_period_and_delay(khr1: hs.Model) -> None:
 
 
 def test_states(khr1: hs.Model) -> None:
-    """Command, set point, angle, torque; limits are told."""
+    """Command, set point, angle, torque; limits are reported."""
     servo = Servo(khr1, delay=0.01)
     q, v = khr1.neutral(), np.zeros(khr1.nv)
     servo.initialise(0.0, q, v)
@@ -186,25 +186,25 @@ def test_no_play_no_states(khr1: hs.Model) -> None:
 
 def test_motor_crosses_the_play_in_its_time(khr1: hs.Model) -> None:
     """A joint that is held: the motor arrives when the closed formula says."""
-    play, aim, speed, rate = 0.01, 0.002, 5.0, 22.0 / 0.5
+    play, target, speed, rate = 0.01, 0.002, 5.0, 22.0 / 0.5
     servo = Servo(khr1, play=play, speed=speed, gain=22.0, damping=0.5)
     sim = hs.Simulation(
         khr1,
         servo,
-        controller=lambda t, state: np.full(17, aim),
+        controller=lambda t, state: np.full(17, target),
         ground=hs.Ground.empty(),
         locked=["*"],
     )
     run = sim.run(khr1.neutral(), t_end=0.1)
-    ramp = aim / speed
-    rest = 0.5 * play - aim - rate * aim * ramp / 2
-    found = [e.time for e in run.events if e.kind == GEAR_ENGAGED]
-    np.testing.assert_allclose(found, ramp + rest / (rate * aim), rtol=1e-8)
-    assert len(found) == 17
+    ramp = target / speed
+    rest = 0.5 * play - target - rate * target * ramp / 2
+    times = [e.time for e in run.events if e.kind == GEAR_ENGAGED]
+    np.testing.assert_allclose(times, ramp + rest / (rate * target), rtol=1e-8)
+    assert len(times) == 17
     np.testing.assert_allclose(run.z[-1], 0.5 * play, rtol=1e-15)
     # At the end of the gap the torque is that of a servo without play.
     force, rates = servo.dynamics(run.t[-1], run.q[-1], run.v[-1], run.z[-1])
-    np.testing.assert_allclose(force[6:], 22.0 * aim, rtol=1e-12)
+    np.testing.assert_allclose(force[6:], 22.0 * target, rtol=1e-12)
     assert not rates.any()
 
 
@@ -282,8 +282,8 @@ def test_play_by_both_methods(khr1: hs.Model) -> None:
     exact = end(0.02)
     assert np.abs(end(0.0) - exact).max() > 5e-3  # the play is felt
     for step in (4e-4, 1e-4):
-        found = end(0.02, method="time_stepping", time_step=step)
-        assert np.abs(found - exact).max() < 4.0 * step
+        coarse = end(0.02, method="time_stepping", time_step=step)
+        assert np.abs(coarse - exact).max() < 4.0 * step
 
 
 def test_impact_throws_a_joint_off_its_motor(khr1: hs.Model) -> None:
@@ -328,7 +328,7 @@ def test_command_turns_a_motor_round(khr1: hs.Model) -> None:
     "command", ["up", [[1.0], [2.0, 3.0]], None, [float("nan")] * 17]
 )
 def test_commands_are_numbers(khr1: hs.Model, command: object) -> None:
-    """Whatever is no vector of finite numbers is refused by an error of ours."""
+    """Whatever is no vector of finite numbers is refused by a typed error."""
     for actuation in (Servo(khr1), IdealTorque(khr1)):
         with pytest.raises(hs.ParameterError):
             actuation.command(0.0, command)

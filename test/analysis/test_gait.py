@@ -51,9 +51,9 @@ def test_steps_of_a_planned_walk(
     # the sole comes down flat and touches at the sample before or at the landing
     times = summary.step_values("landing") - [step.lands for step in plan]
     assert np.abs(times).max() < 0.021
-    for step, wanted in zip(summary.steps, plan, strict=True):
-        assert step.footprint[:2] == pytest.approx(wanted.place[:2], abs=2e-4)
-        assert step.footprint.yaw == pytest.approx(wanted.place.yaw, abs=2e-3)
+    for step, expected in zip(summary.steps, plan, strict=True):
+        assert step.footprint[:2] == pytest.approx(expected.place[:2], abs=2e-4)
+        assert step.footprint.yaw == pytest.approx(expected.place.yaw, abs=2e-3)
         assert step.clearance > 0.02 * model.neutral()[2]
         assert step.slip < 3e-4
     assert math.isnan(summary.steps[0].duration)
@@ -63,7 +63,7 @@ def test_steps_of_a_planned_walk(
     )
 
 
-def test_lengths_and_way_of_a_straight_walk(khr1: hs.Model) -> None:
+def test_lengths_and_path_of_a_straight_walk(khr1: hs.Model) -> None:
     """Lengths are speed times duration, and sums of them the way."""
     run, plan = planned_walk(khr1, 6, (0.05, 0.0, 0.0), 5.5)
     summary = WalkSummary.of_run(run)
@@ -74,17 +74,17 @@ def test_lengths_and_way_of_a_straight_walk(khr1: hs.Model) -> None:
     assert summary.step_values("width") == pytest.approx(apart, abs=3e-4)
     # mean place of the soles, by the model's own call
     ends = [khr1.base_footprint(q).translation for q in (run.q[0], run.q[-1])]
-    way = float(np.linalg.norm((ends[1] - ends[0])[:2]))
-    assert summary.distance == pytest.approx(way, abs=1e-12)
-    assert summary.path_length == pytest.approx(way, rel=2e-2)
+    distance = float(np.linalg.norm((ends[1] - ends[0])[:2]))
+    assert summary.distance == pytest.approx(distance, abs=1e-12)
+    assert summary.path_length == pytest.approx(distance, rel=2e-2)
     assert abs(summary.drift) < 1e-2 and abs(summary.heading_change) < 1e-3
     span = summary.steps[-1].landing - summary.steps[0].lift_off
-    assert summary.speed == pytest.approx(way / span, rel=0.02)
+    assert summary.speed == pytest.approx(distance / span, rel=0.02)
     assert summary.single_support + summary.double_support == pytest.approx(1.0)
     assert 0.2 < summary.single_support < 0.9
 
 
-def test_way_does_not_depend_on_where_and_whither(khr1: hs.Model) -> None:
+def test_path_does_not_depend_on_place_and_heading(khr1: hs.Model) -> None:
     """A walk elsewhere, in another direction, has the same numbers."""
     run, _ = planned_walk(khr1, 4, (0.05, 0.0, 0.0), 3.5)
     # half a turn: headings jump between -pi and pi
@@ -235,28 +235,30 @@ def test_fall_by_height(human: hs.Model) -> None:
 T = 0.01 * np.arange(300)
 
 
-def _found(bears: list[tuple[float, float]], lift: float = 0.02) -> list[list[float]]:
-    """Stances of a sole of a body of 10 N that bears 5 N in some stretches of time."""
-    on = np.any([(T >= a - 1e-9) & (T < b - 1e-9) for a, b in bears], axis=0)
-    found = stances(T, 5.0 * on, np.where(on, 0.0, lift), 10.0, 0.001)
-    return [[round(T[s.first], 3), round(T[s.last] + 0.01, 3)] for s in found]
+def _stances(
+    loaded: list[tuple[float, float]], lift: float = 0.02
+) -> list[list[float]]:
+    """Stances of a sole of a body of 10 N that carries 5 N at some times."""
+    on = np.any([(T >= a - 1e-9) & (T < b - 1e-9) for a, b in loaded], axis=0)
+    intervals = stances(T, 5.0 * on, np.where(on, 0.0, lift), 10.0, 0.001)
+    return [[round(T[s.first], 3), round(T[s.last] + 0.01, 3)] for s in intervals]
 
 
 def test_stances_without_rattling() -> None:
     """Short gaps and low ones belong to the stance; short touches to the swing."""
-    assert _found([(0, 1), (1.3, 3)]) == [[0, 1], [1.3, 3]]
+    assert _stances([(0, 1), (1.3, 3)]) == [[0, 1], [1.3, 3]]
     # lands, leaves the ground for 0.07 s, twice
-    assert _found([(0, 1), (1.3, 1.34), (1.41, 1.5), (1.57, 3)]) == [[0, 1], [1.3, 3]]
+    assert _stances([(0, 1), (1.3, 1.34), (1.41, 1.5), (1.57, 3)]) == [[0, 1], [1.3, 3]]
     # scrapes in the middle of a swing
-    assert _found([(0, 1), (1.15, 1.18), (1.3, 3)]) == [[0, 1], [1.3, 3]]
+    assert _stances([(0, 1), (1.15, 1.18), (1.3, 3)]) == [[0, 1], [1.3, 3]]
     # is free for long, but never lifted: the other foot takes the load
-    assert _found([(0, 1), (1.3, 3)], lift=0.0005) == [[0, 3]]
+    assert _stances([(0, 1), (1.3, 3)], lift=0.0005) == [[0, 3]]
     # hangs at the start and at the end
-    assert _found([(0.5, 1), (1.3, 2)]) == [[0.5, 1], [1.3, 2]]
+    assert _stances([(0.5, 1), (1.3, 2)]) == [[0.5, 1], [1.3, 2]]
 
 
 def test_light_loads_do_not_count() -> None:
-    """A sole bears above 5 % of the weight, and until it has less than 2 %."""
+    """A sole is loaded above 5 % of the weight, and until it has less than 2 %."""
     load = np.concatenate(
         [np.full(100, 5.0), np.full(50, 0.4), np.full(50, 0.1), np.full(100, 0.4)]
     )
@@ -289,7 +291,7 @@ def test_landing_times_come_from_events(khr1: hs.Model) -> None:
 
 
 def test_work_of_the_joints(khr1: hs.Model) -> None:
-    """Constant torque and speed by hand; and work that cannot be is not told."""
+    """Constant torque and speed by hand; and work that cannot be is not reported."""
     run = kinematic_run(khr1, np.linspace(0, 2, 21), np.tile(khr1.neutral(), (21, 1)))
     torques, v = run.torques.copy(), run.v.copy()
     torques[:, 8], v[:, 8] = 0.5, 0.3

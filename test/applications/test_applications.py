@@ -57,7 +57,7 @@ def is_at_rest_on_its_feet(model: hs.Model, run: Run) -> bool:
 
 @pytest.mark.parametrize("friction", [None, 0.6])
 def test_bip_one_step(friction: float | None) -> None:
-    """The left foot lands a step ahead, the right one never moves; both bear then."""
+    """The left foot lands a step ahead, the right one never moves; both carry then."""
     model, run = simulated("bip-one-step", friction=friction)
     assert run.table.friction[0] == (math.inf if friction is None else friction)
     assert moved(model, run, "r_sole").max() < 1e-6
@@ -97,7 +97,7 @@ def test_bip_stand() -> None:
     ("name", "least", "most"), [("bip-walk", 1.2, 1.7), ("human-walk", 0.7, 1.2)]
 )
 def test_walk(name: str, least: float, most: float) -> None:
-    """Ten steps, then it stands; it comes as far as it was told, and stays upright."""
+    """Ten steps, then it stands; it comes as far as commanded, and stays upright."""
     model, run = simulated(name)
     lifted = {
         sole.name: np.array(
@@ -111,9 +111,9 @@ def test_walk(name: str, least: float, most: float) -> None:
     assert steps >= 10
     assert not (lifted["l_sole"] & lifted["r_sole"]).any()
     assert max(tilt(model, q, "base_link") for q in run.q) < 0.05
-    way = model.com(run.q[-1]) - model.com(run.q[0])
-    assert least < way[0] < most
-    assert abs(way[1]) < 0.05
+    distance = model.com(run.q[-1]) - model.com(run.q[0])
+    assert least < distance[0] < most
+    assert abs(distance[1]) < 0.05
     assert is_at_rest_on_its_feet(model, run)
 
 

@@ -182,7 +182,7 @@ def test_methods_agree() -> None:
         ("free: [l_tail]", "l_tail"),
     ],
 )
-def test_names_of_a_scene_are_told_with_their_line(
+def test_errors_in_names_of_a_scene_have_their_line(
     tmp_path: Path, line: str, message: str
 ) -> None:
     """A wrong name stands in line 3 of the file, and the error says so."""
@@ -193,13 +193,13 @@ def test_names_of_a_scene_are_told_with_their_line(
         read_scenario(str(path)).run()
 
 
-def test_progress_is_told() -> None:
-    """A function is told of every sample, to the last one."""
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported() -> None:
+    """A function is called with every sample, to the last one."""
+    calls: list[tuple[int, int]] = []
     run = (
         read_scenario("bounce")
         .with_changes(end=0.1)
-        .run(progress=lambda done, total: told.append((done, total)))
+        .run(progress=lambda done, total: calls.append((done, total)))
     )
     count = len(run.t)
-    assert told == [(k + 1, count) for k in range(count)]
+    assert calls == [(k + 1, count) for k in range(count)]

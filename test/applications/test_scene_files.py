@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes and laws as files describe them; faults are told with file, line and key."""
+"""Scenes and laws as files describe them; errors name file, line and key."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from humans_sim.actuation import (
     IdealTorque,
     ScrewDriveMotors,
 )
-from humans_sim.applications.scenario_control import drive
+from humans_sim.applications.scenario_control import build_controller
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.applications.scene_files import ground_of, limits_of, pushes_of
 from humans_sim.contact import Box, Ground
 from humans_sim.core.yaml_file import YamlValue, parse_yaml
 
 
-def told(text: str) -> YamlValue:
+def section_of(text: str) -> YamlValue:
     """A value as a file gives it."""
     return parse_yaml(text, "mine.yaml")
 
@@ -31,13 +31,13 @@ def told(text: str) -> YamlValue:
 def test_ground_by_default() -> None:
     """No section: the floor."""
     assert ground_of(None) == Ground()
-    assert ground_of(told("{}")) == Ground()
+    assert ground_of(section_of("{}")) == Ground()
 
 
 def test_ground_with_everything() -> None:
     """Numbers, steps, a chair and boxes arrive where they should."""
     ground = ground_of(
-        told(
+        section_of(
             """
 friction: 0.4
 restitution: 0.1
@@ -69,10 +69,10 @@ boxes:
 
 def test_slope_and_nothing() -> None:
     """A slope climbs along x by its angle in degrees; empty is empty."""
-    (plane,) = ground_of(told("slope: 30")).solids
+    (plane,) = ground_of(section_of("slope: 30")).solids
     np.testing.assert_allclose(plane.normal, [-0.5, 0.0, math.sqrt(0.75)])
-    assert ground_of(told("empty: true")).solids == ()
-    assert len(ground_of(told("empty: false")).solids) == 1
+    assert ground_of(section_of("empty: true")).solids == ()
+    assert len(ground_of(section_of("empty: false")).solids) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_slope_and_nothing() -> None:
 def test_bad_ground(text: str, where: int, message: str) -> None:
     """What is wrong, and in which line."""
     with pytest.raises(hs.ModelFileError, match=message) as caught:
-        ground_of(told(text))
+        ground_of(section_of(text))
     assert caught.value.line == where and str(caught.value).startswith("mine.yaml:")
 
 
@@ -114,7 +114,7 @@ def test_pushes() -> None:
     """With and without link, point and duration."""
     assert pushes_of(None) == []
     one, two = pushes_of(
-        told(
+        section_of(
             "- {time: 1, impulse: [1, 2, 3]}\n"
             "- {time: 2, impulse: [0, 0, 1], link: torso, point: [0, 0, 0.1],"
             " duration: 0.5}"
@@ -142,23 +142,23 @@ def test_pushes() -> None:
 def test_bad_pushes(text: str, where: int, message: str) -> None:
     """The push at fault is named."""
     with pytest.raises(hs.ModelFileError, match=message) as caught:
-        pushes_of(told(text))
+        pushes_of(section_of(text))
     assert caught.value.line == where
 
 
 def test_limits() -> None:
     """Yes, no, or degrees for some joints."""
-    assert limits_of(told("true")) is True
-    assert limits_of(told("false")) is False
-    found = limits_of(told("{l_knee: [-150, -6]}"))
-    assert found == {"l_knee": (math.radians(-150), math.radians(-6))}
+    assert limits_of(section_of("true")) is True
+    assert limits_of(section_of("false")) is False
+    limits = limits_of(section_of("{l_knee: [-150, -6]}"))
+    assert limits == {"l_knee": (math.radians(-150), math.radians(-6))}
     for text, message in (
         ("maybe", "'maybe' is not one of"),
         ("l_hip_yaw: [0, 1]\nl_knee: [3, 2]", ":2: l_knee: the lower limit 3 is above"),
         ("l_knee: [3]", "l_knee: 2 numbers"),
     ):
         with pytest.raises(hs.ModelFileError, match=message):
-            limits_of(told(text))
+            limits_of(section_of(text))
 
 
 FOLLOW = """
@@ -168,7 +168,7 @@ follow:
   curves:
     base_x: [[0, 0.02]]
     base_z: [[0, 0.88]]
-  bearing:
+  support:
     - {contacts: [l_sole, r_sole]}
 """
 SCENE: dict[str, Any] = {"ground": Ground()}
@@ -176,9 +176,9 @@ SCENE: dict[str, Any] = {"ground": Ground()}
 
 def test_passive_and_servo(human: hs.Model, khr1: hs.Model) -> None:
     """Nothing, and an actuation without a controller."""
-    assert drive(None, None, human, SCENE).actuation is None
-    driven = drive(told("servo: {}"), None, khr1, SCENE)
-    assert driven.actuation is not None and driven.start is None
+    assert build_controller(None, None, human, SCENE).actuation is None
+    control = build_controller(section_of("servo: {}"), None, khr1, SCENE)
+    assert control.actuation is not None and control.start is None
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ def test_scenarios_are_driven_as_they_say(name: str, kind: type) -> None:
 
 def test_start_of_the_motion(human: hs.Model) -> None:
     """Where the curves begin."""
-    driven = drive(None, told(FOLLOW), human, SCENE)
-    assert driven.start is not None
-    np.testing.assert_allclose(driven.start[:3], [0.02, 0.0, 0.88])
+    control = build_controller(None, section_of(FOLLOW), human, SCENE)
+    assert control.start is not None
+    np.testing.assert_allclose(control.start[:3], [0.02, 0.0, 0.88])
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_bad_follow(
     text = FOLLOW.replace(old, new)
     assert text != FOLLOW
     with pytest.raises(hs.ModelFileError, match=message) as caught:
-        drive(None, told(text), human, SCENE)
+        build_controller(None, section_of(text), human, SCENE)
     assert caught.value.line is not None
     assert where is None or caught.value.line == where
 
@@ -251,7 +251,7 @@ def test_bad_follow(
 def test_bad_actuation_of_follow(human: hs.Model, actuation: str, message: str) -> None:
     """The section of the actuation is blamed."""
     with pytest.raises(hs.ModelFileError, match=message):
-        drive(told(actuation), told(FOLLOW), human, SCENE)
+        build_controller(section_of(actuation), section_of(FOLLOW), human, SCENE)
 
 
 @pytest.mark.parametrize(
@@ -274,15 +274,15 @@ def test_bad_actuation_of_follow(human: hs.Model, actuation: str, message: str) 
 )
 def test_bad_bip(bip: hs.Model, text: str, actuation: str | None, message: str) -> None:
     """Motions, shapes, gains and motors that cannot be."""
-    section = None if actuation is None else told(actuation)
+    section = None if actuation is None else section_of(actuation)
     with pytest.raises(hs.ModelFileError, match=message):
-        drive(section, told(text), bip, SCENE)
+        build_controller(section, section_of(text), bip, SCENE)
 
 
 def test_bip_controls_bip(human: hs.Model) -> None:
     """Another model is refused."""
     with pytest.raises(hs.ModelFileError, match="bip: .*human36 has no 'r_ankle'"):
-        drive(None, told("bip: {motion: stand}"), human, SCENE)
+        build_controller(None, section_of("bip: {motion: stand}"), human, SCENE)
 
 
 @pytest.mark.parametrize(
@@ -301,13 +301,13 @@ def test_bad_stimulation(
     human: hs.Model, text: str, actuation: str | None, message: str
 ) -> None:
     """Muscles and controllers that do not fit."""
-    section = None if actuation is None else told(actuation)
+    section = None if actuation is None else section_of(actuation)
     with pytest.raises(hs.ModelFileError, match=message):
-        drive(section, told(text), human, SCENE)
+        build_controller(section, section_of(text), human, SCENE)
 
 
 @pytest.mark.parametrize("text", ["servo: {wings: 2}", "torque: {}", "{}"])
 def test_bad_actuation_alone(khr1: hs.Model, text: str) -> None:
     """Without a controller there are servos, with their own parameters."""
     with pytest.raises(hs.ModelFileError, match="mine.yaml:1"):
-        drive(told(text), None, khr1, SCENE)
+        build_controller(section_of(text), None, khr1, SCENE)

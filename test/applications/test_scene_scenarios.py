@@ -79,7 +79,7 @@ BODY = "bodies: {a: {ball: 0.1, mass: 1, at: [0, 0, 0.1]}}\n"
         (
             BODY + "model: khr1\nactuation: {servo: {}}\n"
             "controller: {walk: {velocity: [0.05, 0, 0]}}\n" + TIME,
-            "controller: a walk by servos feels its feet",
+            "controller: a walk by servos needs the forces on its feet",
         ),
     ],
 )

@@ -39,12 +39,15 @@ def test_meshes_of_primitives(name: str) -> None:
     placed = mesh.copy()
     placed.apply_transform(turn)
     placed.apply_translation(shift)
-    found = of_mesh(placed, mass=2.0)
-    wanted = exact.moved(turn[:3, :3], shift)
-    np.testing.assert_allclose(found.center, wanted.center, atol=1e-9)
-    error = np.abs(found.inertia - wanted.inertia).max() / np.abs(wanted.inertia).max()
+    properties = of_mesh(placed, mass=2.0)
+    expected = exact.moved(turn[:3, :3], shift)
+    np.testing.assert_allclose(properties.center, expected.center, atol=1e-9)
+    error = (
+        np.abs(properties.inertia - expected.inertia).max()
+        / np.abs(expected.inertia).max()
+    )
     assert error < 1e-3
-    assert found.mass == pytest.approx(2.0, rel=1e-12)
+    assert properties.mass == pytest.approx(2.0, rel=1e-12)
 
 
 def test_a_mesh_is_exact_for_its_own_volume() -> None:
@@ -54,9 +57,9 @@ def test_a_mesh_is_exact_for_its_own_volume() -> None:
     np.testing.assert_allclose(box.inertia, of_box(30.0, SIZE).inertia, atol=1e-15)
     odd = trimesh.creation.annulus(0.1, 0.2, 0.3)
     odd.apply_translation([1.0, 2.0, 3.0])
-    found = of_mesh(odd, density=1.0)
-    np.testing.assert_allclose(found.center, odd.center_mass, rtol=1e-10)
-    np.testing.assert_allclose(found.inertia, odd.moment_inertia, atol=1e-12)
+    properties = of_mesh(odd, density=1.0)
+    np.testing.assert_allclose(properties.center, odd.center_mass, rtol=1e-10)
+    np.testing.assert_allclose(properties.inertia, odd.moment_inertia, atol=1e-12)
 
 
 def box_of_particles(count: int) -> MassProperties:

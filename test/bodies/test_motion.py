@@ -139,8 +139,8 @@ def test_first_orders_of_the_energy_error(
         motion = move(bodies, state, 1.0, forces=forces, method=method, step=step)
         energies = [forces.energy(motion.state(k)) for k in range(len(motion))]
         errors.append(np.abs(np.array(energies) - start).max())
-    found = np.log2(np.divide(errors[:-1], errors[1:]))
-    np.testing.assert_allclose(found, 1.0, atol=0.2)
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    np.testing.assert_allclose(orders, 1.0, atol=0.2)
 
 
 @pytest.mark.parametrize("method", ["rk4", "lie"])
@@ -155,8 +155,8 @@ def test_fourth_orders_of_the_energy_error(method: str) -> None:
             bodies.kinetic_energy(motion.state(k))[0] for k in range(len(motion))
         ]
         errors.append(np.abs(np.array(energies) - start).max())
-    found = np.log2(np.divide(errors[:-1], errors[1:]))
-    np.testing.assert_allclose(found, 4.0, atol=0.25)
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    np.testing.assert_allclose(orders, 4.0, atol=0.25)
     bodies, state, forces = slung()
     truth = move(bodies, state, 1.0, forces=forces, tolerance=1e-12).x[-1]
     errors = [
@@ -165,8 +165,8 @@ def test_fourth_orders_of_the_energy_error(method: str) -> None:
         ).max()
         for h in (0.04, 0.02, 0.01)
     ]
-    found = np.log2(np.divide(errors[:-1], errors[1:]))
-    np.testing.assert_allclose(found, 4.0, atol=0.4)
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    np.testing.assert_allclose(orders, 4.0, atol=0.4)
 
 
 def test_the_energy_of_semi_implicit_euler_stays_bounded() -> None:

@@ -30,9 +30,13 @@ def type_json(*words: object, code: int = 0, **variables: str) -> dict[str, Any]
     runner = CliRunner(env={"COLUMNS": "160", "NO_COLOR": "1", **variables})
     done = runner.invoke(app, [*map(str, words), "--json"])
     assert (done.exit_code == 0) == (code == 0), done.output
-    found = json.loads(done.stdout)
-    assert found["ok"] == (code == 0) and found["error"] is None or not found["ok"]
-    return found
+    document = json.loads(done.stdout)
+    assert (
+        document["ok"] == (code == 0)
+        and document["error"] is None
+        or not document["ok"]
+    )
+    return document
 
 
 def documented() -> dict[str, set[str]]:
@@ -52,7 +56,7 @@ def test_every_command_is_documented() -> None:
     """The guide has a row for each command that has --json."""
     names = {c.callback.__name__ for c in app.registered_commands} - {"view"}
     names |= {f"kondo {c.callback.__name__}" for c in kondo_app.registered_commands}
-    names -= {"kondo free"}  # has nothing to tell
+    names -= {"kondo free"}  # has nothing to report
     assert {name.removesuffix(" (a list)") for name in documented()} == names
 
 
@@ -68,9 +72,9 @@ def test_every_command_is_documented() -> None:
 )
 def test_lists(words: tuple[str, ...], row: str) -> None:
     """Lists have the documented keys, and things in them."""
-    found = type_json(*words)
-    assert set(found) == HEAD | documented()[row]
-    assert all(found[key] for key in documented()[row])
+    document = type_json(*words)
+    assert set(document) == HEAD | documented()[row]
+    assert all(document[key] for key in documented()[row])
 
 
 def test_runs(tmp_path: Path) -> None:
@@ -90,9 +94,9 @@ def test_runs(tmp_path: Path) -> None:
 
 def test_failures(tmp_path: Path) -> None:
     """They are in the object, with what was found until then."""
-    found = type_json("check", tmp_path / "none.npz", code=1)
-    assert set(found) == HEAD and "there is no such file" in found["error"]
-    assert not found["ok"]
+    document = type_json("check", tmp_path / "none.npz", code=1)
+    assert set(document) == HEAD and "there is no such file" in document["error"]
+    assert not document["ok"]
 
 
 def test_markers(human: hs.Model, tmp_path: Path) -> None:
@@ -100,24 +104,24 @@ def test_markers(human: hs.Model, tmp_path: Path) -> None:
     trial = tags_of(human, swaying(human, 6))
     path = write_trc(trial, tmp_path / "standing.trc")
     subject = tmp_path / "subject.yaml"
-    found = type_json("calibrate", path, "--marker-set", "canonical", "-o", subject)
-    assert set(found) == HEAD | documented()["calibrate"]
-    assert abs(found["height"] - hs.load_subject(subject).height) < 1e-3
-    found = type_json(
+    document = type_json("calibrate", path, "--marker-set", "canonical", "-o", subject)
+    assert set(document) == HEAD | documented()["calibrate"]
+    assert abs(document["height"] - hs.load_subject(subject).height) < 1e-3
+    document = type_json(
         *("reconstruct", path, "--subject", subject, "--no-report"),
         *("--formats", "npz", "-o", tmp_path / "out"),
     )
-    assert set(found) == HEAD | documented()["reconstruct"]
+    assert set(document) == HEAD | documented()["reconstruct"]
     stored = hs.load_reconstruction(tmp_path / "out" / "standing.npz")
-    assert found["trials"][0]["summary"]["frames"] == len(stored.t)
+    assert document["trials"][0]["summary"]["frames"] == len(stored.t)
 
 
 def test_kondo(tmp_path: Path) -> None:
     """Boards, joints, a motion."""
     with Emulator(link=tmp_path / "port") as boards:
         for words in (("info",), ("pose", "head_yaw=5"), ("play", "greeting")):
-            found = type_json("kondo", *words, KONDO_PORT=boards.port)
-            assert set(found) == HEAD | documented()[f"kondo {words[0]}"], words
+            document = type_json("kondo", *words, KONDO_PORT=boards.port)
+            assert set(document) == HEAD | documented()[f"kondo {words[0]}"], words
         assert len(type_json("kondo", "trim", KONDO_PORT=boards.port)["trims"]) == 17
 
 

@@ -168,7 +168,7 @@ def test_options_take_what_the_library_takes() -> None:
 
 
 def complete(*words: str) -> list[str]:
-    """What a shell is told to complete the last word with."""
+    """What a shell completes the last word with."""
     done = run_command(
         _HUMANS_SIM_COMPLETE="complete_bash",
         COMP_WORDS=" ".join(["humans-sim", *words]),
@@ -178,7 +178,7 @@ def complete(*words: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "completions"),
     [
         (("run", "khr1"), ["khr1-walk"]),
         (("view", "hu"), ["human36"]),
@@ -188,9 +188,9 @@ def complete(*words: str) -> list[str]:
         (("kondo", "play", "gr"), ["greeting"]),
     ],
 )
-def test_completion(words: tuple[str, ...], found: list[str]) -> None:
+def test_completion(words: tuple[str, ...], completions: list[str]) -> None:
     """Names of the package's files and choices are completed."""
-    assert complete(*words) == found
+    assert complete(*words) == completions
 
 
 def test_completion_is_light() -> None:

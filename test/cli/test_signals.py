@@ -123,15 +123,15 @@ def test_workers_end(human: hs.Model, tmp_path: Path) -> None:
 
 def members(session: int) -> list[int]:
     """Processes of a session that still run."""
-    found = []
+    processes = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, _, own = path.read_text().rsplit(")", 1)[1].split()[:4]
         except (FileNotFoundError, ProcessLookupError):
             continue
         if int(own) == session and state != "Z":
-            found.append(int(path.parent.name))
-    return found
+            processes.append(int(path.parent.name))
+    return processes
 
 
 def wait_for_workers(session: int) -> None:

@@ -92,8 +92,8 @@ def test_a_model_takes_them(name: str, khr1: hs.Model) -> None:
         "tags": (whole,),
     }
     for method, arguments in calls.items():
-        found = getattr(khr1, method)(*(form(a) for a in arguments))
-        np.testing.assert_array_equal(found, getattr(khr1, method)(*arguments))
+        result = getattr(khr1, method)(*(form(a) for a in arguments))
+        np.testing.assert_array_equal(result, getattr(khr1, method)(*arguments))
     place = khr1.base_footprint(form(whole)).homogeneous
     np.testing.assert_array_equal(place, khr1.base_footprint(whole).homogeneous)
 
@@ -128,9 +128,9 @@ def test_joints_take_them(form: Callable[[np.ndarray], object]) -> None:
     joint, six = revolute(), np.arange(6.0)
     state = joint.place(form(np.ones(1)))
     np.testing.assert_allclose(joint.coordinates(state), [1.0])
-    wanted = relative_velocity(state, six, 2 * six)
-    found = relative_velocity(state, form(six), form(2 * six))
-    np.testing.assert_array_equal(found, wanted)
+    expected = relative_velocity(state, six, 2 * six)
+    result = relative_velocity(state, form(six), form(2 * six))
+    np.testing.assert_array_equal(result, expected)
     for one, other in zip(
         body_wrenches(state, form(six)), body_wrenches(state, six), strict=True
     ):

@@ -182,7 +182,7 @@ def test_too_large(tmp_path: Path) -> None:
         read_bytes(path)
     with pytest.raises(hs.RunFileError, match="more than the"):
         hs.load_run(path)
-    # Files of the kernel tell no size before they are read.
+    # Files of the kernel report no size before they are read.
     with pytest.raises(FileError, match="more than 10 bytes"):
         read_bytes("/proc/self/maps", limit=10)
 
@@ -200,10 +200,10 @@ def test_archives(tmp_path: Path) -> None:
         "big": np.arange(3.0).astype(">f8"),
     }
     path = _archive(tmp_path / "a.npz", good)
-    header, found = read_npz(path, FileError, "an archive", tuple(good))
+    header, arrays = read_npz(path, FileError, "an archive", tuple(good))
     assert header == {"a": 1}
     for name, array in good.items():
-        assert np.array_equal(found[name], array) and found[name].dtype.isnative
+        assert np.array_equal(arrays[name], array) and arrays[name].dtype.isnative
     for bad in (
         np.array(["text"]),
         np.array([1j]),

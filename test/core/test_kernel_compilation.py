@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels tell when they are compiled, and only then."""
+"""Kernels report when they are compiled, and only then."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ def test_compilations_are_counted() -> None:
     def outer(x):
         return inner(x) * 2
 
-    told: list[Compilation] = []
-    with report_compilation(told.append):
+    reports: list[Compilation] = []
+    with report_compilation(reports.append):
         assert outer(1) == 4
-        before = len(told)
+        before = len(reports)
         assert outer(2) == 6
-        assert len(told) == before
+        assert len(reports) == before
         forward(Compilation("elsewhere", 1, 0.5))
-        assert told[-1].kernel == "elsewhere"
-    assert [c.kernel for c in told[:-1]] == ["outer", "inner", "outer", ""]
-    assert [c.count for c in told[:-1]] == [0, 0, 1, 2]
-    assert told[3].seconds >= told[0].seconds
+        assert reports[-1].kernel == "elsewhere"
+    assert [c.kernel for c in reports[:-1]] == ["outer", "inner", "outer", ""]
+    assert [c.count for c in reports[:-1]] == [0, 0, 1, 2]
+    assert reports[3].seconds >= reports[0].seconds
     outer(1.0)
-    assert len(told) == before + 1
+    assert len(reports) == before + 1
 
 
 CACHED = """
     from humans_sim.core.kernel_compilation import report_compilation
     import numpy as np
     from humans_sim.core.rotations import straighten
-    told = []
-    with report_compilation(told.append):
+    reports = []
+    with report_compilation(reports.append):
         straighten(np.eye(3)[None])
-    print(len(told))
+    print(len(reports))
 """
 
 

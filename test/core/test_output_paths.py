@@ -39,7 +39,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_takes_nothing() -> None:
-    """Where rights alone would not tell."""
+    """Where rights alone would not show."""
     if not Path("/proc/self").is_dir():
         pytest.skip("no /proc here")
     with pytest.raises(ParameterError, match="nothing can be written to /proc"):

@@ -137,13 +137,13 @@ def test_on_a_slope(khr1: hs.Model, friction: float, slides: bool) -> None:
     sim = hs.Simulation(khr1, locked=["*"], ground=hs.Ground.slope(angle, friction))
     run = sound(sim.run(q, t_end=0.5))
     downhill = np.array([-math.cos(angle), 0.0, -math.sin(angle)])
-    way = (run.q[:, :3] - q[:3]) @ downhill
+    distance = (run.q[:, :3] - q[:3]) @ downhill
     if slides:
         a = G * (math.sin(angle) - friction * math.cos(angle))
-        np.testing.assert_allclose(way, 0.5 * a * run.t**2, atol=1e-8)
+        np.testing.assert_allclose(distance, 0.5 * a * run.t**2, atol=1e-8)
         assert (run.contacts[-1, :8] == 2).all()
     else:
-        assert np.abs(way).max() < 1e-10
+        assert np.abs(distance).max() < 1e-10
     load = khr1.mass * G * math.cos(angle)
     assert run.forces[-1, :8, 0].sum() == pytest.approx(load, rel=1e-6)
 
@@ -344,7 +344,7 @@ def test_bad_starts_are_refused(khr1: hs.Model) -> None:
 
 
 @pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
-def test_locks_bear_torques(khr1: hs.Model, method: str) -> None:
+def test_locks_carry_torques(khr1: hs.Model, method: str) -> None:
     """Torques on a locked joint, and gravity on a locked base, move nothing."""
     torques = np.zeros(17)
     torques[3], torques[5] = 0.1, 1e-4

@@ -140,7 +140,7 @@ class _Recorder(Actuation):
         return z
 
 
-def test_the_five_hooks() -> None:
+def test_the_five_functions_of_an_actuation() -> None:
     """State integrated with the mechanics, clock and threshold events exact."""
     actuation = _Recorder()
     sim = hs.Simulation(problems.bouncing_ball(0.5), actuation=actuation)

@@ -51,10 +51,10 @@ def test_bouncing_ball_impact_times() -> None:
     run = simulate(problems.bouncing_ball(e), [1.0], end=9.0, period=0.05)
     fall = math.sqrt(2 / G)
     exact = fall * (1 + 2 * np.cumsum(np.append(0.0, e ** np.arange(1, 80))))
-    found = times(run, "impact")
-    assert len(found) > 80
-    np.testing.assert_allclose(found[:20], exact[:20], atol=1e-11, rtol=0)
-    np.testing.assert_allclose(found[:80], exact, atol=1e-9, rtol=0)
+    impacts = times(run, "impact")
+    assert len(impacts) > 80
+    np.testing.assert_allclose(impacts[:20], exact[:20], atol=1e-11, rtol=0)
+    np.testing.assert_allclose(impacts[:80], exact, atol=1e-9, rtol=0)
     accumulation = fall * (1 + 2 * e / (1 - e))
     (zeno,) = [event for event in run.events if event.kind == "zeno"]
     assert zeno.detail["accumulation_time [s]"] == pytest.approx(accumulation, abs=1e-9)

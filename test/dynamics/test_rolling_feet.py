@@ -45,7 +45,7 @@ def rocking() -> Run:
 
 @pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
 def test_stands_on_sphere_feet(model: hs.Model, method: str) -> None:
-    """Dropped from 2 mm: as high as on its soles, the balls bear the weight."""
+    """Dropped from 2 mm: as high as on its soles, the balls carry the weight."""
     q = model.neutral()
     q[2] += 0.002
     sim = hs.Simulation(model, locked=["*"], method=method, contact_geometry="spheres")
@@ -71,7 +71,7 @@ def test_a_urdf_stands_on_sphere_feet(khr1: hs.Model, tmp_path: Path) -> None:
 
 
 def test_servos_hold_a_robot_on_sphere_feet(khr1: hs.Model) -> None:
-    """The KHR-1 with its servos on, and what its soles bear."""
+    """The KHR-1 with its servos on, and the load on its soles."""
     sim = hs.Simulation(
         khr1, Servo(khr1, numbers=ServoNumbers()), contact_geometry="spheres"
     )
@@ -112,8 +112,8 @@ def test_feet_roll_without_sliding(rocking: Run, human: hs.Model) -> None:
     turned = [human.frame_pose(q, "l_sole").rotation for q in rocking.q[which]]
     pitch = np.array([pin.rpy.matrixToRpy(turn)[1] for turn in turned])
     assert np.ptp(pitch) > math.radians(1.5)
-    way = radius * (pitch - pitch[0])
-    np.testing.assert_allclose(centre[:, 0] - centre[0, 0], way, atol=1e-10)
+    distance = radius * (pitch - pitch[0])
+    np.testing.assert_allclose(centre[:, 0] - centre[0, 0], distance, atol=1e-10)
     np.testing.assert_allclose(centre[:, 2], radius, atol=1e-10)
     total = rocking.energy.sum(axis=1)
     impacts = [e.time for e in rocking.events if e.kind == "impact"]
@@ -136,10 +136,10 @@ def test_driven_ankles_roll_the_feet(human: hs.Model) -> None:
     q[2] -= human.contact(q)[:, 2].min()
 
     def sway(t: float, state: hs.ControlState) -> np.ndarray:
-        wanted = joints.copy()
+        angles = joints.copy()
         size = math.radians(0.6) * min(t, 1.0)
-        wanted[ankles] += size * math.sin(2 * math.pi * t)
-        return wanted
+        angles[ankles] += size * math.sin(2 * math.pi * t)
+        return angles
 
     servo = Servo(
         human,
@@ -202,11 +202,11 @@ def test_forces_of_a_rolling_foot_by_virtual_power(
     flat = pin.SE3.Identity()
     for k in range(0, len(rocking.t), 20):
         rows = system.terms(rocking.q[k], rocking.v[k], np.arange(6)).jacobian
-        wanted = np.einsum("cij,ci->j", rows, rocking.forces[k, :6])
-        found = by_virtual_power(rocking, system, k, flat)
-        scale = np.abs(wanted).max()
+        expected = np.einsum("cij,ci->j", rows, rocking.forces[k, :6])
+        wrench = by_virtual_power(rocking, system, k, flat)
+        scale = np.abs(expected).max()
         assert scale > 0.5 * human.mass * G
-        np.testing.assert_allclose(found, wanted, atol=1e-12 * scale)
+        np.testing.assert_allclose(wrench, expected, atol=1e-12 * scale)
 
 
 def slope_run(angle: float, period: float) -> tuple[Run, ModelSystem]:
@@ -233,13 +233,13 @@ def test_forces_of_a_rolling_ball() -> None:
     assert (run.contacts[:, 0] == 1).all()
     pull = 2 / 7 * weight * math.sin(angle)
     forces = [weight * math.cos(angle), pull, 0.0]
-    wanted = np.tile(forces, (len(run.t), 1))
-    np.testing.assert_allclose(run.forces[:, 0], wanted, atol=1e-12)
+    expected = np.tile(forces, (len(run.t), 1))
+    np.testing.assert_allclose(run.forces[:, 0], expected, atol=1e-12)
     place = pin.SE3(pin.utils.rotate("y", -angle), np.zeros(3))
     for k in range(len(run.t)):
         rows = system.terms(run.q[k], run.v[k], np.arange(1)).jacobian
-        found = by_virtual_power(run, system, k, place)
-        np.testing.assert_allclose(found, rows[0].T @ run.forces[k, 0], atol=1e-12)
+        wrench = by_virtual_power(run, system, k, place)
+        np.testing.assert_allclose(wrench, rows[0].T @ run.forces[k, 0], atol=1e-12)
 
 
 def off_the_joint(angle: float, h: float) -> tuple[float, float]:
@@ -266,7 +266,7 @@ def off_the_joint(angle: float, h: float) -> tuple[float, float]:
     return path, rotation
 
 
-def test_a_ball_on_a_slope_goes_the_joints_way() -> None:
+def test_a_ball_on_a_slope_moves_as_the_joint() -> None:
     """The same parabola; with constant rates a step, the rotation of order 2."""
     (path, coarse), (_, fine) = off_the_joint(0.3, 0.004), off_the_joint(0.3, 0.002)
     assert path < 1e-10  # rates are linear in time: those half way give it exactly
@@ -312,7 +312,7 @@ def test_runs_without_sphere_feet_have_no_phases(khr1: hs.Model) -> None:
 
 
 def test_bad_geometry(khr1: hs.Model, tmp_path: Path) -> None:
-    """An unknown word, in Python and in a file, where the file's line is told."""
+    """An unknown word, in Python and in a file, where the file's line is reported."""
     with pytest.raises(hs.ParameterError, match="contact_geometry"):
         hs.Simulation(khr1, contact_geometry="wheels")
     from humans_sim.dynamics.problems import bouncing_ball

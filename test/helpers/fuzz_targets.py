@@ -110,8 +110,8 @@ def _subject(path: Path) -> None:
 
 
 def _marker_set(path: Path) -> None:
-    found = hs.load_marker_set(path, model("human36"))
-    for marker in found.markers:
+    marker_set = hs.load_marker_set(path, model("human36"))
+    for marker in marker_set.markers:
         _finite(marker.at, marker.weight)
 
 
@@ -226,9 +226,9 @@ def _correspondence(path: Path) -> None:
 
 
 def _frame(path: Path) -> None:
-    found = read_frame(read_yaml(path))
-    _finite(found.translation)
-    assert np.allclose(found.rotation @ found.rotation.T, np.eye(3), atol=1e-6)
+    frame = read_frame(read_yaml(path))
+    _finite(frame.translation)
+    assert np.allclose(frame.rotation @ frame.rotation.T, np.eye(3), atol=1e-6)
 
 
 def _record(path: Path) -> None:

@@ -65,7 +65,7 @@ class Chart:
         best = None
         for v in (0.1, 0.6, 2.0, -0.9):
             guess = [np.arctan2(point[1] / self.b, point[0] / self.a), v]
-            found = least_squares(
+            fit = least_squares(
                 lambda w: self.derivatives(*w)[0] - point,
                 guess,
                 method="lm",
@@ -73,8 +73,8 @@ class Chart:
                 ftol=1e-15,
                 gtol=1e-15,
             )
-            if best is None or found.cost < best.cost:
-                best = found
+            if best is None or fit.cost < best.cost:
+                best = fit
         assert best.cost < 1e-20
         return best.x
 
@@ -182,11 +182,11 @@ def montana(
         )
 
     start = np.concatenate([starts[0], starts[1], [psi, chi]])
-    found = solve_ivp(
+    solution = solve_ivp(
         rates, (0.0, time), start, method="DOP853", rtol=1e-12, atol=1e-13
     )
-    assert found.success
-    y = found.y[:, -1]
+    assert solution.success
+    y = solution.y[:, -1]
     c, s = np.cos(y[4]), np.sin(y[4])
     between = np.eye(4)
     between[:3, :3] = [[c, -s, 0.0], [-s, -c, 0.0], [0.0, 0.0, -1.0]]

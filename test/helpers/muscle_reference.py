@@ -30,7 +30,7 @@ def kinks(pulses: Sequence[tuple[float, float]]) -> list[np.longdouble]:
 def signal(
     t: np.longdouble, pulses: Sequence[tuple[float, float]], middle: np.longdouble
 ) -> tuple[np.longdouble, np.longdouble]:
-    """Command signal and recruitment; ``middle`` tells on which side of a kink."""
+    """Command signal and recruitment; ``middle`` says on which side of a kink."""
     last = [(Real(time), Real(share)) for time, share in pulses if time <= middle]
     if not last or middle > last[-1][0] + HOLD + FALL:
         return -DOWN, Real(0)
@@ -79,7 +79,7 @@ def integrate(
 ) -> tuple[np.ndarray, list[tuple[np.longdouble, int]]]:
     """The state at the end, and when which function of ``turning`` changed sign."""
     t, y = Real(0), np.array(start, dtype=Real)
-    found: list[tuple[np.longdouble, int]] = []
+    events: list[tuple[np.longdouble, int]] = []
     inner = [Real(b) for b in breaks if 0 < b < end]
     for stop in sorted({*inner, Real(end)}):
         middle = (t + stop) / 2
@@ -96,13 +96,13 @@ def integrate(
                     (_crossing(rates, turning, t, y, h, middle, int(i)), int(i))
                     for i in crossed
                 )
-                found.append((t + h, which))
+                events.append((t + h, which))
                 # to the other side, by far less than what is compared
                 h += Real(1e-14)
                 new = _runge_kutta(rates, t, y, h, middle)
             t, y = t + h, new
         t = stop
-    return y, found
+    return y, events
 
 
 def _crossing(

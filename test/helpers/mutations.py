@@ -81,26 +81,26 @@ def _lines(data: bytes, chance: random.Random, _: list[bytes]) -> bytes:
 
 
 def _number(data: bytes, chance: random.Random, _: list[bytes]) -> bytes:
-    found = list(_NUMBER.finditer(data))
-    if not found:
+    numbers = list(_NUMBER.finditer(data))
+    if not numbers:
         return data
     digits = chance.choice((30, 400, 5000))
     others = ("9" * digits, "-" + "9" * digits, "0." + "0" * digits + "1", "1" + "e9")
     new = chance.choice(NUMBERS if chance.random() < 0.8 else others).encode()
-    for one in chance.sample(found, min(len(found), chance.choice((1, 1, 1, 3)))):
+    for one in chance.sample(numbers, min(len(numbers), chance.choice((1, 1, 1, 3)))):
         if data[one.start() : one.end()] == one[0]:
             data = data[: one.start()] + new + data[one.end() :]
     return data
 
 
 def _word(data: bytes, chance: random.Random, _: list[bytes]) -> bytes:
-    found = list(_WORD.finditer(data))
-    if not found:
+    words = list(_WORD.finditer(data))
+    if not words:
         return data
-    one = chance.choice(found)
+    one = chance.choice(words)
     new = chance.choice(WORDS).encode()
     if chance.random() < 0.5:
-        new = chance.choice(found)[0]
+        new = chance.choice(words)[0]
     return data[: one.start()] + new + data[one.end() :]
 
 
@@ -179,7 +179,7 @@ def _entries(data: bytes, chance: random.Random) -> bytes:
     changed = bytearray(data)
     for _ in range(chance.choice((1, 2))):
         mark = chance.choice((b"PK\3\4", b"PK\1\2", b"PK\5\6"))
-        places = [found.start() for found in re.finditer(mark, data)]
+        places = [match.start() for match in re.finditer(mark, data)]
         if not places:
             continue
         place = chance.choice(places) + 4 + 2 * chance.randrange(12)

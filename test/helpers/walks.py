@@ -69,8 +69,8 @@ def planned_walk(
         point = pattern.tick(float(time))
         q.append(point.q)
         planned |= {step.lands: step for step in point.footsteps}
-    wanted = [planned[lands] for lands in sorted(planned) if lands < end]
-    return kinematic_run(model, t, np.array(q)), wanted
+    expected = [planned[lands] for lands in sorted(planned) if lands < end]
+    return kinematic_run(model, t, np.array(q)), expected
 
 
 def simulated_walk(model: hs.Model, steps: int, speed: float, end: float) -> Run:

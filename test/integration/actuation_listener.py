@@ -34,8 +34,8 @@ class Listener:
         self.actuators: dict[int, Any] = {}
         self.status: dict[str, Any] = {}
 
-        def keep(found: dict[int, Any]) -> Callable[[Any], None]:
-            return lambda m: found.update({stamp_of(m): m})
+        def keep(messages: dict[int, Any]) -> Callable[[Any], None]:
+            return lambda m: messages.update({stamp_of(m): m})
 
         listen = node.create_subscription
         listen(JointState, f"{space}/joint_torques", keep(self.torques), 100)

@@ -52,18 +52,18 @@ def main() -> None:
 
 def parameters_of(graph: dict[str, Any], node: str) -> dict[str, Any]:
     """Parameters of a node in a parameter file, by their dotted names."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
 
     def collect(values: dict[str, Any], prefix: str = "") -> None:
         for name, value in values.items():
             if isinstance(value, dict):
                 collect(value, f"{prefix}{name}.")
             else:
-                found[prefix + name] = value
+                parameters[prefix + name] = value
 
     for part in ("/**", node):
         collect(graph[part]["ros__parameters"])
-    return found
+    return parameters
 
 
 if __name__ == "__main__":

@@ -80,11 +80,11 @@ class BridgeClient:
 
         self._commands.publish(JointState(name=names, position=angles))
 
-    def told(self, what: str, **wanted: Any) -> None:
+    def wait_diagnostics(self, what: str, **expected: Any) -> None:
         """Wait until the diagnostics say so."""
         self._wait_status(
-            lambda: all(self.status.get(k) == v for k, v in wanted.items()),
-            f"{what}: {wanted}",
+            lambda: all(self.status.get(k) == v for k, v in expected.items()),
+            f"{what}: {expected}",
         )
 
     def count(self, key: str, least: int) -> None:
@@ -102,10 +102,10 @@ class BridgeClient:
             ) from None
 
 
-def wait_driven(line: Line, wanted: int) -> None:
-    """Wait until so many servos are told a position."""
+def wait_driven(line: Line, count: int) -> None:
+    """Wait until so many servos are driven."""
     end = time.monotonic() + EXIT
-    while line.driven() != wanted:
+    while line.driven() != count:
         assert time.monotonic() < end, f"{line.driven()} servos are driven"
         time.sleep(0.05)
 

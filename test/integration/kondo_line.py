@@ -44,7 +44,7 @@ class Line:
         return self._emulator.angles()[HEAD] - HEAD_HOME
 
     def driven(self) -> int:
-        """Servos that are told a position."""
+        """Servos that are driven."""
         return sum(sum(board.driven) for board in self._emulator.boards)
 
     def keep_motion(self, number: int, degrees: int) -> None:

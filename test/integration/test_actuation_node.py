@@ -148,14 +148,16 @@ def test_servos_in_lockstep(
     assert tuple(heard.torques[0].name) == khr1.joint_names
 
     head = khr1.joint_names.index("head_yaw")
-    told = [heard.actuators[stamp].actuators[head] for stamp in stamps]
-    assert told[0].name == "head_yaw"
-    assert told[0].command_kind == told[0].POSITION
-    assert [one.command for one in told[TURN - 1 : TURN + 1]] == [0.0, ANGLE]
-    assert told[TURN + 1].status == told[0].SATURATED  # the set point is on its way
-    assert told[-1].position == states[-1].position[head]
-    assert told[-1].position == pytest.approx(ANGLE, abs=5e-3)
-    assert told[-1].torque == efforts[-1][head]
+    actuators = [heard.actuators[stamp].actuators[head] for stamp in stamps]
+    assert actuators[0].name == "head_yaw"
+    assert actuators[0].command_kind == actuators[0].POSITION
+    assert [one.command for one in actuators[TURN - 1 : TURN + 1]] == [0.0, ANGLE]
+    assert (
+        actuators[TURN + 1].status == actuators[0].SATURATED
+    )  # the set point is on its way
+    assert actuators[-1].position == states[-1].position[head]
+    assert actuators[-1].position == pytest.approx(ANGLE, abs=5e-3)
+    assert actuators[-1].torque == efforts[-1][head]
 
     assert heard.call(SetBool, "pause", SetBool.Request(data=True)).success
     starts = int(heard.status["starts"])
@@ -206,7 +208,7 @@ def test_bad_messages_are_refused(
     assert heard.status["level"] == b"\x01"
     heard.actuators.clear()
     good = JointState(name=names, position=zero, velocity=zero)
-    # Time went on without a body: a state of the next period.
+    # Time advanced without a body: a state of the next period.
     states.publish(stamped(good, NANOSECONDS))
     wait_for(lambda: NANOSECONDS in heard.actuators, "an answer to a good state")
     head = names.index("head_yaw")
@@ -245,10 +247,10 @@ def test_lockstep_waits_for_the_command(
     assert (first.name, first.voltage, first.status) == (motors[0], 5.0, first.OK)
     assert (second.voltage, second.status) == (48.0, second.SATURATED)
     torques = [one.torque for one in heard.actuators[0].actuators]
-    wanted = bip.rotors.jacobian(q).T @ torques
+    expected = bip.rotors.jacobian(q).T @ torques
     # The node's kernel sums in another order: alike to the round-off of the largest.
-    round_off = 1e-12 * np.abs(wanted).max()
-    np.testing.assert_allclose(heard.torques[0].effort, wanted, atol=round_off)
+    round_off = 1e-12 * np.abs(expected).max()
+    np.testing.assert_allclose(heard.torques[0].effort, expected, atol=round_off)
 
 
 class Body:
@@ -288,11 +290,11 @@ class Body:
 
     def history(self, muscle: str) -> list[Any]:
         """States of a muscle, one for each period."""
-        found = []
+        states = []
         for k in range(self._k + 1):
             muscles = self._heard.actuators[k * NANOSECONDS].muscles
-            found.append(next(m for m in muscles if m.name == muscle))
-        return found
+            states.append(next(m for m in muscles if m.name == muscle))
+        return states
 
     def torque(self, k: int) -> float:
         """Torque on the knee [N m]."""

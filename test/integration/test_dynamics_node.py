@@ -300,7 +300,7 @@ def test_bad_commands_are_refused(robot: Robot, khr1: hs.Model) -> None:
 
 
 def test_timeout_holds_the_last_command(robot: Robot) -> None:
-    """Without a command the last one acts on, and that is told."""
+    """Without a command the last one acts on, and that is reported."""
     from builtin_interfaces.msg import Time
 
     held = robot.count("held_commands")

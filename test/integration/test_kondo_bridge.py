@@ -124,7 +124,7 @@ def test_life_cycle(client: BridgeClient, line: Line, port: str) -> None:
     assert stage() == "active"
     wait_driven(line, 17)
     assert line.angles() == before
-    client.told("it holds", state="holding", level=OK, stage="active")
+    client.wait_diagnostics("it holds", state="holding", level=OK, stage="active")
     client.wait(lambda: len(client.states) == 17, "joint states")
     client.wait(lambda: client.source == "read back", "where they come from")
     assert client.status["joint_states"] == "read back"
@@ -143,7 +143,7 @@ def test_commands_and_watchdog(client: BridgeClient, line: Line) -> None:
         lambda: client.states.get("head_yaw") == pytest.approx(math.radians(20.0)),
         "the head's angle",
     )
-    client.told("the watchdog", state="holding", level=WARN)
+    client.wait_diagnostics("the watchdog", state="holding", level=WARN)
     assert "no command came for 1 s" in client.status["message"]
     assert float(client.status["delivered [%]"]) > 50.0
     assert float(client.status["latency_99 [ms]"]) > 0.0
@@ -177,8 +177,10 @@ def test_trajectories(node: Any, client: BridgeClient, line: Line) -> None:
     result_code = FollowJointTrajectory.Result
     feedbacks: list[Any] = []
 
-    def send(wanted: Any) -> Any:
-        future = action.send_goal_async(wanted, feedback_callback=feedbacks.append)
+    def send(goal_message: Any) -> Any:
+        future = action.send_goal_async(
+            goal_message, feedback_callback=feedbacks.append
+        )
         client.wait(future.done, "an answer to the goal")
         return future.result()
 
@@ -194,9 +196,9 @@ def test_trajectories(node: Any, client: BridgeClient, line: Line) -> None:
     assert done.result.error_code == result_code.SUCCESSFUL
     client.wait(lambda: line.head() == -10.0, "the head")
     assert feedbacks[0].feedback.joint_names == ["head_yaw", "l_elbow"]
-    told = feedbacks[-1].feedback
-    assert told.error.positions[0] == pytest.approx(
-        told.desired.positions[0] - told.actual.positions[0]
+    feedback = feedbacks[-1].feedback
+    assert feedback.error.positions[0] == pytest.approx(
+        feedback.desired.positions[0] - feedback.actual.positions[0]
     )
 
     first = send(goal(["head_yaw"], [40.0], 5.0))
@@ -214,7 +216,7 @@ def test_trajectories(node: Any, client: BridgeClient, line: Line) -> None:
     cancelling = handle.cancel_goal_async()
     client.wait(cancelling.done, "the cancellation")
     assert result(handle).status == GoalStatus.STATUS_CANCELED
-    client.told("it stays", state="holding", doing="")
+    client.wait_diagnostics("it stays", state="holding", doing="")
     assert 5.0 < line.head() < 60.0
     assert "the robot is busy: trajectory" in client.status["last_refusal"]
 
@@ -234,10 +236,10 @@ def test_trajectories(node: Any, client: BridgeClient, line: Line) -> None:
     assert lost.status == GoalStatus.STATUS_ABORTED
     assert lost.result.error_code == result_code.PATH_TOLERANCE_VIOLATED
     assert "head_yaw is" in lost.result.error_string
-    wanted = goal(["head_yaw"], [20.4], 1.0)
-    wanted.goal_tolerance = [JointTolerance(name="head_yaw", position=1e-3)]
-    wanted.goal_time_tolerance.nanosec = 200_000_000
-    late = result(send(wanted))
+    goal_message = goal(["head_yaw"], [20.4], 1.0)
+    goal_message.goal_tolerance = [JointTolerance(name="head_yaw", position=1e-3)]
+    goal_message.goal_time_tolerance.nanosec = 200_000_000
+    late = result(send(goal_message))
     assert late.status == GoalStatus.STATUS_ABORTED
     assert late.result.error_code == result_code.GOAL_TOLERANCE_VIOLATED
     action.destroy()
@@ -277,19 +279,19 @@ def test_services(client: BridgeClient, line: Line) -> None:
         assert not answer.success
         assert said in answer.message
     assert play(file="greeting").success
-    client.told("it plays", doing="motion")
+    client.wait_diagnostics("it plays", doing="motion")
     # One that is in the boards' memory, in place of it.
     line.keep_motion(3, 30)
     answer = play(source=1, number=3)
     assert answer.success, answer.message
     assert answer.duration.sec + answer.duration.nanosec > 0
     client.wait(lambda: line.head() == 30.0, "the motion of the boards")
-    client.told("it is over", doing="")
+    client.wait_diagnostics("it is over", doing="")
 
     assert client.trigger("home").success
     client.wait(lambda: abs(line.head()) < 25.0, "the way home")
     assert client.trigger("stop").success
-    client.told("it is stopped", state="stopped", level=ERROR)
+    client.wait_diagnostics("it is stopped", state="stopped", level=ERROR)
     there = line.head()
     assert there > 0.0
     client.command(["head_yaw"], [1.0])
@@ -304,19 +306,19 @@ def test_services(client: BridgeClient, line: Line) -> None:
     client.wait(lambda: line.head() == 0.0, "home")
     assert client.trigger("free").success
     assert line.driven() == 0
-    client.told("it is limp", state="limp", level=OK)
+    client.wait_diagnostics("it is limp", state="limp", level=OK)
     assert client.trigger("home").success  # energises
     wait_driven(line, 17)
 
 
 def test_unplugged_and_back(client: BridgeClient, line: Line) -> None:
-    """A line that is gone is told, found again, and the robot holds its pose."""
+    """A line that is gone is reported, found again, and the robot holds its pose."""
     line.unplug()
-    client.told("it is lost", state="lost", level=ERROR)
+    client.wait_diagnostics("it is lost", state="lost", level=ERROR)
     client.command(["head_yaw"], [0.1])
     line.replug()
     client.count("reconnections", 1)
-    client.told("it is back", state="holding")
+    client.wait_diagnostics("it is back", state="holding")
     wait_driven(line, 17)
 
     def arrived() -> bool:
@@ -338,7 +340,7 @@ def test_interrupt(bridge: subprocess.Popen[str], line: Line, port: str) -> None
 
 
 def test_other_ends(node: Any, line: Line, port: str) -> None:
-    """By parameters: held at the end, freed when deactivated; busy ports are told."""
+    """By parameters: held at the end, freed when deactivated; busy ports reported."""
     pytest.importorskip("control_msgs", reason=ros_hint())
     from rclpy.parameter import Parameter
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes are killed while their graph runs, and come back.
 
-The others go on, say who is missing, and work with the node that came back; at the end
-all processes are stopped at once and end by themselves.
+The others continue, say who is missing, and work with the node that came back; at the
+end all processes are stopped at once and end by themselves.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Processes:
         counts: messages by topic.
         stamp: of the last message of a topic [s].
         levels: of diagnostics, by their names.
-        told: messages of diagnostics, by their names.
+        messages: messages of diagnostics, by their names.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Processes:
         self.counts: dict[str, int] = {}
         self.stamp: dict[str, float] = {}
         self.levels: dict[str, bytes] = {}
-        self.told: dict[str, str] = {}
+        self.messages: dict[str, str] = {}
         from diagnostic_msgs.msg import DiagnosticArray
 
         node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnosed, 100)
@@ -57,7 +57,7 @@ class Processes:
     def _diagnosed(self, message: Any) -> None:
         for status in message.status:
             self.levels[status.name] = status.level
-            self.told[status.name] = status.message
+            self.messages[status.name] = status.message
 
     def listen(self, kind: Any, topic: str) -> None:
         """Count the messages of a topic."""
@@ -108,7 +108,7 @@ class Processes:
     def warned(self, name: str, words: str) -> None:
         """Wait for a warning in the diagnostics."""
         self.wait(
-            lambda: self.levels.get(name) == WARN and words in self.told[name],
+            lambda: self.levels.get(name) == WARN and words in self.messages[name],
             f"{name} to say '{words}'",
         )
 
@@ -203,7 +203,7 @@ def test_kondo_walk(
         graph.flows("joint_states", "walk_status")
         graph.kill("kondo_walk")
         graph.wait(
-            lambda: "holding" in graph.told.get("kondo_bridge: robot", ""),
+            lambda: "holding" in graph.messages.get("kondo_bridge: robot", ""),
             "the bridge to hold",
         )
         graph.start("kondo_walk")

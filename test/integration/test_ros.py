@@ -170,8 +170,8 @@ def test_state_publisher(
     moving: dict[str, Any] = {}
     fixed: dict[str, Any] = {}
 
-    def keep(found: dict[str, Any]) -> Callable[[TFMessage], None]:
-        return lambda m: found.update({t.child_frame_id: t for t in m.transforms})
+    def keep(latest: dict[str, Any]) -> Callable[[TFMessage], None]:
+        return lambda m: latest.update({t.child_frame_id: t for t in m.transforms})
 
     node.create_subscription(
         String, "robot_description", lambda m: texts.append(m.data), latched

@@ -24,7 +24,7 @@ def test_commands(
         # Topics may be known before the node itself is.
         if name not in node.get_node_names():
             return set()
-        return {found for found, _ in ask(name, "/")}
+        return {topic for topic, _ in ask(name, "/")}
 
     def heard() -> set[str]:
         return names(node.get_subscriber_names_and_types_by_node)

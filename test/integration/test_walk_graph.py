@@ -20,7 +20,7 @@ import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order
+from humans_sim.control.walking.servo_walk import ScheduledCommand
 from humans_sim.core.doctor import ros_hint
 
 pytestmark = pytest.mark.ros
@@ -60,7 +60,7 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     walker = Walker(khr1, period=PERIOD)
     robot = walking_robot(
         walker,
-        [Order(0.0, VELOCITY)],
+        [ScheduledCommand(0.0, VELOCITY)],
         servo=given["servo"],
         method=given["method"],
     )
@@ -95,16 +95,16 @@ def test_composed_graph_is_pushed_and_walks_on(
     wait_for(lambda: process.poll() is not None, "the walk to be over")
     output, _ = process.communicate(timeout=EXIT)
     assert process.returncode == 0, output
-    told = re.search(
+    printed = re.search(
         r"done: (\d+) steps, ([\d.]+) m forwards", " ".join(output.split())
     )
-    assert told is not None, output
-    assert int(told[1]) == 6
+    assert printed is not None, output
+    assert int(printed[1]) == 6
     run = hs.load_run(tmp_path / "run.npz")
     assert run.check().ok
     assert [event.kind for event in run.events].count("push") == 1
-    assert run.q[-1, 0] - run.q[0, 0] == pytest.approx(float(told[2]), abs=0.01)
-    assert 0.08 < float(told[2]) < 0.16
+    assert run.q[-1, 0] - run.q[0, 0] == pytest.approx(float(printed[2]), abs=0.01)
+    assert 0.08 < float(printed[2]) < 0.16
     assert abs(run.v[-1]).max() < 0.1
     estimate, truth = seen.values()
     common = sorted(set(estimate) & set(truth))
@@ -177,7 +177,7 @@ class Robot(ObservedGraph):
         return seconds(self.statuses[-1].header.stamp) if self.statuses else -1.0
 
     def pause(self, paused: bool) -> None:
-        """Stop the time, or let it go on."""
+        """Stop the time, or let it resume."""
         from std_srvs.srv import SetBool
 
         assert self.call(SetBool, "pause", SetBool.Request(data=paused)).success
@@ -274,7 +274,7 @@ def test_speed_is_a_parameter(robot: Robot) -> None:
 
 
 def test_walk_that_is_killed_and_comes_back(robot: Robot) -> None:
-    """The last command is held and told; the node that comes back lets it stand."""
+    """The last command is held and reported; the node that comes back lets it stand."""
     robot.go()
     robot.walked(0.7)
     robot.processes["walk"].kill()
@@ -297,7 +297,7 @@ def test_walk_that_is_killed_and_comes_back(robot: Robot) -> None:
     assert robot.height > 0.18
 
 
-def test_a_fall_is_told_and_ends_the_walk(robot: Robot) -> None:
+def test_a_fall_is_reported_and_ends_the_walk(robot: Robot) -> None:
     """A hard push: FALLEN, an error, no more commands; a reset begins anew."""
     from geometry_msgs.msg import Twist
     from humans_msgs.msg import WalkStatus

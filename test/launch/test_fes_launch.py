@@ -24,7 +24,7 @@ class TestFes(launched_graph.GraphCase, graph="fes"):
         train.pulse_period = [0.02]
 
         def bent() -> bool:
-            # A train that runs keeps its clock, so it may be told again and again.
+            # A train that runs keeps its clock, so it may be commanded again and again.
             pulses.publish(train)
             return abs(angles["r_knee"] - before["r_knee"]) > 0.2
 

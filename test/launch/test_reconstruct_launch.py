@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reconstruct.launch.py: a person's posture from markers that are made up."""
+"""reconstruct.launch.py: a person's posture from synthetic markers."""
 
 from __future__ import annotations
 

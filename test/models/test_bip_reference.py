@@ -19,10 +19,10 @@ def cases(shared_data: Path) -> list[dict[str, np.ndarray]]:
     return [{key: np.array(value) for key, value in case.items()} for case in raw]
 
 
-def assert_close(ours: np.ndarray, reference: np.ndarray) -> None:
+def assert_close(computed: np.ndarray, reference: np.ndarray) -> None:
     """Equal to 1e-9 of each entry; entries that are zero, to 1e-9 itself."""
     scale = np.where(np.abs(reference) > 1e-12, np.abs(reference), 1.0)
-    assert np.max(np.abs(ours - reference) / scale) < 1e-9
+    assert np.max(np.abs(computed - reference) / scale) < 1e-9
 
 
 def test_inertia(bip: hs.Model, cases: list[dict[str, np.ndarray]]) -> None:
@@ -34,8 +34,8 @@ def test_inertia(bip: hs.Model, cases: list[dict[str, np.ndarray]]) -> None:
 def test_nl_effects(bip: hs.Model, cases: list[dict[str, np.ndarray]]) -> None:
     """The nonlinear effects, rotors included, are the original's."""
     for case in cases:
-        ours = bip.humans.nl_effects(case["q"], case["qdot"])
-        assert_close(ours, case["nl_effects"])
+        computed = bip.humans.nl_effects(case["q"], case["qdot"])
+        assert_close(computed, case["nl_effects"])
 
 
 def test_tags(bip: hs.Model, cases: list[dict[str, np.ndarray]]) -> None:

@@ -107,8 +107,8 @@ def test_view_is_lagranges(model: hs.Model, rng: np.random.Generator) -> None:
 
     expected = (momentum(STEP) - momentum(-STEP)) / (2 * STEP)
     expected = expected - central(lagrangian, q)
-    ours = view.nl_effects(q, qdot)
-    np.testing.assert_allclose(ours, expected, atol=2e-6 * np.abs(expected).max())
+    computed = view.nl_effects(q, qdot)
+    np.testing.assert_allclose(computed, expected, atol=2e-6 * np.abs(expected).max())
 
 
 def test_nl_effects_and_inertia_make_inverse_dynamics(
@@ -117,8 +117,8 @@ def test_nl_effects_and_inertia_make_inverse_dynamics(
     """M a + N is what inverse dynamics says, rotors included."""
     q, v, a = model.random_configuration(rng), *rng.normal(size=(2, model.nv))
     expected = model.inertia(q) @ a + model.nl_effects(q, v)
-    ours = model.inverse_dynamics(q, v, a)
-    np.testing.assert_allclose(ours, expected, atol=1e-9 * np.abs(expected).max())
+    computed = model.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
 
 
 @settings(max_examples=30, deadline=None)

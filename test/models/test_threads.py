@@ -22,5 +22,5 @@ def test_threads_do_not_disturb_each_other(
 
     expected = [terms(q) for q in qs]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(terms, qs))
-    np.testing.assert_array_equal(found, expected)
+        results = list(pool.map(terms, qs))
+    np.testing.assert_array_equal(results, expected)

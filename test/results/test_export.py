@@ -80,10 +80,10 @@ def table(path: Path) -> dict[str, np.ndarray]:
 
 def messages(path: Path) -> dict[str, list[Any]]:
     """Messages by topic."""
-    found = defaultdict(list)
+    by_topic = defaultdict(list)
     for message in read_ros2_messages(str(path)):
-        found[message.channel.topic].append(message)
-    return found
+        by_topic[message.channel.topic].append(message)
+    return by_topic
 
 
 def numbers(vector: Any, names: str = "xyz") -> list[float]:
@@ -187,15 +187,15 @@ def test_mcap_checksums(run: Run, tmp_path: Path) -> None:
 
 def test_mcap_times(run: Run, tmp_path: Path) -> None:
     """Messages carry the simulation's time, to the nanosecond, inside and outside."""
-    found = messages(run.to_mcap(tmp_path / "run.mcap"))
-    happened = found.pop("/events")
-    wanted = [round(1e9 * t) for t in run.t]
-    for sent in found.values():
-        assert [m.log_time_ns for m in sent] == wanted
-        assert [m.publish_time_ns for m in sent] == wanted
+    by_topic = messages(run.to_mcap(tmp_path / "run.mcap"))
+    happened = by_topic.pop("/events")
+    expected = [round(1e9 * t) for t in run.t]
+    for sent in by_topic.values():
+        assert [m.log_time_ns for m in sent] == expected
+        assert [m.publish_time_ns for m in sent] == expected
     for topic in ("/joint_states", "/ground_contacts"):
-        stamps = [nanoseconds(m.ros_msg.header.stamp) for m in found[topic]]
-        assert stamps == wanted
+        stamps = [nanoseconds(m.ros_msg.header.stamp) for m in by_topic[topic]]
+        assert stamps == expected
     assert [m.log_time_ns for m in happened] == [
         round(1e9 * event.time) for event in run.events
     ]
@@ -223,14 +223,14 @@ def test_mcap_events(run: Run, tmp_path: Path) -> None:
 
 def test_mcap_of_a_biped(drop: Run, tmp_path: Path) -> None:
     """Joints, base and transform of every sample; twists in the base's frame."""
-    found = messages(drop.to_mcap(tmp_path / "run.mcap"))
-    joints = [m.ros_msg for m in found["/joint_states"]]
+    by_topic = messages(drop.to_mcap(tmp_path / "run.mcap"))
+    joints = [m.ros_msg for m in by_topic["/joint_states"]]
     assert {tuple(m.name) for m in joints} == {drop.velocity_names[6:]}
     assert np.array_equal([m.position for m in joints], drop.q[:, 7:])
     assert np.array_equal([m.velocity for m in joints], drop.v[:, 6:])
     assert np.array_equal([m.effort for m in joints], drop.torques[:, 6:])
     assert np.ptp(drop.q[:, 7:]) > 0
-    odometry = [m.ros_msg for m in found["/odom"]]
+    odometry = [m.ros_msg for m in by_topic["/odom"]]
     base = [
         numbers(m.pose.pose.position) + numbers(m.pose.pose.orientation, "xyzw")
         for m in odometry
@@ -241,7 +241,7 @@ def test_mcap_of_a_biped(drop: Run, tmp_path: Path) -> None:
     ]
     assert np.array_equal(twist, drop.v[:, :6])
     frames = {(m.header.frame_id, m.child_frame_id) for m in odometry}
-    links = [m.ros_msg.transforms for m in found["/tf"]]
+    links = [m.ros_msg.transforms for m in by_topic["/tf"]]
     assert {len(link) for link in links} == {1}
     frames |= {(link[0].header.frame_id, link[0].child_frame_id) for link in links}
     assert frames == {("world", "base_link")}
@@ -255,9 +255,9 @@ def test_mcap_of_a_biped(drop: Run, tmp_path: Path) -> None:
 
 def test_mcap_of_general_coordinates(block: Run, tmp_path: Path) -> None:
     """All coordinates are joints; there is no base."""
-    found = messages(block.to_mcap(tmp_path / "run.mcap"))
-    assert not {"/odom", "/tf"} & set(found)
-    joints = [m.ros_msg for m in found["/joint_states"]]
+    by_topic = messages(block.to_mcap(tmp_path / "run.mcap"))
+    assert not {"/odom", "/tf"} & set(by_topic)
+    joints = [m.ros_msg for m in by_topic["/joint_states"]]
     assert {tuple(m.name) for m in joints} == {("x", "z", "angle")}
     assert np.array_equal([m.position for m in joints], block.q)
     assert np.array_equal([m.velocity for m in joints], block.v)
@@ -310,9 +310,9 @@ def test_mcap_surfaces(block: Run, tmp_path: Path) -> None:
 
 def test_mcap_energy(run: Run, tmp_path: Path) -> None:
     """One topic for each energy."""
-    found = messages(run.to_mcap(tmp_path / "run.mcap"))
+    by_topic = messages(run.to_mcap(tmp_path / "run.mcap"))
     names = ("kinetic", "potential", "total")
-    got = [[m.ros_msg.data for m in found[f"/energy/{n}"]] for n in names]
+    got = [[m.ros_msg.data for m in by_topic[f"/energy/{n}"]] for n in names]
     assert np.array_equal(got[:2], run.energy.T)
     assert np.array_equal(got[2], run.energy.sum(axis=1))
 

@@ -91,7 +91,7 @@ def test_runs_hold_it(khr1: hs.Model) -> None:
 
 
 def test_older_and_damaged_files() -> None:
-    """Without a record: the model of that name on a floor; a damaged one is told."""
+    """Without a record: the model of that name on a floor; damage is an error."""
     assert recorded_model({"system": "bip"}).name == "bip"
     assert recorded_ground({}).solids == Ground().solids
     with pytest.raises(RunFileError, match="model is damaged"):

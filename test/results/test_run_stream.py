@@ -146,7 +146,7 @@ def test_newest(tmp_path: Path, newest: int) -> None:
 @pytest.mark.parametrize("moment", ["start", "later"])
 @pytest.mark.usefixtures("large")
 def test_failures_are_written(tmp_path: Path, moment: str) -> None:
-    """A simulation that cannot go on leaves what it computed, in its file as well."""
+    """A simulation that cannot continue leaves what it computed, in its file too."""
     path = tmp_path / "run.npz"
     # An event, the first impact, counts as a hundred evaluations.
     simulation = hs.Simulation(BALL, max_work=1 if moment == "start" else 60)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many recordings at once: found in folders, done once, gone on with after a kill.
+"""Many recordings at once: found in folders, done once, resumed after a kill.
 
 The scripts StaticTrajectoriesReconstruction and AllSubjectsTrajectoriesReconstruction
 of HuMAnS (manual, sections 9.6.3 and 9.6.6): every recording below a folder that is not
@@ -27,7 +27,7 @@ from humans_sim.applications.batch.trial import (
     Outcome,
     Watch,
     failed,
-    kept,
+    previous_outcome,
     run_job,
 )
 from humans_sim.applications.batch.workers import on_cluster, on_processes
@@ -86,7 +86,7 @@ def plan_batch(
     if output.exists() and not output.is_dir():
         raise ParameterError(f"{output} is a file: a folder is wanted for the results")
     given = [Path(source).expanduser() for source in sources]
-    trials = _found(given, output, settings)
+    trials = _trials(given, output, settings)
     jobs = [
         Job(name, path, person or nearest_person(path, top), settings, output)
         for path, name, top in _named(trials)
@@ -167,7 +167,7 @@ def _doing(
 def _before(job: Job, ledger: Ledger) -> Outcome | None:
     """What is known of a trial without doing it."""
     try:
-        return kept(job, ledger, job.fingerprint())
+        return previous_outcome(job, ledger, job.fingerprint())
     except HumansError as error:
         return failed(job, str(error))
 
@@ -185,7 +185,7 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _found(
+def _trials(
     given: Iterable[Path], output: Path, settings: TrialSettings
 ) -> list[tuple[Path, Path, Path]]:
     """Recordings, the place of their results, and the folder they were found from."""

@@ -136,8 +136,8 @@ def failed(job: Job, message: str, detail: str = "") -> Outcome:
     return Outcome(job.name, str(job.source), FAILED, message, detail, batch=job.batch)
 
 
-def kept(job: Job, ledger: Ledger, fingerprint: str) -> Outcome | None:
-    """What an earlier doing of the same trial found, if all of it is still there.
+def previous_outcome(job: Job, ledger: Ledger, fingerprint: str) -> Outcome | None:
+    """The outcome of an earlier run of the same trial, if all its files still exist.
 
     A trial that is to be done again is kept only where this very batch did it: a
     cluster may hand it out twice.
@@ -170,7 +170,7 @@ def run_job(job: Job, watch: Watch | None = None) -> Outcome:
     try:
         with ledger.claim(job.name):
             fingerprint = job.fingerprint()
-            before = kept(job, ledger, fingerprint)
+            before = previous_outcome(job, ledger, fingerprint)
             return before or _reconstruct_trial(job, ledger, fingerprint, watch)
     except HumansError as error:
         return failed(job, str(error))

@@ -89,7 +89,7 @@ def emulate(
 
 
 def _check_link(link: Path) -> None:
-    """Nothing but an older link of ours is replaced."""
+    """Nothing but an older link of this command is replaced."""
     if link.exists() and not link.is_symlink():
         raise ParameterError(f"{link} is there already, and is no link")
     if not link.parent.is_dir():
@@ -145,9 +145,9 @@ def _pose(
 
 
 def _page(
-    stack: ExitStack, model: Model, pose: Callable[[], np.ndarray], wanted: bool
+    stack: ExitStack, model: Model, pose: Callable[[], np.ndarray], shown: bool
 ) -> Callable[[], None] | None:
-    if not wanted:
+    if not shown:
         return None
     from humans_sim.view.browser.scene import Scene
 
@@ -180,20 +180,20 @@ def _end(body: SimulatedRobot, record: Path | None) -> None:
     if body.held:
         say("the body was held all the time: no program drove every channel")
         return
-    way = body.distance()
+    moved = body.displacement()
     result(
         fallen=body.fallen,
         duration=body.t,
-        forwards=way.forward,
-        sideways=way.left,
-        turn=way.turn,
+        forwards=moved.forward,
+        sideways=moved.left,
+        turn=moved.turn,
         latest=max(body.lags, default=0.0),
         written=[] if record is None else [record],
     )
     say(
         f"{'fallen' if body.fallen else 'upright'} after {body.t:.1f} s: "
-        f"{way.forward:z.3f} m forwards, {way.left:z.3f} m to the left, turned by "
-        f"{math.degrees(way.turn):z.1f} degrees; the simulation was late by up to "
+        f"{moved.forward:z.3f} m forwards, {moved.left:z.3f} m to the left, turned by "
+        f"{math.degrees(moved.turn):z.1f} degrees; the simulation was late by up to "
         f"{max(body.lags, default=0.0):.3f} s"
     )
     if record is not None:

@@ -19,9 +19,9 @@ from humans_sim.cli.help import Group
 def _commands() -> TyperGroup:
     from humans_sim.cli.kondo.commands import app
 
-    found = typer.main.get_command(app)
-    assert isinstance(found, TyperGroup)
-    return found
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
 
 
 class KondoGroup(Group):

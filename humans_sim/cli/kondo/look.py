@@ -31,9 +31,9 @@ _SLOW = 0.01
 
 def ports() -> None:
     """List the serial ports of this machine, and whether you may use them."""
-    found = serial_ports()
-    result(ports=found)
-    if not found:
+    serial = serial_ports()
+    result(ports=serial)
+    if not serial:
         raise HumansError(
             "this machine has no serial port: plug in the adapter's cable "
             "(`humans-sim kondo emulate` gives an emulated robot)"
@@ -41,7 +41,7 @@ def ports() -> None:
     table = Table(title="serial ports")
     for column in ("port", "what it is", "", "what to do"):
         table.add_column(column, overflow="fold")
-    for port in found:
+    for port in serial:
         state = f"[red]{port.problem}" if port.problem else "[green]may be used"
         table.add_row(port.name, port.description, state, port.fix)
     console.print(table)
@@ -78,14 +78,14 @@ def info(port: Port = None, robot: Robot = "khr1") -> None:
 
 def _find(link: SerialLink, settings: RobotSettings) -> dict[int, int]:
     """Switches of the boards; says which are silent."""
-    found = {b: bits for b in settings.ids if (bits := _ask(link, b)) is not None}
-    silent = [str(board) for board in settings.ids if board not in found]
+    switches = {b: bits for b in settings.ids if (bits := _ask(link, b)) is not None}
+    silent = [str(board) for board in settings.ids if board not in switches]
     if not silent:
-        return found
+        return switches
     with console.status("looking for boards"):
         rest = [b for b in range(BOARDS) if b not in settings.ids]
-        found |= {b: bits for b in rest if (bits := _ask(link, b)) is not None}
-    heard = ", ".join(map(str, sorted(found))) or "none"
+        switches |= {b: bits for b in rest if (bits := _ask(link, b)) is not None}
+    heard = ", ".join(map(str, sorted(switches))) or "none"
     raise NoAnswerError(
         f"{link.port}: no answer of board {' and '.join(silent)} (heard: {heard}): is "
         "the robot on, is its line plugged in, are the boards' ids those of the robot's"
@@ -185,7 +185,7 @@ def _values(
 
 
 def _print_motions(link: SerialLink, settings: RobotSettings) -> None:
-    found: list[str] = []
+    texts: list[str] = []
     motions: list[dict[str, object]] = []
     result(motions=motions)
     for number in range(MOST_MOTIONS):
@@ -198,5 +198,5 @@ def _print_motions(link: SerialLink, settings: RobotSettings) -> None:
             motions.append({"number": number, "poses": lengths})
             same = len(set(lengths)) == 1
             count = str(lengths[0]) if same else " and ".join(map(str, lengths))
-            found.append(f"{number} ({count} poses)")
-    say(f"motions in the boards' memory: {', '.join(found) or 'none'}")
+            texts.append(f"{number} ({count} poses)")
+    say(f"motions in the boards' memory: {', '.join(texts) or 'none'}")

@@ -67,8 +67,8 @@ def pose(
     An example: humans-sim kondo pose head_yaw=30 l_elbow=-45
     """
     settings = load_robot(robot)
-    wanted = _parsed(joints, settings, radians)
-    _go(settings, port, wanted, "pose", free, on_stop)
+    angles = _parsed(joints, settings, radians)
+    _go(settings, port, angles, "pose", free, on_stop)
 
 
 def free(port: Port = None, robot: Robot = "khr1") -> None:
@@ -90,7 +90,7 @@ def walk(
     free: FreeAfter = False,
     on_stop: OnStop = Then.FREE,
 ) -> None:
-    """Walk by the package's pattern, blindly: the boards feel nothing."""
+    """Walk by the package's pattern, open loop: the boards have no sensors."""
     from humans_sim.cli.progress import display
     from humans_sim.kondo.driver.joint_path import path_to
     from humans_sim.kondo.driver.stream import Rest, energise, stream
@@ -104,9 +104,9 @@ def walk(
         path = walk_stream(model, settings, steps, velocity)
     walking = Rest(path, path.begin)
     with connected(settings, port, on_stop) as driven:
-        way = path_to(settings, energise(driven), walking.angles(0.0))
+        approach = path_to(settings, energise(driven), walking.angles(0.0))
         with progress("to the walk's posture") as watch:
-            stream(driven, way, "walk", watch)
+            stream(driven, approach, "walk", watch)
         vx, vy, wz = path.velocity
         count = "1 step" if steps == 1 else f"{steps} steps"
         say(
@@ -136,7 +136,7 @@ def _parsed(
     from humans_sim.kondo.driver.joint_path import joint_limits
 
     limits, unit = joint_limits(settings), "rad" if radians else "deg"
-    found: dict[str, float] = {}
+    angles: dict[str, float] = {}
     for word in words:
         joint, _, text = word.partition("=")
         if joint not in limits:
@@ -144,7 +144,7 @@ def _parsed(
                 f"'{word}': the robot has no joint '{joint}' (it has "
                 f"{', '.join(limits)})"
             )
-        if joint in found:
+        if joint in angles:
             raise ParameterError(f"{joint} is given twice")
         try:
             typed = float(text)
@@ -159,8 +159,8 @@ def _parsed(
             raise ParameterError(
                 f"{joint} goes from {low:.4g} to {high:.4g} {unit}, not to {typed:g}"
             )
-        found[joint] = angle
-    return found
+        angles[joint] = angle
+    return angles
 
 
 def _go(

@@ -119,11 +119,11 @@ def save(
 def _read(robot: KondoRobot, number: int) -> KondoMotion:
     """A motion of the boards' memory."""
     with console.status("reading the motion"):
-        found = robot.ask(lambda boards: memory_of(boards).stored(number), _LONGEST)
-    if found is None:
+        stored = robot.ask(lambda boards: memory_of(boards).stored(number), _LONGEST)
+    if stored is None:
         raise ParameterError(f"the boards have no motion {number}: "
                              "`humans-sim kondo info` lists them")  # fmt: skip
-    return found
+    return stored
 
 
 def _store(
@@ -157,9 +157,9 @@ def _play(robot: KondoRobot, motion: KondoMotion, rate: float, repeat: int) -> N
     settings = robot.settings
     model = load_model(settings.model)
     first = settings.channels.angles(motion.poses[0].channels)
-    way = path_to(settings, energise(robot), first)
+    approach = path_to(settings, energise(robot), first)
     with progress("to the first pose") as watch:
-        stream(robot, way, motion.name, watch)
+        stream(robot, approach, motion.name, watch)
     present = robot.set_points()
     path = MotionPath(model, settings, motion, present, rate, repeat)
     result(motion=motion.name, poses=len(motion.poses), duration=path.duration)

@@ -117,7 +117,7 @@ def _teach(lesson: Lesson, keys: Keys, period: float | None, poses: int) -> None
         if typed == "q":
             return
         try:
-            _tell(lesson.take())
+            _report(lesson.take())
         except (BoardError, NoAnswerError) as error:
             say(f"not taken, keep it still: {error}")
 
@@ -133,7 +133,7 @@ def _until(keys: Keys, due: float) -> str | None:
     return None
 
 
-def _tell(taken: Taken) -> None:
+def _report(taken: Taken) -> None:
     say(f"pose {taken.number}: the largest change is {taken.change} degrees")
     for joint, degrees in taken.beyond.items():
         say(f"  {joint} is {degrees} degrees out of its range: kept at the end of it")

@@ -217,7 +217,7 @@ def _faces(ref, inc, choice, fixed, places):
     """Overlap of a reference face with the face of the other box that looks at it."""
     active, gap, point, normal = places
     turn, inc_turn = ref[7:16].reshape(3, 3), inc[7:16].reshape(3, 3)
-    # Where the reference is the second box, its normal is ours.
+    # Where the reference is the second box, its normal is the pair's.
     second = choice[1] == 0
     outward = 1.0 if second else -1.0
     ref_start, inc_start = (8, 0) if second else (0, 8)

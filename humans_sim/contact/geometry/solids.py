@@ -168,9 +168,9 @@ def distance(row, point, normal, hessian):
             outer += 1
     if outer <= 1 or outside < _LEAST_DISTANCE:
         flat[face] = np.sign(local[face]) if local[face] != 0.0 else 1.0
-        found = deepest
+        signed = deepest
     else:
-        found = outside
+        signed = outside
         for k in range(3):
             if beyond[k] > 0.0:
                 flat[k] = np.sign(local[k]) * beyond[k] / outside
@@ -187,4 +187,4 @@ def distance(row, point, normal, hessian):
                     if beyond[k] > 0.0:
                         total += turn[i, k] * turn[j, k]
                 hessian[i, j] = total / outside
-    return found
+    return signed

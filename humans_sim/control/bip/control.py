@@ -6,8 +6,8 @@ r"""Task-space control of Bip through its motors.
    \ddot q = H^{-1} v, \qquad \tau = M \ddot q + N - C^T \lambda
 
 The contact forces :math:`\lambda` follow from the equations of the base; which feet
-share them, and how, is told by the contact phases of the trajectory. The voltages are
-those that give the torques now, back EMF and friction of the motors made up for.
+share them, and how, is given by the contact phases of the trajectory. The voltages are
+those that give the torques now, back EMF and friction of the motors compensated.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BipControl(Controller):
         horizon: how long after its call the command acts [s], in the middle of its
             time: control delay and half a period. The law foresees the state by then;
             without that the back EMF, which is as strong as the inertia of the rotors,
-            would be made up for too late.
+            would be compensated too late.
 
     Attributes:
         period: time between two calls [s].
@@ -105,9 +105,11 @@ class BipControl(Controller):
     def acceleration(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Acceleration that follows the trajectory, HuMAnS coordinates (21,)."""
         goal = self._trajectory.at(t)
-        found = self._law.solve(q_h, rate, goal.value, goal.velocity, goal.acceleration)
-        self.damped = found.damped
-        return found.acceleration
+        motion = self._law.solve(
+            q_h, rate, goal.value, goal.velocity, goal.acceleration
+        )
+        self.damped = motion.damped
+        return motion.acceleration
 
     def torques(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Joint torques, in the order of the model's joints (njoints,) [N m]."""
@@ -115,14 +117,14 @@ class BipControl(Controller):
         load = humans.inertia(q_h) @ self.acceleration(t, q_h, rate)
         load += humans.nl_effects(q_h, rate)
         rows = self._contact_rows(q_h)
-        found = share_forces(
+        contacts = share_forces(
             rows[:, :, -6:], load[-6:], self._friction, self._prices(t)
         )
-        torques = load - np.einsum("crn,cr->n", rows, found.forces)
+        torques = load - np.einsum("crn,cr->n", rows, contacts.forces)
         return torques[self._place]
 
     def _contact_rows(self, q_h: np.ndarray) -> np.ndarray:
-        """Jacobians of the points that may bear: up, forward, right (8, 3, 21)."""
+        """Jacobians of the points that may be loaded: up, forward, right (8, 3, 21)."""
         jacobian = self._task.model.humans.contact_jacobian(q_h)
         count = len(jacobian) // 3
         rows = jacobian.reshape(3, count, -1)[[1, 0, 2]].transpose(1, 0, 2)
@@ -140,11 +142,11 @@ class BipControl(Controller):
         if phase in _SIDES:
             prices[self._is_right != (_SIDES[phase] == "r")] = math.inf
         elif phase == ContactPhase.TRANSITION:
-            done = (t - path.times[k]) / (path.times[k + 1] - path.times[k])
-            done = min(max(done, 0.0), 1.0)
+            elapsed = (t - path.times[k]) / (path.times[k + 1] - path.times[k])
+            elapsed = min(max(elapsed, 0.0), 1.0)
             before = path.phases[k - 1] if k else ContactPhase.DOUBLE
             after = path.phases[min(k + 1, len(path.phases) - 1)]
-            for single, share in ((after, done), (before, 1.0 - done)):
+            for single, share in ((after, elapsed), (before, 1.0 - elapsed)):
                 if single in _SIDES:
                     idle = self._is_right != (_SIDES[single] == "r")
                     prices[idle] *= _BARE**share

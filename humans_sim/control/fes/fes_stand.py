@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 
 from humans_sim.actuation import FesMuscles
 from humans_sim.control.task.whole_body import WholeBody
-from humans_sim.control.trajectories.follow import body_aims
+from humans_sim.control.trajectories.follow import body_tasks
 from humans_sim.control.trajectories.motion import Motion
 from humans_sim.control.trajectories.path import Path
 from humans_sim.dynamics.controller import Controller, ControlState
@@ -106,8 +106,8 @@ class FesStand(Controller):
         self._plan = FesPlan() if plan is None else plan
         self.period = period
         model = motion.model
-        self._seated_aims = body_aims(model, motion.target)
-        self._aims = body_aims(model, path.target)
+        self._seated_tasks = body_tasks(model, motion.target)
+        self._tasks = body_tasks(model, path.target)
         self._feet = body.contacts(standing)
         self._seat = np.setdiff1d(body.contacts(seated), self._feet)
         joints = model.joint_names
@@ -123,8 +123,8 @@ class FesStand(Controller):
         still = np.zeros(path.model.nv)
         torques = []
         for at, q in zip(path.angles, path.postures, strict=True):
-            answer = self._body.solve(at, q, still, self._aims, self._feet, pace=0.0)
-            torques.append(answer.torques[self._knees].mean())
+            solution = self._body.solve(at, q, still, self._tasks, self._feet, pace=0.0)
+            torques.append(solution.torques[self._knees].mean())
         return CubicSpline(path.angles, torques)
 
     def __call__(
@@ -144,7 +144,7 @@ class FesStand(Controller):
         if t < self._next_pulse - _ROUNDING:
             return None, torques
         self._next_pulse = t + self._plan.every
-        return self._pulses(self._wanted(t, q, v), q, now), torques
+        return self._pulses(self._desired_torque(t, q, v), q, now), torques
 
     def _given(self, now: np.ndarray) -> dict[str, tuple[float, float]]:
         names = self._muscles.joint_names
@@ -155,14 +155,14 @@ class FesStand(Controller):
     ) -> np.ndarray:
         """Torques while the seat carries load; it is left once that is next to none."""
         contacts = np.concatenate([self._feet, self._seat])
-        answer = self._body.solve(
-            t, q, v, self._seated_aims, contacts, self._given(now)
+        solution = self._body.solve(
+            t, q, v, self._seated_tasks, contacts, self._given(now)
         )
-        load = answer.forces[len(self._feet) :, 0].sum()
+        load = solution.forces[len(self._feet) :, 0].sum()
         ready = t > self._plan.ramp_start + self._plan.ramp
         if ready and load < self._plan.seat_share * self._weight:
             self.risen = t
-        return answer.torques
+        return solution.torques
 
     def _rise(self, q: np.ndarray, v: np.ndarray, now: np.ndarray) -> np.ndarray:
         at, pace = self._path.parameter(q, v)
@@ -179,14 +179,14 @@ class FesStand(Controller):
             at,
             q,
             v,
-            self._aims,
+            self._tasks,
             self._feet,
             given,
             pace=0.0 if straight.all() else pace,
-            pace_aim=None if straight.all() else self._pace_aim(at, pace),
+            pace_target=None if straight.all() else self._pace_target(at, pace),
         ).torques
 
-    def _wanted(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
+    def _desired_torque(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """Torque that a knee shall have when the next pulse acts [N m]."""
         plan = self._plan
         at, pace = self._path.parameter(q, v)
@@ -209,18 +209,18 @@ class FesStand(Controller):
         speed = plan.slow_speed + min(near, 1.0) * (plan.speed - plan.slow_speed)
         return math.copysign(speed, end - start)
 
-    def _pace_aim(self, at: float, pace: float) -> tuple[float, float]:
+    def _pace_target(self, at: float, pace: float) -> tuple[float, float]:
         plan = self._plan
         return plan.pace_gain * (self._speed(at) - pace), plan.pace_weight
 
-    def _pulses(self, wanted: float, q: np.ndarray, now: np.ndarray) -> np.ndarray:
+    def _pulses(self, desired: float, q: np.ndarray, now: np.ndarray) -> np.ndarray:
         """Pulses for all muscles (nmuscles,) [A s]; the knees have these torques."""
         muscles, gain = self._muscles, self._plan.gain
         strongest = muscles.strongest_torques(q)
-        found = np.zeros(len(strongest))
+        charges = np.zeros(len(strongest))
         for i, torque in enumerate(strongest):
             knee = muscles.knee_of[i]
-            share = (wanted + gain * (wanted - now[knee])) / torque if torque else 0.0
+            share = (desired + gain * (desired - now[knee])) / torque if torque else 0.0
             if share > 0.0:
-                found[i] = muscles.stimulator.charge(min(share, 1.0))
-        return found
+                charges[i] = muscles.stimulator.charge(min(share, 1.0))
+        return charges

@@ -147,26 +147,26 @@ class WholeBody:
         at: float,
         q: np.ndarray,
         v: np.ndarray,
-        aims: Sequence[WeightedTask],
+        tasks: Sequence[WeightedTask],
         contacts: np.ndarray,
         given: Mapping[str, Bounds] | None = None,
         *,
         pace: float = 1.0,
-        pace_aim: tuple[float, float] | None = None,
+        pace_target: tuple[float, float] | None = None,
     ) -> WholeBodySolution:
         """Torques for a state.
 
         Args:
-            at: parameter of the path, time unless the aims say otherwise.
+            at: parameter of the path, time unless the tasks say otherwise.
             q: configuration.
             v: velocity.
-            aims: what the body shall do.
+            tasks: what the body shall do.
             contacts: contacts that carry load, as indices (see :meth:`contacts`).
             given: least and largest torques of joints that are driven by something
                 else [N m].
             pace: rate of the path's parameter.
-            pace_aim: where its second derivative is sought, too: what it should be, and
-                how much that matters.
+            pace_target: where its second derivative is sought, too: what it should be,
+                and how much that matters.
 
         Raises:
             ControlError: no acceleration and forces obey all conditions.
@@ -179,23 +179,23 @@ class WholeBody:
         size, forces = moves.shape[1], len(rows)
         # Unknowns: motions that the contacts allow, forces, second derivative of the
         # path's parameter.
-        free_pace = pace_aim is not None
+        free_pace = pace_target is not None
         total = size + forces + free_pace
         hessian, gradient = np.zeros((total, total)), np.zeros(total)
-        for aim in aims:
-            value, jacobian, drift = aim.task.terms(q, v)
-            desired, slope = aim.desired_acceleration(at, pace, value, jacobian @ v)
+        for item in tasks:
+            value, jacobian, drift = item.task.terms(q, v)
+            desired, slope = item.desired_acceleration(at, pace, value, jacobian @ v)
             jacobian = jacobian[:, free]
             effect = np.zeros((len(value), total))
             effect[:, :size] = jacobian @ moves
             if free_pace:
                 effect[:, -1] = -slope
-            weighted = (np.asarray(aim.weight) * effect.T).T
+            weighted = (np.asarray(item.weight) * effect.T).T
             hessian += effect.T @ weighted
             gradient += weighted.T @ (jacobian @ still + drift - desired)
-        if pace_aim is not None:
-            hessian[-1, -1] += pace_aim[1]
-            gradient[-1] -= pace_aim[1] * pace_aim[0]
+        if pace_target is not None:
+            hessian[-1, -1] += pace_target[1]
+            gradient[-1] -= pace_target[1] * pace_target[0]
         weight = system.model.mass * 9.81
         least = [_LEAST_MOTION] * size + [_LEAST_FORCE] * forces
         hessian[np.diag_indices(total)] += least + [_LEAST_PACE] * free_pace
@@ -280,7 +280,7 @@ class WholeBody:
         result = solve_quadratic_program(problem)
         if result.info.status_val not in SOLVED:
             raise ControlError(
-                f"no torques serve these aims on these contacts: {result.info.status}"
+                f"no torques serve these tasks on these contacts: {result.info.status}"
             )
         self._last = (matrix.shape, result.x, result.y)
         return np.array(result.x)

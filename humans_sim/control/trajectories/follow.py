@@ -27,19 +27,19 @@ from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.models import Model
 
 
-def body_aims(
+def body_tasks(
     model: Model,
     target: Callable[[Task], Target],
     frames: Sequence[str] = ("base_link",),
     stiffness: float = 100.0,
 ) -> list[WeightedTask]:
-    """Aims of a whole body: its centre of mass, then some frames, then its posture.
+    """Tasks of a whole body: its centre of mass, then some frames, then its posture.
 
     Args:
         model: the model.
         target: what a task shall do.
         frames: frames whose orientation matters.
-        stiffness: Kp of all aims [1/s^2].
+        stiffness: Kp of all tasks [1/s^2].
     """
     tasks: list[tuple[Task, float]] = [(CentreOfMass(model), 100.0)]
     tasks += [(FrameOrientation(model, frame), 10.0) for frame in frames]
@@ -55,10 +55,10 @@ class Follow(Controller):
     Args:
         body: whole-body control of the model in its scene.
         motion: the motion.
-        bearing: loaded contacts, by the time until which they do [s]; the last ones
-            stay.
+        support: loaded contacts, each list with the time until which it holds [s]; the
+            last ones stay.
         frames: frames whose orientation matters.
-        stiffness: Kp of all aims [1/s^2].
+        stiffness: Kp of all tasks [1/s^2].
         period: time between two calls [s].
 
     Attributes:
@@ -69,20 +69,20 @@ class Follow(Controller):
         self,
         body: WholeBody,
         motion: Motion,
-        bearing: Sequence[tuple[float, Sequence[str]]],
+        support: Sequence[tuple[float, Sequence[str]]],
         frames: Sequence[str] = ("base_link",),
         stiffness: float = 100.0,
         period: float = 0.005,
     ) -> None:
-        """Prepare the aims."""
-        times = [until for until, _ in bearing]
+        """Prepare the tasks."""
+        times = [until for until, _ in support]
         if not times or any(after <= before for before, after in pairwise(times)):
             raise ParameterError(
                 f"loaded contacts are wanted, until times that grow, not {times}"
             )
         self._body, self.period = body, period
-        self._bearing = [(until, body.contacts(names)) for until, names in bearing]
-        self._aims = body_aims(motion.model, motion.target, frames, stiffness)
+        self._support = [(until, body.contacts(names)) for until, names in support]
+        self._tasks = body_tasks(motion.model, motion.target, frames, stiffness)
 
     def __call__(self, t: float, state: ControlState) -> np.ndarray:
         """Joint torques at time t (njoints,) [N m]."""
@@ -105,7 +105,7 @@ class Follow(Controller):
                 else [N m].
         """
         contacts = next(
-            (which for until, which in self._bearing if t < until),
-            self._bearing[-1][1],
+            (which for until, which in self._support if t < until),
+            self._support[-1][1],
         )
-        return self._body.solve(t, q, v, self._aims, contacts, given)
+        return self._body.solve(t, q, v, self._tasks, contacts, given)

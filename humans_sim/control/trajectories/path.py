@@ -135,7 +135,7 @@ def straightened(model: Model, q: np.ndarray, legs: Legs, angle: float) -> np.nd
         angle: of the knees [rad].
     """
     place = {name: 7 + j for j, name in enumerate(model.joint_names)}
-    pose, aim = model.frame_pose(q, legs.foot), model.com(q)[0]
+    pose, com_x = model.frame_pose(q, legs.foot), model.com(q)[0]
 
     def bent(ankle: float) -> np.ndarray:
         straight = q.copy()
@@ -152,13 +152,13 @@ def straightened(model: Model, q: np.ndarray, legs: Legs, angle: float) -> np.nd
     low, high = ankle - 0.2, ankle + 0.1
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
-        if model.com(bent(middle))[0] < aim:
+        if model.com(bent(middle))[0] < com_x:
             low = middle
         else:
             high = middle
     straight = bent(0.5 * (low + high))
     task = FramePose(model, legs.foot)
     missing = task.error(straight, FramePose.target(pose))
-    if np.abs(missing).max() > 1e-6 or abs(model.com(straight)[0] - aim) > 1e-6:
+    if np.abs(missing).max() > 1e-6 or abs(model.com(straight)[0] - com_x) > 1e-6:
         raise ControlError(f"{model.name} cannot straighten its knees from there")
     return straight

@@ -5,12 +5,17 @@ from humans_sim.control.walking.footsteps import Footprint, Velocity
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.timeline import Footstep, WalkPhase
-from humans_sim.control.walking.walker import Measured, SoleWrench, WalkCommand, Walker
+from humans_sim.control.walking.walker import (
+    SoleWrench,
+    WalkCommand,
+    Walker,
+    WalkSensors,
+)
 
 __all__ = [
     "Footprint",
     "Footstep",
-    "Measured",
+    "WalkSensors",
     "PatternPoint",
     "SoleWrench",
     "Velocity",

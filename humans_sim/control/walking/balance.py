@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Balance: how a posture is changed by what the robot feels.
+r"""Balance: how a posture is changed by what the robot measures.
 
 Three feedbacks, each with numbers of its own in the settings:
 
@@ -10,9 +10,9 @@ Three feedbacks, each with numbers of its own in the settings:
 - *Ankles*, fast. What is left of the tilt, and the angular velocity of the base that
   the plan does not have, turn the soles that stand against it: angles
   :math:`k_p e + k_d \dot e`, at most ``ankle_limit``.
-- *Pressure*. The distance of the zero-moment point that the soles feel from the planned
-  one moves the centre of mass by :math:`\dot d = k (p - p_{plan}) - d / T`, so that it
-  gives way to a push and comes back.
+- *Pressure*. The distance of the measured zero-moment point from the planned one moves
+  the centre of mass by :math:`\dot d = k (p - p_{plan}) - d / T`, so that it gives way
+  to a push and comes back.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ class Balance:
     def update(
         self, tilt: np.ndarray, tilting: np.ndarray, pressure: np.ndarray
     ) -> Correction:
-        """Take in what is felt at one time.
+        """Take in what is measured at one time.
 
         Args:
             tilt: of the base against the plan, about x and y of the plan's world (2,)
                 [rad].
             tilting: angular velocity against the plan, about the same axes (2,)
                 [rad/s].
-            pressure: zero-moment point felt less the planned one (2,) [m]; NaN where
-                no sole is loaded.
+            pressure: measured zero-moment point less the planned one (2,) [m]; NaN
+                where no sole is loaded.
         """
         settings, period = self._settings, self._period
         share = -math.expm1(-period / settings.lean_time)
@@ -104,10 +104,10 @@ def tilt_against(attitude: np.ndarray, planned: np.ndarray) -> np.ndarray:
 
     In the plan's world; both are rotations of the base (3, 3).
     """
-    up, wanted = attitude[2], planned[2]
-    axis = np.cross(up, wanted)
+    up, planned_up = attitude[2], planned[2]
+    axis = np.cross(up, planned_up)
     size = float(np.linalg.norm(axis))
-    angle = math.atan2(size, float(up @ wanted))
+    angle = math.atan2(size, float(up @ planned_up))
     return planned @ axis * (angle / size if size > 1e-12 else 1.0)
 
 

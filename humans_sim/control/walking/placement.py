@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the plan of a walk lies in the world, and how the robot is seen there.
 
-A plan has a world of its own. The robot slips and drifts, so what is drawn or told of
-the plan is moved along with the foot that stands: heading and place on the floor.
+A plan has a world of its own. The robot slips and drifts, so what is drawn or published
+of the plan is moved along with the foot that stands: heading and place on the floor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pinocchio as pin
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.pattern import PatternPoint
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.swing import way
+from humans_sim.control.walking.swing import minimum_jerk
 from humans_sim.core.convex_polygon import inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
@@ -77,7 +77,7 @@ class PlanPlacement:
 
 
 class Approach:
-    """Joints on their way from where they are to where they should be.
+    """A smooth motion of the joints from where they are to where they should be.
 
     Args:
         start: angles at the beginning (njoints,) [rad].
@@ -91,14 +91,14 @@ class Approach:
     ) -> None:
         """Begin."""
         if not duration > 0:
-            raise ParameterError(f"a way takes more than no time, not {duration} s")
+            raise ParameterError(f"the duration must be above 0 s, not {duration}")
         self._start, self._end = np.array(start), np.array(end)
         self._t_start, self._duration = t_start, duration
 
     def at(self, t: float) -> np.ndarray:
         """Angles at a time (njoints,) [rad]; smooth, at rest at both ends."""
         share = min(max((t - self._t_start) / self._duration, 0.0), 1.0)
-        return self._start + way(share)[0] * (self._end - self._start)
+        return self._start + minimum_jerk(share)[0] * (self._end - self._start)
 
     def over(self, t: float) -> bool:
         """Whether the end is reached."""

@@ -20,8 +20,8 @@ least
 .. math:: w_z \sum \lVert z_i - z_i^* \rVert^2 + w_r \sum \lVert \dot z_i \rVert^2
     + w_c \lVert e \rVert^2
 
-inside the support polygons, where e is what is missing in the condition. It is soft
-**(ours)**, so that the program always has an answer.
+inside the support polygons, where e is what is missing in the condition. Unlike in the
+article the condition is soft, so that the program always has a solution.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Preview:
     def solve(
         self,
         state: Pendulum,
-        wanted: np.ndarray,
+        zmp: np.ndarray,
         normals: np.ndarray,
         bounds: np.ndarray,
     ) -> np.ndarray:
@@ -148,7 +148,7 @@ class Preview:
 
         Args:
             state: now.
-            wanted: preferred zero-moment points at the knots ahead, the tail included
+            zmp: preferred zero-moment points at the knots ahead, the tail included
                 (knots + tail, 2) [m].
             normals: half-planes of the support at each knot (knots, edges, 2); zero
                 where a polygon has fewer edges.
@@ -158,7 +158,7 @@ class Preview:
             ControlError: the solver found no answer.
         """
         n, unit, origin = self.knots, self._unit, state.zmp
-        local = (wanted - origin) / unit
+        local = (zmp - origin) / unit
         self._columns[:, :, :-1] = normals.transpose(0, 2, 1)
         self._high[:-2] = ((bounds - normals @ origin) / unit).ravel()
         capture = (state.capture_point(self._omega) - origin) / unit

@@ -10,7 +10,12 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.walking.footsteps import Velocity
-from humans_sim.control.walking.walker import Measured, SoleWrench, WalkCommand, Walker
+from humans_sim.control.walking.walker import (
+    SoleWrench,
+    WalkCommand,
+    Walker,
+    WalkSensors,
+)
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
@@ -23,13 +28,13 @@ _LATE = 1e-9
 """Time that a call may be early or late [s]."""
 
 
-class Order(NamedTuple):
-    """Something a walker is told.
+class ScheduledCommand(NamedTuple):
+    """A command to a walker, and when it is given.
 
     Attributes:
         time: when [s].
         velocity: to walk with; None stops.
-        steps: how many, the closing one included; None: until told otherwise.
+        steps: how many, the closing one included; None: until the next command.
     """
 
     time: float
@@ -38,7 +43,7 @@ class Order(NamedTuple):
 
 
 class ServoWalk(Controller):
-    """Gives what a robot feels to a walker, and the walker's angles to the servos.
+    """Gives what a robot measures to a walker, and the walker's angles to the servos.
 
     It is called every period of the walker. Time stepping is its method
     unless a simulation is given another: on both feet the legs are a closed chain that
@@ -46,24 +51,26 @@ class ServoWalk(Controller):
 
     Attributes:
         walker: the walker.
-        commands: what it wanted at every call of the last run.
+        commands: what it commanded at every call of the last run.
     """
 
-    def __init__(self, walker: Walker, orders: Sequence[Order] = ()) -> None:
+    def __init__(
+        self, walker: Walker, schedule: Sequence[ScheduledCommand] = ()
+    ) -> None:
         """Prepare.
 
         Args:
             walker: the walker; it is reset at the first call.
-            orders: what the walker is told, in the order of time.
+            schedule: commands to the walker, in the order of time.
         """
-        times = [order.time for order in orders]
+        times = [command.time for command in schedule]
         if times != sorted(times):
-            raise ParameterError("orders must follow each other in time")
-        self.walker, self._orders = walker, tuple(orders)
+            raise ParameterError("the scheduled commands must be in the order of time")
+        self.walker, self._schedule = walker, tuple(schedule)
         self.period = walker.period
         self._soles: Soles | None = None
         self.commands: list[WalkCommand] = []
-        self._told, self._due = 0, -np.inf
+        self._given, self._due = 0, -np.inf
 
     def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
         """Time stepping."""
@@ -84,21 +91,23 @@ class ServoWalk(Controller):
         period = self.walker.period
         if not self.commands or t < self._due - period - _LATE:
             self.walker.reset(t)
-            self.commands, self._told = [], 0
+            self.commands, self._given = [], 0
         elif abs(t - self._due) > _LATE:
             raise ParameterError(
-                f"the walker wants a call every {period:g} s: there is one at "
+                f"the walker needs a call every {period:g} s: there is one at "
                 f"{t:g} s instead of {self._due:g} s"
             )
         self._due = t + period
-        while self._told < len(self._orders) and self._orders[self._told].time <= t:
-            self._tell(self._orders[self._told])
-            self._told += 1
-        self.commands.append(self.walker.tick(t, self.measured(state.sample)))
+        for command in self._schedule[self._given :]:
+            if command.time > t:
+                break
+            self._give(command)
+            self._given += 1
+        self.commands.append(self.walker.tick(t, self.sensors(state.sample)))
         return self.commands[-1].joints
 
-    def measured(self, sample: Sample) -> Measured:
-        """What the robot feels in a sample of the simulation it is attached to."""
+    def sensors(self, sample: Sample) -> WalkSensors:
+        """What the robot measures in a sample of the simulation it is attached to."""
         if self._soles is None:
             raise ParameterError("the walk is not attached to a simulation")
         loads = {
@@ -106,18 +115,18 @@ class ServoWalk(Controller):
             for load in self._soles.loads(sample, self._soles.points(sample))
         }
         settings = self.walker.settings
-        return Measured(
+        return WalkSensors(
             pin.Quaternion(sample.q[3:7]).matrix(),
             sample.v[3:6],
             loads[settings.left],
             loads[settings.right],
         )
 
-    def _tell(self, order: Order) -> None:
+    def _give(self, command: ScheduledCommand) -> None:
         pattern = self.walker.pattern
-        if order.velocity is None:
+        if command.velocity is None:
             pattern.stop()
-        elif order.steps is None:
-            pattern.command(*order.velocity)
+        elif command.steps is None:
+            pattern.command(*command.velocity)
         else:
-            pattern.walk(order.steps, *order.velocity)
+            pattern.walk(command.steps, *command.velocity)

@@ -224,24 +224,25 @@ class WalkSettings:
         names = {**model.parts.parameters, **model.parts.lengths}
         usual = {"fall_tilt": RobotSetup.of_model(model).fall_tilt, "pivot_share": 1.0}
         needed = [name for name in _NUMBERS if name not in usual]
-        found = read_yaml(path).fields((*_WORDS, "posture", *needed), tuple(usual))
+        entries = read_yaml(path).fields((*_WORDS, "posture", *needed), tuple(usual))
         for side in ("left", "right"):
             soles = [sole.name for sole in model.soles]
-            if found[side].text() not in soles:
+            sole = entries[side].text()
+            if sole not in soles:
                 known = ", ".join(soles) or "none"
-                raise found[side].error(
-                    f"{model.name} has no sole '{found[side].text()}' (it has: {known})"
+                raise entries[side].error(
+                    f"{model.name} has no sole '{sole}' (it has: {known})"
                 )
-        values: dict[str, Any] = {word: found[word].text() for word in _WORDS}
+        values: dict[str, Any] = {word: entries[word].text() for word in _WORDS}
         values |= usual
-        for name in set(_NUMBERS) & set(found):
+        for name in set(_NUMBERS) & set(entries):
             unit = math.radians(1.0) if name in _DEGREES else 1.0
-            values[name] = unit * found[name].number(names)
-        posture = _posture(model, found["posture"])
+            values[name] = unit * entries[name].number(names)
+        posture = _posture(model, entries["posture"])
         try:
             return cls(posture=posture, **values)
         except SettingError as fault:
-            raise found[fault.setting].error(fault.reason) from None
+            raise entries[fault.setting].error(fault.reason) from None
 
 
 _WORDS = ("left", "right", "turns")

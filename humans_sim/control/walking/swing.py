@@ -30,7 +30,7 @@ def resting(place: Footprint) -> FootMotion:
     return FootMotion(place.pose(), np.zeros(6), place.yaw)
 
 
-def way(s: float) -> tuple[float, float]:
+def minimum_jerk(s: float) -> tuple[float, float]:
     """From 0 to 1 with the least jerk: value and slope for s in 0..1.
 
     Velocity and acceleration are zero at both ends.
@@ -50,7 +50,7 @@ def bump(s: float) -> tuple[float, float]:
 def swing(
     start: Footprint, end: Footprint, lift: float, duration: float, elapsed: float
 ) -> FootMotion:
-    """A foot on its way.
+    """A foot in the air, between two footprints.
 
     Args:
         start: where it left.
@@ -60,7 +60,7 @@ def swing(
         elapsed: since it left [s].
     """
     s = min(max(elapsed / duration, 0.0), 1.0)
-    (far, pace), (height, climb) = way(s), bump(s)
+    (far, pace), (height, climb) = minimum_jerk(s), bump(s)
     change = np.subtract(end, start)
     x, y, yaw = np.add(start, far * change).tolist()
     vx, vy, turn = (pace / duration * change).tolist()
@@ -88,7 +88,7 @@ def pivoting(
         elapsed: since it began; before and after that time it rests [s].
     """
     s = min(max(elapsed / duration, 0.0), 1.0)
-    (far, pace), (high, climb) = way(s), bump(s)
+    (far, pace), (high, climb) = minimum_jerk(s), bump(s)
     yaw = start.yaw + far * turn
     rotation = pin.rpy.rpyToMatrix(0.0, high * pitch, yaw)
     pivot, arm = np.append(start.points(about), 0.0), rotation @ np.append(about, 0.0)

@@ -57,7 +57,7 @@ class Footstep(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Phase:
+class SupportPhase:
     """A time with the same feet on the ground.
 
     Attributes:
@@ -66,7 +66,7 @@ class Phase:
         feet: footprints when it begins.
         soles: of the biped.
         zmp: preferred zero-moment points (n, 2) [m].
-        knots: when they hold (n,); even ways between them, then the last one stays.
+        knots: when they hold (n,); linear between them, then the last one stays.
         step: the step that is made, None with both feet on the ground.
         turn: how far the body turns on both feet [rad].
         turn_knots: between which it does.
@@ -102,7 +102,7 @@ class Phase:
         """Where the zero-moment point may be: the support without its margin."""
         return inside(self.polygon, self.soles.margin)
 
-    def wanted(self, knots: np.ndarray) -> np.ndarray:
+    def zmp_at(self, knots: np.ndarray) -> np.ndarray:
         """Preferred zero-moment points at knots (n, 2) [m]."""
         return np.column_stack([np.interp(knots, self.knots, x) for x in self.zmp.T])
 
@@ -132,10 +132,10 @@ class Timeline:
         self._to_begin: int | None = 0
         self._next, self._stale = Side.LEFT, False
         middle = soles.middle(feet)
-        self.phases = [Phase(0, None, feet, soles, middle[None], np.zeros(1))]
+        self.phases = [SupportPhase(0, None, feet, soles, middle[None], np.zeros(1))]
 
     def follow(self, velocity: Velocity) -> None:
-        """Walk with a velocity until told otherwise; stop where none is left."""
+        """Walk with a velocity until the next command; stop where none is left."""
         if self._planner.limited(velocity) == STILL:
             self.stop()
         else:
@@ -193,7 +193,7 @@ class Timeline:
             between two phases the smaller support holds.
         """
         count, edges = self._settings.horizon_knots, self._soles.edges
-        wanted = np.zeros((2 * count, 2))
+        zmp = np.zeros((2 * count, 2))
         normals = np.zeros((count, edges, 2))
         bounds = np.full((count, edges), np.inf)
         # Single supports last: they overwrite the knots that they share.
@@ -202,11 +202,11 @@ class Timeline:
             end = 2 * count if phase.last is None else min(phase.last - knot, 2 * count)
             if end < start:
                 continue
-            wanted[start - 1 : end] = phase.wanted(np.arange(start, end + 1) + knot)
+            zmp[start - 1 : end] = phase.zmp_at(np.arange(start, end + 1) + knot)
             rows, size = slice(start - 1, end), len(phase.room.bounds)
             normals[rows, :size], normals[rows, size:] = phase.room.normals, 0.0
             bounds[rows, :size], bounds[rows, size:] = phase.room.bounds, np.inf
-        return wanted, normals, bounds
+        return zmp, normals, bounds
 
     def footsteps(self) -> tuple[Footstep, ...]:
         """The step under way and those to come."""
@@ -217,7 +217,7 @@ class Timeline:
         self._stale = False
         now, to_begin, side = self.phases[0], self._to_begin, self._next
         if now.last is None and to_begin != 0:
-            start = now.wanted(np.array([knot]))[0]
+            start = now.zmp_at(np.array([knot]))[0]
             now = self._double(now.feet, knot, start, side.other)
             self.steps = 0
         self.phases = [now]
@@ -237,7 +237,9 @@ class Timeline:
                 now = self._double(feet, first, now.zmp[-1], onto, now.step.turn)
             self.phases.append(now)
 
-    def _single(self, feet: Feet, first: int, side: Side, closing: bool) -> Phase:
+    def _single(
+        self, feet: Feet, first: int, side: Side, closing: bool
+    ) -> SupportPhase:
         """A step of one foot."""
         velocity = STILL if closing else self.velocity
         target = self._planner.next(feet[side.other], side, velocity)
@@ -246,7 +248,7 @@ class Timeline:
         times = (self._time(first), self._time(last))
         step = Footstep(side, target, *times, self._planner.pivot(velocity))
         knots = np.array([first])
-        return Phase(first, last, feet, self._soles, place[None], knots, step)
+        return SupportPhase(first, last, feet, self._soles, place[None], knots, step)
 
     def _double(
         self,
@@ -255,10 +257,10 @@ class Timeline:
         start: np.ndarray,
         onto: Side | None,
         turn: float = 0.0,
-    ) -> Phase:
+    ) -> SupportPhase:
         """Weight from a place onto one foot, or onto both for good.
 
-        A turn is made while both feet bear, half of the shift before it, half after.
+        A turn is made in double support, half of the shift before it, half after.
         """
         settings, soles = self._settings, self._soles
         turned = soles.turned(feet, turn)
@@ -274,7 +276,7 @@ class Timeline:
             between = (first + knots // 2, last - (knots - knots // 2))
             middle = soles.middle(soles.turned(feet, 0.5 * turn))
             zmp, times = [start, middle, middle, end], [first, *between, last]
-        return Phase(
+        return SupportPhase(
             first,
             None if onto is None else last,
             feet,

@@ -11,7 +11,7 @@ import numpy as np
 from humans_sim.actuation.robot_files import has_robot_file
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.walking.footsteps import Velocity
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.walker import Walker
 from humans_sim.core.arrays import finite_array
@@ -63,9 +63,9 @@ class Walk(Controller):
         self.velocity = Velocity(forward, sideways, turn)
         self.period = self._given_period = period
         self._settings = settings
-        self._schedule = [Order(begin, self.velocity)]
+        self._schedule = [ScheduledCommand(begin, self.velocity)]
         if end is not None:
-            self._schedule.append(Order(end, None))
+            self._schedule.append(ScheduledCommand(end, None))
         self._servo_walk: ServoWalk | None = None
 
     def simulation_arguments(self, model: Model) -> Mapping[str, Any]:

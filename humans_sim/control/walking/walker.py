@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A walk with feeling: the pattern, corrected by what the robot measures.
+"""A walk with feedback: the pattern, corrected by what the robot measures.
 
 The pattern says where everything goes. A real robot leans where its servos give way,
 its floor slopes and people push it. Once a period the attitude of the base and the
@@ -37,8 +37,8 @@ class SoleWrench(NamedTuple):
     moment: np.ndarray
 
 
-class Measured(NamedTuple):
-    """What a robot feels at one time.
+class WalkSensors(NamedTuple):
+    """What the sensors of a robot measure at one time.
 
     Attributes:
         attitude: rotation of the base in the world (3, 3); its heading is not used.
@@ -54,14 +54,14 @@ class Measured(NamedTuple):
 
 
 class WalkCommand(NamedTuple):
-    """What a walker wants at one time.
+    """What a walker commands at one time.
 
     Attributes:
         plan: the pattern.
         joints: angles for the servos, in the order of ``model.joint_names`` [rad].
-        zmp: zero-moment point that was felt, in the world of the plan (3,) [m]; NaN
-            where no sole is loaded or nothing was measured.
-        tilt: angle between the base and where the plan wants it, heading aside [rad].
+        zmp: measured zero-moment point, in the world of the plan (3,) [m]; NaN where no
+            sole is loaded or nothing was measured.
+        tilt: angle between the base and its planned attitude, heading aside [rad].
         fallen: the robot lies, or falls beyond help; joints are held from then on.
     """
 
@@ -127,55 +127,55 @@ class Walker:
         """The configuration in which a robot should stand before the first tick."""
         return self.pattern.standing()
 
-    def tick(self, t: float, measured: Measured | None = None) -> WalkCommand:
+    def tick(self, t: float, sensors: WalkSensors | None = None) -> WalkCommand:
         """What the servos shall have reached one period after ``t``.
 
         Args:
             t: time of the measurement, not before the last one [s].
-            measured: what is felt; without it the pattern is followed blindly.
+            sensors: what was measured; without it the pattern is followed blindly.
 
         Raises:
             ParameterError: time goes backwards, or a measurement is not finite.
             ControlError: the legs do not reach a step.
         """
-        if measured is not None:
-            _check(measured)
+        if sensors is not None:
+            _check(sensors)
         plan = self.pattern.tick(t + self.period)
         zmp, tilt, joints = np.full(3, math.nan), 0.0, plan.joints
-        if measured is not None:
-            zmp, away = self._felt_zmp(plan, measured), self._tilt(plan, measured)
+        if sensors is not None:
+            zmp, away = self._measured_zmp(plan, sensors), self._tilt(plan, sensors)
             tilt = float(np.linalg.norm(away))
             self._fallen |= tilt > self.settings.fall_tilt
             if not self._fallen:
-                joints = self._balanced(plan, measured, away, zmp)
+                joints = self._balanced(plan, sensors, away, zmp)
         if self._joints is None or not self._fallen:
             self._joints = joints
         return WalkCommand(plan, self._joints, zmp, tilt, self._fallen)
 
-    def _tilt(self, plan: PatternPoint, measured: Measured) -> np.ndarray:
+    def _tilt(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Turn of the base away from the plan, in the plan's world (3,) [rad]."""
-        return tilt_against(measured.attitude, _rotation(plan))
+        return tilt_against(sensors.attitude, _rotation(plan))
 
     def _balanced(
         self,
         plan: PatternPoint,
-        measured: Measured,
+        sensors: WalkSensors,
         away: np.ndarray,
         zmp: np.ndarray,
     ) -> np.ndarray:
         """Joint angles of the plan, corrected."""
         planned = _rotation(plan)
-        # The robot stands one period behind what it is told.
-        turning = planned @ (measured.angular_velocity - plan.v[3:6])
-        # Feet that slip below a turning body feel pressure that no balance mends.
+        # The robot is one period behind its command.
+        turning = planned @ (sensors.angular_velocity - plan.v[3:6])
+        # Feet that slip below a turning body measure pressure that no balance corrects.
         pressure = np.full(2, math.nan) if plan.pivots else (zmp - plan.zmp)[:2]
         correction = self._balance.update(away[:2], turning[:2], pressure)
         return self.pattern.corrected(correction)
 
-    def _felt_zmp(self, plan: PatternPoint, measured: Measured) -> np.ndarray:
+    def _measured_zmp(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Centre of the pressure of both soles where the plan has put them."""
         total, moments = 0.0, np.zeros(3)
-        for foot, wrench in ((plan.left, measured.left), (plan.right, measured.right)):
+        for foot, wrench in ((plan.left, sensors.left), (plan.right, sensors.right)):
             load = float(wrench.force[2])
             if load < _LOADED * self._weight:
                 continue
@@ -192,8 +192,8 @@ def _rotation(plan: PatternPoint) -> np.ndarray:
     return np.asarray(pin.Quaternion(plan.q[3:7]).matrix())
 
 
-def _check(measured: Measured) -> None:
+def _check(sensors: WalkSensors) -> None:
     """Refuse measurements that are no numbers."""
-    parts = (*measured[:2], *measured.left, *measured.right)
+    parts = (*sensors[:2], *sensors.left, *sensors.right)
     if not all(np.isfinite(part).all() for part in parts):
         raise ParameterError("a measurement of the walker is not finite")

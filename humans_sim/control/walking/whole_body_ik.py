@@ -129,24 +129,24 @@ class WalkKinematics:
         data = self.model.buffers
         pin.computeJointJacobians(self.model.pin, data, q)
         jacobian = self._task.read_jacobian(data)
-        wanted = np.concatenate([com_velocity, left.velocity, right.velocity])
-        wanted -= jacobian[:, 3:6] @ spin
+        rates = np.concatenate([com_velocity, left.velocity, right.velocity])
+        rates -= jacobian[:, 3:6] @ spin
         v = np.zeros(self.model.nv)
         v[3:6] = spin
-        v[self._columns] = self._damped(jacobian, wanted[self._rows])
+        v[self._columns] = self._damped(jacobian, rates[self._rows])
         return v
 
-    def _damped(self, jacobian: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    def _damped(self, jacobian: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Least squares, damped where a leg is (almost) straight."""
         rows = jacobian[self._places]
-        return np.linalg.solve(rows.T @ rows + self._damping, rows.T @ wanted)
+        return np.linalg.solve(rows.T @ rows + self._damping, rows.T @ rates)
 
 
 def leg_joints(model: Model, sole: str) -> list[int]:
     """Places in ``model.joint_names`` of the joints between the base and a sole."""
     joint = model.pin.frames[model.pin.getFrameId(sole)].parentJoint
-    found = []
+    places = []
     while joint > 1:
-        found.append(joint - 2)
+        places.append(joint - 2)
         joint = model.pin.parents[joint]
-    return found[::-1]
+    return places[::-1]

@@ -21,21 +21,21 @@ from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.models.soles import sole_named, support_tags
 
 _COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
-"""Weights of the aims (ours)."""
+"""Weights of the tasks; assumed: balance first, then the foot, the trunk, the rest."""
 
 
 class WholeBodyWalk(Controller):
     """Joint torques that carry a body along a walking pattern.
 
-    The feet that the pattern puts down bear; the centre of mass, the trunk, the foot in
-    the air and the posture are aims.
+    The feet that the pattern puts down carry the load; the centre of mass, the trunk,
+    the foot in the air and the posture are weighted tasks.
 
     Args:
         body: whole-body control of the model in its scene.
         pattern: the walk; the controller ticks it.
         velocity: forwards, to the left [m/s], turning [rad/s].
         start: when the walk begins [s].
-        stop: when it is told to stop [s].
+        stop: when it is commanded to stop [s].
         period: time between two calls [s].
 
     Attributes:
@@ -52,7 +52,7 @@ class WholeBodyWalk(Controller):
         stop: float = np.inf,
         period: float = 0.005,
     ) -> None:
-        """Prepare the aims."""
+        """Prepare the tasks."""
         model = pattern.model
         if body.system.model is not model:
             raise ParameterError("the body and the pattern must be of one model object")
@@ -68,7 +68,7 @@ class WholeBodyWalk(Controller):
         self._soles = {
             side: body.contacts(support_tags(sole)) for side, sole in soles.items()
         }
-        self._aims = [
+        self._tasks = [
             WeightedTask(CentreOfMass(model), self._com, _COM, 60.0),
             WeightedTask(FrameOrientation(model, "base_link"), self._trunk, _TRUNK),
             WeightedTask(JointTask(model), self._joints, _POSTURE),
@@ -92,15 +92,15 @@ class WholeBodyWalk(Controller):
             self._pattern.command(*self._velocity)
             self._begun = True
         self.point = self._pattern.tick(t)
-        aims, bearing = list(self._aims), ["l", "r"]
+        tasks, support = list(self._tasks), ["l", "r"]
         if self.point.support == ContactPhase.RIGHT_FOOT:
-            aims.append(self._feet["l"])
-            bearing = ["r"]
+            tasks.append(self._feet["l"])
+            support = ["r"]
         elif self.point.support == ContactPhase.LEFT_FOOT:
-            aims.append(self._feet["r"])
-            bearing = ["l"]
-        contacts = np.concatenate([self._soles[side] for side in bearing])
-        return self._body.solve(t, state.q, state.v, aims, contacts).torques
+            tasks.append(self._feet["r"])
+            support = ["l"]
+        contacts = np.concatenate([self._soles[side] for side in support])
+        return self._body.solve(t, state.q, state.v, tasks, contacts).torques
 
     @property
     def stands(self) -> bool:

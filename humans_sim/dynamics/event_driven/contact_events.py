@@ -18,7 +18,7 @@ from humans_sim.contact.problem.modes import (
 )
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
-from humans_sim.dynamics.event_driven.phase import SLOW
+from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
 from humans_sim.dynamics.event_records import impact_event, mode_events
 from humans_sim.dynamics.integrators import IMPLICIT

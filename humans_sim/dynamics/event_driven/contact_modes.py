@@ -14,7 +14,7 @@ from humans_sim.contact.problem.force_distribution import (
     margins,
 )
 from humans_sim.contact.problem.modes import SLIDE, idle_forces
-from humans_sim.dynamics.event_driven.phase import FAST
+from humans_sim.dynamics.event_driven.acceleration_kernels import FAST
 from humans_sim.dynamics.system import System
 
 _STEPS = 8

@@ -15,7 +15,7 @@ from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
-from humans_sim.dynamics.event_driven.phase import CREEP, SLOW
+from humans_sim.dynamics.event_driven.acceleration_kernels import CREEP, SLOW
 from humans_sim.dynamics.event_driven.smooth_motion import (
     FORCE,
     Evaluation,
@@ -33,7 +33,7 @@ _SAME_TIME = 1e-13
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
 
 
-class FoundEvents(NamedTuple):
+class DetectedEvents(NamedTuple):
     """What happens first in a step.
 
     Attributes:
@@ -100,7 +100,7 @@ class EventSearch:
         """The signals of the actuation may have jumped: watch from these on."""
         self._signals = self._loads.signals(state)
 
-    def look_back(self) -> FoundEvents | None:
+    def look_back(self) -> DetectedEvents | None:
         """The first events of the step that was just made; none where it has none."""
         start, sliding, signals = self._start, self._sliding, self._signals
         last, lowest_margin = self._motion.last, self._motion.lowest_margin
@@ -124,7 +124,9 @@ class EventSearch:
         self._sliding = self._motion.sliding_speeds(last)
         return None
 
-    def _first(self, suspects: list[_Suspect], start: float, end: float) -> FoundEvents:
+    def _first(
+        self, suspects: list[_Suspect], start: float, end: float
+    ) -> DetectedEvents:
         times = [first_root(suspect.function, start, end) for suspect in suspects]
         first = min(times)
         together = [
@@ -136,7 +138,9 @@ class EventSearch:
         signals = np.zeros(len(self._signals), dtype=bool)
         signals[[s.subject for s in together if s.kind == _SIGNAL]] = True
         contact = any(s.kind != _SIGNAL for s in together)
-        return FoundEvents(first, contact, np.array(stopped, dtype=np.int64), signals)
+        return DetectedEvents(
+            first, contact, np.array(stopped, dtype=np.int64), signals
+        )
 
     def _resting(self, end: Evaluation) -> np.ndarray:
         """Contacts that crept and are at rest at the end of a step (indices)."""

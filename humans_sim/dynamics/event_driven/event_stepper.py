@@ -26,7 +26,7 @@ from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
 from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.event_driven.contact_events import NO_CONTACTS, ContactEvents
-from humans_sim.dynamics.event_driven.event_search import EventSearch, FoundEvents
+from humans_sim.dynamics.event_driven.event_search import DetectedEvents, EventSearch
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
 from humans_sim.dynamics.event_driven.work_budget import WorkBudget
@@ -71,7 +71,7 @@ class EventStepper(Stepper):
         self._search = EventSearch(system, self.loads, self.motion, self._integrator)
         self._contacts = ContactEvents(system, self.loads, self.motion, options)
         self._budget = WorkBudget(self.motion, options.max_work, self.t)
-        self._waiting: FoundEvents | None = None
+        self._waiting: DetectedEvents | None = None
         # The first command acts before the contacts of the start are decided.
         self.handle_due_events()
         self._contacts.handle(self.state, NO_CONTACTS)
@@ -142,14 +142,14 @@ class EventStepper(Stepper):
         self._integrator.stop()
         self._waiting = None
 
-    def _handle(self, found: FoundEvents) -> None:
-        """The events that were found in the last step, now that their time has come."""
+    def _handle(self, events: DetectedEvents) -> None:
+        """Handle events of the last step, now that their time has come."""
         self._forget_step()
         self._budget.count_event(self.t)
-        if found.contact:
-            self._handle_contacts(found.stopped)
-        if found.signals.any():
-            self._handle_actuation(found.signals)
+        if events.contact:
+            self._handle_contacts(events.stopped)
+        if events.signals.any():
+            self._handle_actuation(events.signals)
 
     def _handle_due_event(self) -> None:
         """An event whose time was known in advance."""

@@ -11,9 +11,11 @@ import numpy as np
 from humans_sim.contact.problem.force_distribution import ContactForceSplit
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.chart import Chart
+from humans_sim.dynamics.event_driven.acceleration_kernels import (
+    STABILISATION,
+    acceleration_in_modes,
+)
 from humans_sim.dynamics.event_driven.contact_modes import ContactModes
-from humans_sim.contact.problem.modes import SLIDE
-from humans_sim.dynamics.event_driven.phase import FAST, STABILISATION, acceleration_in_modes
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System, Terms

@@ -50,5 +50,5 @@ class WorkBudget:
         if self._busy > _STUCK_EVENTS:
             raise StepError(
                 f"{_STUCK_EVENTS} events at one time: a contact jams (large friction "
-                "or the sticking law can leave no way to go on)"
+                "or the sticking law can leave no way to continue)"
             )

@@ -16,7 +16,7 @@ from humans_sim.results.events import Event
 
 
 class SceneActuation(Actuation):
-    """The actuation of a robot among free bodies, which feel loads.
+    """The actuation of a robot among free bodies, on which loads act.
 
     Args:
         scene: the system.
@@ -55,20 +55,20 @@ class SceneActuation(Actuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Forces of the robot's actuation and of the loads."""
-        found = np.zeros(self._scene.nv)
+        forces = np.zeros(self._scene.nv)
         force, rates = self._robot.dynamics(t, *self._own(q, v), z)
-        found[: self._nv] = force
+        forces[: self._nv] = force
         if self._loads:
-            self._load(t, q, v, found)
-        return found, rates
+            self._load(t, q, v, forces)
+        return forces, rates
 
-    def _load(self, t: float, q: np.ndarray, v: np.ndarray, found: np.ndarray) -> None:
+    def _load(self, t: float, q: np.ndarray, v: np.ndarray, forces: np.ndarray) -> None:
         moving = moving_bodies(self._scene, q, v)
         force, torque = np.zeros_like(moving.x), np.zeros_like(moving.x)
         for load in self._loads:
             load.add(t, moving, force, torque)
         turned = np.einsum("nji,nj->ni", moving.frames, torque)
-        found[self._nv :] = np.concatenate([force, turned], axis=1).ravel()
+        forces[self._nv :] = np.concatenate([force, turned], axis=1).ravel()
 
     def detect(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray

@@ -9,13 +9,13 @@ from humans_sim.dynamics.chart import Chart, FreeBaseChart
 
 
 class BodyChart(FreeBaseChart):
-    """Coordinates of a free body whose velocity is told in the world's frame."""
+    """Coordinates of a free body whose velocity is expressed in the world's frame."""
 
     def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The rates of x; only the spin is in the body's frame."""
-        found = super().rates(x, v)
-        found[:3] = v[:3]
-        return found
+        rates = super().rates(x, v)
+        rates[:3] = v[:3]
+        return rates
 
 
 class SceneChart:

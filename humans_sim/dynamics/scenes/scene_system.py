@@ -4,7 +4,7 @@
 All of them stand in one tree of pinocchio's: the robot first, then a free flyer for
 each body. So they share one mass matrix and one contact problem, and a robot can push a
 box. Made for the method ``time_stepping``: the accelerations of contacts between
-movers, which event-driven simulation needs, are not told.
+movers, which event-driven simulation needs, are not computed.
 """
 
 from __future__ import annotations
@@ -349,9 +349,9 @@ def _tree(bodies: Sequence[SceneBody], robot: Model | None) -> tuple[pin.Model, 
 
 def _columns(tree: pin.Model, joint: int) -> np.ndarray:
     """Velocities that move a joint (nv,) bool."""
-    found = np.zeros(tree.nv, dtype=bool)
+    moves = np.zeros(tree.nv, dtype=bool)
     for j in tree.supports[joint]:
         if j > 0:
             start = tree.idx_vs[j]
-            found[start : start + tree.nvs[j]] = True
-    return found
+            moves[start : start + tree.nvs[j]] = True
+    return moves

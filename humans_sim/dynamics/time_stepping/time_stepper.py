@@ -33,7 +33,7 @@ from humans_sim.results.sample import Sample
 
 _ROUNDING = 1e-9
 _TOLERATED = 1e-5
-"""Residual with which a step goes on; it is counted."""
+"""Residual with which a step is still accepted; it is counted."""
 _SETTLED = 1e-10
 """How far from its surface a closed contact may be [m, rad]."""
 _SETTLINGS = 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package's walk, led by a velocity, for a robot that feels nothing.
+"""The package's walk, led by a velocity, for a robot without sensors.
 
 As :mod:`.walk_stream`, but without an end: from where the joints are into the posture
 of the walk, slowly, and then wherever commands lead. Time advances by periods, however
@@ -62,8 +62,8 @@ class BlindWalk:
         self.pattern = WalkPattern(model, settings)
         self._names, self._period = robot.joint_names, period
         self._columns = [model.joint_names.index(name) for name in self._names]
-        self._approach = math.radians(robot.limits.approach)
-        self._way: Approach | None = None
+        self._approach_speed = math.radians(robot.limits.approach)
+        self._approach: Approach | None = None
         self._sent = self._stance = self._of(self.pattern.standing()[7:])
         self.point: PatternPoint = self.pattern.tick(0.0)
         self._t = 0.0
@@ -71,7 +71,7 @@ class BlindWalk:
     @property
     def ready(self) -> bool:
         """Whether it is in its posture, and commands count."""
-        return self._way is None
+        return self._approach is None
 
     def begin(self, joints: Mapping[str, float]) -> None:
         """Stand, and go into the posture of the walk from here.
@@ -82,9 +82,9 @@ class BlindWalk:
         pairs = zip(self._names, self._stance, strict=True)
         first = np.array([joints.get(name, angle) for name, angle in pairs])
         largest = float(np.abs(self._stance - first).max())
-        duration = max(_PEAK * largest / self._approach, self._period)
+        duration = max(_PEAK * largest / self._approach_speed, self._period)
         self._t, self._sent = 0.0, first
-        self._way = Approach(first, self._stance, 0.0, duration)
+        self._approach = Approach(first, self._stance, 0.0, duration)
         self.pattern.reset()
         self.point = self.pattern.tick(0.0)
 
@@ -95,10 +95,10 @@ class BlindWalk:
             ControlError: the legs do not reach a step.
         """
         self._t += self._period
-        if self._way is not None:
-            self._sent = self._way.at(self._t)
-            if self._way.over(self._t):
-                self._way, self._t = None, 0.0
+        if self._approach is not None:
+            self._sent = self._approach.at(self._t)
+            if self._approach.over(self._t):
+                self._approach, self._t = None, 0.0
         else:
             self.point = self.pattern.tick(self._t)
             self._sent = self._of(self.point.joints)

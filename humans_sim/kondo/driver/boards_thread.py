@@ -148,7 +148,7 @@ class BoardsThread(ABC):
         """Whether the next beat must not wait; the lock is held."""
 
     @abstractmethod
-    def _found(self, boards: Boards) -> None:
+    def _line_is_back(self, boards: Boards) -> None:
         """The line is back, and every board answers.
 
         Raises:
@@ -199,7 +199,7 @@ class BoardsThread(ABC):
             return _LOOK
         try:
             boards.find()
-            self._found(boards)
+            self._line_is_back(boards)
         except (LinkError, BoardError):
             boards.close()
             return _LOOK

@@ -275,8 +275,8 @@ class JointTrajectory:
         pairs = zip(derivatives[:-1], derivatives[1:], strict=True)
         orders = [2 * min(len(a), len(b)) - 1 for a, b in pairs]
         with np.errstate(all="ignore"):  # what overflows is refused by check
-            self._way = BPoly.from_derivatives(knots, derivatives, orders)
-            self._speed = self._way.derivative()
+            self._positions = BPoly.from_derivatives(knots, derivatives, orders)
+            self._speed = self._positions.derivative()
         self._acceleration = self._speed.derivative() if max(orders) > 1 else None
 
     @property
@@ -284,7 +284,7 @@ class JointTrajectory:
         """Angles after the last point [rad]."""
         if self._late is not None:
             return np.asarray(self._late.positions, dtype=float)
-        return np.asarray(self._way(self.duration))
+        return np.asarray(self._positions(self.duration))
 
     def at(self, t: float) -> Sample:
         """Where the joints shall be at a time from now [s]; at rest after the end."""
@@ -293,7 +293,7 @@ class JointTrajectory:
             return Sample(self.end, rest, rest)
         t = max(t, 0.0)
         more = rest if self._acceleration is None else self._acceleration(t)
-        return Sample(self._way(t), self._speed(t), more)
+        return Sample(self._positions(t), self._speed(t), more)
 
     def angles(self, t: float) -> dict[str, float]:
         """Angles at a time from now [s], by joint [rad]."""
@@ -314,12 +314,12 @@ class JointTrajectory:
                     "the last point", self.names[joint], math.inf, speed[joint]
                 )
             return
-        knots, shares = self._way.x, np.linspace(0.0, 1.0, _PLACES + 1)
+        knots, shares = self._positions.x, np.linspace(0.0, 1.0, _PLACES + 1)
         for first in range(0, len(knots) - 1, _CHUNK):
             starts = knots[first : first + _CHUNK + 1]
             times = starts[:-1, None] + np.diff(starts)[:, None] * shares
             with np.errstate(all="ignore"):
-                angles = self._way(times)
+                angles = self._positions(times)
                 # The last place belongs to the next segment.
                 speeds = np.abs(self._speed(times[:, :-1]))
             most = np.nan_to_num(speeds.max(axis=1), nan=math.inf)

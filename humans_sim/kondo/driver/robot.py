@@ -86,7 +86,7 @@ class KondoRobot(BoardsThread):
         self._before_loss: list[TakenRange] = []
         self._health = Health()
         self._reading: Reading | None = None
-        self._reading_wanted = False
+        self._reading_requested = False
         self._pending: float | None = None
         self._before = RobotState.LIMP
         self._unfreed: tuple[str, ...] = ()
@@ -270,7 +270,7 @@ class KondoRobot(BoardsThread):
     def request_reading(self) -> None:
         """Let the servos be asked where they are, when the line is free."""
         with self._wake:
-            self._reading_wanted = True
+            self._reading_requested = True
             self._wake.notify_all()
 
     def read_back(self) -> dict[str, float]:
@@ -297,7 +297,7 @@ class KondoRobot(BoardsThread):
         elif self._unfreed:
             with suppress(NotFreedError):
                 self._let_go(boards, "acknowledged late", _AGAIN)
-        if self._reading_wanted:
+        if self._reading_requested:
             with suppress(NoAnswerError, BoardError):
                 self._read(boards)
         if self.state not in ENERGISED:
@@ -402,7 +402,7 @@ class KondoRobot(BoardsThread):
             if (value := values[number - 1]) is not None
         }
         with self._lock:
-            self._reading_wanted = False
+            self._reading_requested = False
             self._reading = Reading(angles, time.monotonic())
             return self._reading
 
@@ -430,7 +430,7 @@ class KondoRobot(BoardsThread):
             self._before = self._health.state
             self._be(RobotState.LOST, reason)
 
-    def _found(self, boards: Boards) -> None:
+    def _line_is_back(self, boards: Boards) -> None:
         if self._before in ENERGISED:
             self._take_pose(boards)
         self._delivery = SetPointDelivery(boards, self.settings.period)

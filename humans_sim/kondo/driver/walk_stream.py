@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package's walk for a robot that feels nothing: joint angles over time.
+"""The package's walk for a robot without sensors: joint angles over time.
 
 The walking pattern is a plan, which balance corrects by sensors. Boards without sensors
 follow the plan as it is. That stays up because its steps are slow (:data:`STEP`, near

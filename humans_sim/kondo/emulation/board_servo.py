@@ -63,7 +63,7 @@ class BoardServo(Servo):
         self._boards = tuple(boards)
         self._until = math.inf
         self._limp = np.zeros(self._n, dtype=bool)
-        found = []
+        used = []
         for number, channel in channels.channels.items():
             if channel.joint not in self.names:
                 raise ParameterError(
@@ -71,14 +71,14 @@ class BoardServo(Servo):
                 )
             if number > CHANNELS * len(self._boards):
                 raise ParameterError(f"no board has a channel {number}")
-            found.append(replace(channel, trim=0.0))
-        self._channels = tuple(found)
-        self._places = np.array([channel.number - 1 for channel in found])
-        self._joints = np.array([self.names.index(c.joint) for c in found])
-        self._home = np.array([channel.home for channel in found])
-        self._sense = np.radians([float(channel.sense) for channel in found])
+            used.append(replace(channel, trim=0.0))
+        self._channels = tuple(used)
+        self._places = np.array([channel.number - 1 for channel in used])
+        self._joints = np.array([self.names.index(c.joint) for c in used])
+        self._home = np.array([channel.home for channel in used])
+        self._sense = np.radians([float(channel.sense) for channel in used])
 
-    def felt(self, q: np.ndarray, board: int) -> tuple[float, ...]:
+    def servo_angles(self, q: np.ndarray, board: int) -> tuple[float, ...]:
         """Where the twelve servos of a board are in a configuration [deg]."""
         values = np.full(CHANNELS * len(self._boards), _MIDDLE)
         values[self._places] = q[7:][self._joints] / self._sense + self._home

@@ -76,7 +76,7 @@ class BodyState:
     Attributes:
         t: simulated time [s].
         q: configuration.
-        felt: where the servos are, board after board [deg].
+        servo_angles: where the servos are, board after board [deg].
         displacement: how far it has come.
         held: whether a hand holds it still.
         fallen: whether it has fallen.
@@ -85,7 +85,7 @@ class BodyState:
 
     t: float
     q: np.ndarray
-    felt: tuple[tuple[float, ...], ...]
+    servo_angles: tuple[tuple[float, ...], ...]
     displacement: Displacement = field(
         default_factory=lambda: Displacement(0.0, 0.0, 0.0)
     )
@@ -96,11 +96,11 @@ class BodyState:
     @classmethod
     def of(cls, body: SimulatedBody, failure: str = "") -> BodyState:
         """The state of a body now."""
-        felt = tuple(body.felt(k) for k in range(len(body.boards)))
+        servo_angles = tuple(body.servo_angles(k) for k in range(len(body.boards)))
         return cls(
             body.t,
             body.q.copy(),
-            felt,
+            servo_angles,
             body.displacement(),
             body.held,
             body.fallen,

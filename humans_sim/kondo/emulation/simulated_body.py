@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The body of a robot whose boards are emulated: what its servos, floor and weight do.
 
-Pure: it is told what the boards heard and when, and goes through simulated time as it
-is told to. The same commands at the same times give the same motion, however late they
-are worked off.
+Pure: it is given what the boards received and when, and goes through simulated time as
+it is asked to. The same commands at the same times give the same motion, however late
+they are worked off.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Displacement(NamedTuple):
 
 
 class SimulatedBody:
-    """A robot on a floor, led by boards of its own that hear what it is told.
+    """A robot on a floor, led by boards of its own that receive its commands.
 
     Until every channel is driven a hand holds it in its first posture, feet on the
     floor: a limp robot does not stand. After that nothing holds it any more.
@@ -121,7 +121,7 @@ class SimulatedBody:
             **self._settings.servo,
         )
         for k, board in enumerate(self.boards):
-            board.felt = partial(self._felt, k)
+            board.servo_angles = partial(self._servo_angles, k)
         self.simulation = self._setup.simulation(
             self.model,
             self.servo,
@@ -156,19 +156,19 @@ class SimulatedBody:
         """Joint angles now [rad]."""
         return dict(zip(self.model.joint_names, self.q[7:].tolist(), strict=True))
 
-    def felt(self, board: int) -> tuple[float, ...]:
+    def servo_angles(self, board: int) -> tuple[float, ...]:
         """Where the servos of a board are now [deg]; boards count from 0."""
-        return self.servo.felt(self.q, board)
+        return self.servo.servo_angles(self.q, board)
 
-    def _felt(self, board: int, _: float) -> tuple[float, ...]:
-        return self.felt(board)
+    def _servo_angles(self, board: int, _: float) -> tuple[float, ...]:
+        return self.servo_angles(board)
 
     def hear(self, t: float, command: rcb1.Command) -> rcb1.Reply | None:
         """Let a command act at a time, not before the last one; what a board says.
 
         Raises:
             ParameterError: the time is past.
-            HumansError: the simulation cannot go on.
+            HumansError: the simulation cannot continue.
         """
         if not self._t <= t < math.inf:
             raise ParameterError(f"{t} s is past, or no time: it is {self._t} s")
@@ -188,10 +188,10 @@ class SimulatedBody:
         self._keep()
 
     def advance(self, t: float) -> None:
-        """Go on to a time [s], or to the last whole step before it.
+        """Advance to a time [s], or to the last whole step before it.
 
         Raises:
-            HumansError: the simulation cannot go on.
+            HumansError: the simulation cannot continue.
         """
         self._go(t, exactly=False)
 

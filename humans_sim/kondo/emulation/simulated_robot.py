@@ -99,7 +99,7 @@ class SimulatedRobot:
         self._end = threading.Event()
         self._connection, self._process = _start(plan)
         for k, board in enumerate(emulator.boards):
-            board.felt = partial(self._felt, k)
+            board.servo_angles = partial(self._servo_angles, k)
         self._zero = emulator.join(self._hear)
         try:
             self._check_limp()  # still, while the process started
@@ -151,7 +151,7 @@ class SimulatedRobot:
         """Why the simulation could not continue; empty where it does."""
         return self._state.failure
 
-    def distance(self) -> Displacement:
+    def displacement(self) -> Displacement:
         """How far it has come, seen from where it stood at first."""
         return self._state.displacement
 
@@ -198,7 +198,7 @@ class SimulatedRobot:
             self._thread.join()
         self.emulator.leave(self._hear)
         for board in self.emulator.boards:
-            board.felt = None
+            board.servo_angles = None
         self._connection.close()
         try:
             self._process.wait(_END)
@@ -206,9 +206,9 @@ class SimulatedRobot:
             self._process.kill()
             self._process.wait()
 
-    def _felt(self, board: int, _: float) -> tuple[float, ...]:
+    def _servo_angles(self, board: int, _: float) -> tuple[float, ...]:
         """Where the servos of a board were, last we knew [deg]."""
-        return self._state.felt[board]
+        return self._state.servo_angles[board]
 
     def _hear(self, t: float, command: rcb1.Command) -> None:
         """Note a command; the emulator's boards wait meanwhile."""

@@ -4,8 +4,8 @@
 Pure: it takes commands and times, and gives replies and angles. What the board's
 documents leave open is assumed: a motion plays where the switch MOTION is on and
 SLEEP is off; a channel that was never commanded is at home; a read gives whole
-degrees of where the servo is led to. With a body (:attr:`VirtualBoard.felt`) a read
-gives where the joint is instead, and a limp channel sets out from there.
+degrees of where the servo is led to. With a body (:attr:`VirtualBoard.servo_angles`) a
+read gives where the joint is instead, and a limp channel sets out from there.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class VirtualBoard:
         board: its id.
         memory: what it keeps.
         driven: which channels are given an angle; the others are free or unused.
-        felt: where the twelve servos are at a time, of a body that they turn [deg];
-            None: wherever they are led.
+        servo_angles: where the twelve servos are at a time, of a body that they turn
+            [deg]; None: wherever they are led.
     """
 
     def __init__(self, board: int, home: Sequence[int]) -> None:
@@ -119,7 +119,7 @@ class VirtualBoard:
         self.board = board
         self.memory = Memory(tuple(home))
         self.driven = (False,) * CHANNELS
-        self.felt: Callable[[float], Sequence[float]] | None = None
+        self.servo_angles: Callable[[float], Sequence[float]] | None = None
         rest = tuple(float(v if v <= DEGREES else _MIDDLE) for v in home)
         self._unused = tuple(v > DEGREES for v in home)
         self._segments = [_Segment(-math.inf, -math.inf, rest, rest)]
@@ -157,9 +157,9 @@ class VirtualBoard:
 
     def _places(self, t: float) -> tuple[float, ...]:
         """Where the servos are, trims aside [deg]."""
-        if self.felt is None:
+        if self.servo_angles is None:
             return self._values(t)
-        places = zip(self.felt(t), self.memory.trims, strict=True)
+        places = zip(self.servo_angles(t), self.memory.trims, strict=True)
         return tuple(
             min(max(place - (trim - TRIM_ZERO), 0.0), float(DEGREES))
             for place, trim in places

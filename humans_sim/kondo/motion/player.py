@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions played as the RCB-1 plays them: the set points of the joints at every time.
 
-The way to a pose takes the largest change among all channels, in degrees, times the
+The motion to a pose takes the largest change among all channels, in degrees, times the
 seconds a degree of the pose's speed step. All channels move linearly and arrive
 together; the next pose follows at once. A pose that changes nothing takes no time.
 """
@@ -24,13 +24,13 @@ _SAME = 1e-9
 """Times closer than this are one [s]."""
 
 
-class Way(NamedTuple):
-    """Where the joints go next; a command of servos that play poses.
+class MotionSegment(NamedTuple):
+    """The motion to the next pose; a command of servos that play poses.
 
     Attributes:
-        start: where they should be now (njoints,) [rad].
-        angles: at the end of the way (njoints,) [rad].
-        arrival: when [s]; infinite after the last pose.
+        start: where the joints should be now (njoints,) [rad].
+        angles: of the next pose (njoints,) [rad].
+        arrival: when it is reached [s]; infinite after the last pose.
     """
 
     start: np.ndarray
@@ -90,18 +90,18 @@ class MotionPlayer:
         for _ in range(repeat):
             for position, pose in enumerate(motion.poses):
                 target = _over(values, pose.channels)
-                way = _largest_change(values, target)
-                times.append(times[-1] + way * SPEED_STEPS[pose.speed])
+                change = _largest_change(values, target)
+                times.append(times[-1] + change * SPEED_STEPS[pose.speed])
                 angles.append(self._joints(target, f"pose {position}"))
                 values = target
         self.times, self.angles = np.array(times), np.array(angles)
 
     def _joints(self, values: Sequence[int], where: str) -> np.ndarray:
         try:
-            found = self._channels.angles(values)
+            angles = self._channels.angles(values)
         except ParameterError as error:
             raise ParameterError(f"{where}: {error}") from None
-        return np.array([found.get(name, 0.0) for name in self._names])
+        return np.array([angles.get(name, 0.0) for name in self._names])
 
     @property
     def duration(self) -> float:
@@ -117,12 +117,12 @@ class MotionPlayer:
         share = (t - before) / (after - before)
         return (1.0 - share) * self.angles[k - 1] + share * self.angles[k]
 
-    def way(self, t: float) -> Way:
-        """The pose on the way to which the robot is at t."""
+    def segment(self, t: float) -> MotionSegment:
+        """The motion to the next pose, from a time on."""
         k = self._next(t + _SAME)
         if k == len(self.times):
-            return Way(self.at(t), self.angles[-1].copy(), math.inf)
-        return Way(self.at(t), self.angles[k].copy(), float(self.times[k]))
+            return MotionSegment(self.at(t), self.angles[-1].copy(), math.inf)
+        return MotionSegment(self.at(t), self.angles[k].copy(), float(self.times[k]))
 
     def _next(self, t: float) -> int:
         return int(np.searchsorted(self.times, t, side="right"))

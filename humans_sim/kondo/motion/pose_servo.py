@@ -3,9 +3,9 @@ r"""Servos that a board leads from pose to pose, all arriving together.
 
 A :class:`~humans_sim.actuation.Servo` makes its own set point, which runs to each
 command at one speed; fed with samples of a motion it would rush and wait. The board
-sends an even stream of positions instead: each joint has its own speed on each way to
-a pose. And it sends positions alone, so that the servo's damping knows the speed of the
-joint but not the speed of the set point r:
+sends an even stream of positions instead: each joint has its own speed to each pose.
+And it sends positions alone, so that the servo's damping knows the speed of the joint
+but not the speed of the set point r:
 
 .. math:: \tau = \operatorname{sat}\bigl(k_p (r - q) - k_d\, \dot q\bigr) - ...
 
@@ -26,7 +26,7 @@ from humans_sim.dynamics.controller import (
     Controller,
     ControlState,
 )
-from humans_sim.kondo.motion.player import MotionPlayer, Way
+from humans_sim.kondo.motion.player import MotionPlayer, MotionSegment
 from humans_sim.models import Model
 
 KONDO_ROBOT = "khr1"
@@ -39,7 +39,7 @@ _AFTERWARDS = 3600.0
 class PosePlayer(Controller):
     """The controller of :class:`PoseServo`: leads it through a motion.
 
-    It is called at the start and at each pose, and commands the way to the next one.
+    It is called at the start and at each pose, and commands the motion to the next one.
 
     Args:
         player: of the motion.
@@ -54,15 +54,16 @@ class PosePlayer(Controller):
         self._player = player
 
     def __call__(self, t: float, state: ControlState) -> CommandWithNextCall:
-        """The way to the next pose, whatever the joints do."""
-        way = self._player.way(t)
-        return CommandWithNextCall(way, min(way.arrival - t, _AFTERWARDS))
+        """The motion to the next pose, whatever the joints do."""
+        segment = self._player.segment(t)
+        return CommandWithNextCall(segment, min(segment.arrival - t, _AFTERWARDS))
 
 
 class PoseServo(Servo):
-    """Servos that go from pose to pose; a command is the :class:`Way` to the next one.
+    """Servos that go from pose to pose.
 
-    The commands are those of a :class:`PosePlayer`.
+    A command is the :class:`MotionSegment` to the next pose; a :class:`PosePlayer`
+    gives them.
 
     Args:
         model: the model.
@@ -95,12 +96,12 @@ class PoseServo(Servo):
         """Let the set points run to a pose, there when it is due.
 
         Raises:
-            ParameterError: it is no way, or it ends before it begins.
+            ParameterError: it is no segment, or it ends before it begins.
         """
-        if not (isinstance(command, Way) and command.arrival > t):
+        if not (isinstance(command, MotionSegment) and command.arrival > t):
             raise ParameterError(
-                f"a Way that ends after {t:g} s is wanted, not {command}: give the "
-                "simulation a PosePlayer as its controller"
+                f"a MotionSegment that ends after {t:g} s is wanted, not {command}: "
+                "give the simulation a PosePlayer as its controller"
             )
         self._point, self._target = (
             self.check(command.start),

@@ -180,7 +180,7 @@ class SerialLink:
     def doubtful(self) -> bool:
         """Whether so much went unanswered that the line loses much, or is slow.
 
-        A question tells which (:meth:`settle`); longer waits do, too.
+        A question decides which (:meth:`settle`); longer waits do, too.
         """
         return self._waits.doubtful
 

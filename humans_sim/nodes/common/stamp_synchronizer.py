@@ -32,7 +32,7 @@ class StampSynchronizer:
         """
         self._lead, self._topics = lead, {lead, *others}
         self._depth = depth
-        self._found: dict[int, dict[str, Any]] = {}
+        self._incomplete: dict[int, dict[str, Any]] = {}
         self.newest: int | None = None
         self.beginnings = self.dropped = 0
 
@@ -51,24 +51,24 @@ class StampSynchronizer:
             if self.newest is None or stamp < self.newest:
                 self._begin()
             self.newest = stamp
-        known = self._found.setdefault(stamp, {})
+        known = self._incomplete.setdefault(stamp, {})
         known[topic] = value
         if len(known) == len(self._topics):
-            return self._found.pop(stamp)
-        while len(self._found) > self._depth:
-            del self._found[next(iter(self._found))]
+            return self._incomplete.pop(stamp)
+        while len(self._incomplete) > self._depth:
+            del self._incomplete[next(iter(self._incomplete))]
             self.dropped += 1
         return None
 
     def missing(self, stamp: int) -> list[str]:
         """Topics that have said nothing of a time yet."""
-        return sorted(self._topics - set(self._found.get(stamp, ())))
+        return sorted(self._topics - set(self._incomplete.get(stamp, ())))
 
     def _begin(self) -> None:
         """Forget what belongs to the time before; others may have come ahead."""
         self.beginnings += 1
-        self._found = {
+        self._incomplete = {
             stamp: known
-            for stamp, known in self._found.items()
+            for stamp, known in self._incomplete.items()
             if self._lead not in known
         }

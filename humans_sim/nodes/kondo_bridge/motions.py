@@ -18,7 +18,7 @@ from humans_sim.models import Model
 from humans_sim.nodes.common.request_files import RequestFolder
 
 
-def requested_course(
+def requested_path(
     model: Model, robot: KondoRobot, request: Any, folder: RequestFolder
 ) -> MotionPath:
     """The motion that a request asks for.

@@ -39,7 +39,7 @@ from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.kondo_bridge.diagnostics import BridgeDiagnostics
 from humans_sim.nodes.kondo_bridge.goals import DrivenRobot, Present, TrajectoryGoals
 from humans_sim.nodes.kondo_bridge.messages import command_of, joint_state
-from humans_sim.nodes.kondo_bridge.motions import requested_course
+from humans_sim.nodes.kondo_bridge.motions import requested_path
 from humans_sim.nodes.kondo_bridge.settings import BridgeSettings
 
 _DEPTH = 10
@@ -50,7 +50,7 @@ _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
 """So many periods of reading old, a reading is no more published [-]."""
 _MOVABLE = (RobotState.HOLDING, RobotState.FOLLOWING)
-_MEND = ": deactivate and activate the node (limp servos: or call home)"
+_RESTART = ": deactivate and activate the node (limp servos: or call home)"
 
 
 class KondoBridge(LifecycleModelNode):
@@ -84,7 +84,7 @@ class KondoBridge(LifecycleModelNode):
     def _make_topics(self) -> None:
         self._states = self.create_publisher(JointState, "joint_states", _DEPTH)
         self._sources = self.create_publisher(String, "joint_states_source", _LATCHED)
-        self._tell_source(_NONE)
+        self._publish_source(_NONE)
         self.create_subscription(JointState, "joint_commands", self._on_command, _DEPTH)
         self.create_service(Trigger, "home", self._answer(self._home))
         self.create_service(Trigger, "free", self._answer(self._free))
@@ -133,7 +133,7 @@ class KondoBridge(LifecycleModelNode):
         """Hold the servos, or free them."""
         self._give_up("the node was deactivated")
         robot = self._opened()
-        self._tell_source(_NONE)
+        self._publish_source(_NONE)
         if robot.state not in ENERGISED:
             return
         if self._settings.on_deactivate == "free":
@@ -210,7 +210,7 @@ class KondoBridge(LifecycleModelNode):
 
         def set_points() -> Mapping[str, float]:
             if robot.state not in _MOVABLE:
-                raise RobotStateError(f"the robot is {robot.state.value}{_MEND}")
+                raise RobotStateError(f"the robot is {robot.state.value}{_RESTART}")
             return robot.set_points()
 
         def actual() -> Present:
@@ -266,7 +266,7 @@ class KondoBridge(LifecycleModelNode):
         try:
             robot = self._ready()
             seconds = self._lead(
-                lambda: requested_course(
+                lambda: requested_path(
                     self.model, robot, request, self._settings.folder
                 ),
                 "motion",
@@ -322,11 +322,11 @@ class KondoBridge(LifecycleModelNode):
         read, now = self._fresh(robot), self.get_clock().now()
         if read is None:
             angles = robot.set_points()
-            self._tell_source(_COMMANDED if angles else _NONE)
+            self._publish_source(_COMMANDED if angles else _NONE)
             if angles:
                 self._send(now.to_msg(), angles)
             return
-        self._tell_source(_READ)
+        self._publish_source(_READ)
         if read.time > self._read_at:
             self._read_at = read.time
             age = round((time.monotonic() - read.time) * 1e9)
@@ -335,7 +335,7 @@ class KondoBridge(LifecycleModelNode):
     def _send(self, stamp: Any, angles: Mapping[str, float]) -> None:
         self._states.publish(joint_state(stamp, self._settings.frame, angles))
 
-    def _tell_source(self, source: str) -> None:
+    def _publish_source(self, source: str) -> None:
         if source != self._source:
             self._source = source
             self._sources.publish(String(data=source))

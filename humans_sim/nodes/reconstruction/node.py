@@ -137,11 +137,11 @@ class Reconstruction(ModelNode):
         header = Header(
             stamp=message.header.stamp, frame_id=message.header.frame_id or _WORLD
         )
-        self._tell_posture(header, frame)
+        self._publish_posture(header, frame)
         self._diagnostics.take(frame, time.perf_counter() - begun)
-        self._tell_fit(header, message.frame_number, frame)
+        self._publish_fit(header, message.frame_number, frame)
 
-    def _tell_posture(self, header: Header, frame: LiveFrame) -> None:
+    def _publish_posture(self, header: Header, frame: LiveFrame) -> None:
         """Publish the base, then the joints: whoever draws these knows where."""
         stamp, parent = header.stamp, header.frame_id
         self._odometry.publish(odometry(stamp, parent, BASE_LINK, frame.q, frame.v))
@@ -153,7 +153,7 @@ class Reconstruction(ModelNode):
             joint_state(self.model, stamp, frame.q[7:], frame.v[6:])
         )
 
-    def _tell_fit(self, header: Header, number: int, frame: LiveFrame) -> None:
+    def _publish_fit(self, header: Header, number: int, frame: LiveFrame) -> None:
         """Publish how markers are explained, where somebody listens."""
         if self._quality.get_subscription_count():
             self._quality.publish(

@@ -114,7 +114,7 @@ class Viewer(StateListener):
         self._paused, self._failure = False, ""
         self._note, self._note_end = "", -math.inf
         self._speed_service = f"{simulator}/set_parameters"
-        self._requests = Requests(self, self._tell)
+        self._requests = Requests(self, self._show_note)
         self._make_topics()
         ground = Ground(solids=Ground.slope(math.radians(slope)).solids)
         self._page = WalkPage(self.model, host, port, ground)
@@ -301,7 +301,7 @@ class Viewer(StateListener):
                 self.get_logger().warning(f"no walk is controlled: {error}")
             return None
 
-    def _tell(self, note: str) -> None:
+    def _show_note(self, note: str) -> None:
         self._note, self._note_end = note, time.monotonic() + _NOTE_TIME
         self.get_logger().warning(note)
 
@@ -330,7 +330,7 @@ class Viewer(StateListener):
     def _stop_robot(self) -> None:
         self._walk_with(Velocity())
         self._requests.call(
-            _STOP, Trigger.Request(), lambda: self._tell("the robot was stopped")
+            _STOP, Trigger.Request(), lambda: self._show_note("the robot was stopped")
         )
 
     def _push(self, impulse: np.ndarray) -> None:

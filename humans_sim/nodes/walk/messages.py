@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a walker plans and feels, as messages."""
+"""What a walker plans and measures, as messages."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from humans_sim.control.walking import (
-    Measured,
     SoleWrench,
     WalkCommand,
     Walker,
     WalkPhase,
+    WalkSensors,
 )
 from humans_sim.control.walking.placement import Approach, PlanPlacement, body_centre
 from humans_sim.control.walking.support import SolePair
@@ -189,8 +189,10 @@ class Walk(ModelNode):
             return
         self._blind = ""
         attitude, spin = complete[_IMU]
-        measured = Measured(attitude, spin, complete[self._left], complete[self._right])
-        self._answer(stamp, complete[_STATES], measured)
+        sensors = WalkSensors(
+            attitude, spin, complete[self._left], complete[self._right]
+        )
+        self._answer(stamp, complete[_STATES], sensors)
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
@@ -199,7 +201,7 @@ class Walk(ModelNode):
     # -- ticks -----------------------------------------------------------------------
 
     def _answer(
-        self, stamp: int, joints: np.ndarray, measured: Measured | None
+        self, stamp: int, joints: np.ndarray, sensors: WalkSensors | None
     ) -> None:
         """Answer a state: by a tick, or again where it came again."""
         if self._begun != self._synchronizer.beginnings:
@@ -208,7 +210,7 @@ class Walk(ModelNode):
             self._begin(stamp, joints)
         self._waits_since, now = math.inf, time.monotonic()
         if stamp > self._stamp:
-            self._tick(stamp, measured)
+            self._tick(stamp, sensors)
         elif stamp < self._stamp or now < self._answered_at + _REPEAT:
             return
         self._answered_at = now
@@ -243,7 +245,7 @@ class Walk(ModelNode):
         if self._settings.velocity is not None and not self._blind:
             self._walker.pattern.command(*self._settings.velocity)
 
-    def _tick(self, stamp: int, measured: Measured | None) -> None:
+    def _tick(self, stamp: int, sensors: WalkSensors | None) -> None:
         start = time.perf_counter()
         self._stamp, self._t = stamp, self._time_of(stamp)
         if self._t > self._velocity_at + self._settings.velocity_timeout:
@@ -252,17 +254,18 @@ class Walk(ModelNode):
             self._stop()
         if not self._failure:
             try:
-                self._command = self._walker.tick(self._t, measured)
-                self._sent = self._wanted(self._command)
+                self._command = self._walker.tick(self._t, sensors)
+                self._sent = self._set_points(self._command)
             except HumansError as error:
                 self._fail(f"at {self._t:.9g} s: {error}")
         spent = time.perf_counter() - start
         self._diagnostics.spend(spent)
-        self._diagnostics.blind += measured is None
+        self._diagnostics.blind += sensors is None
         if self._command is not None:
-            self._tell(self._command, spent)
+            self._publish_status(self._command, spent)
 
-    def _wanted(self, command: WalkCommand) -> np.ndarray:
+    def _set_points(self, command: WalkCommand) -> np.ndarray:
+        """Angles to send: the command's, or those of the approach before the walk."""
         if command.fallen and not self._failure:
             self._fail(f"fallen at {self._t:.9g} s: {_RESET}")
         if self._approach is None:
@@ -289,7 +292,7 @@ class Walk(ModelNode):
 
     # -- what goes out ---------------------------------------------------------------
 
-    def _tell(self, command: WalkCommand, spent: float) -> None:
+    def _publish_status(self, command: WalkCommand, spent: float) -> None:
         header = Header(frame_id=self._frame, stamp=time_of(self._stamp))
         centre = place = None
         if self._base is not None:

@@ -120,11 +120,11 @@ class LiveWalk:
         if self._thread.is_alive():
             self._thread.join(timeout=10.0)
 
-    def pause(self, wanted: bool) -> None:
-        """Stop the time, or let it go on."""
+    def pause(self, paused: bool) -> None:
+        """Stop the time, or let it resume."""
 
         def order() -> None:
-            self._paused, self._due = wanted, time.monotonic()
+            self._paused, self._due = paused, time.monotonic()
             self._look()
 
         self._orders.put(order)
@@ -235,7 +235,7 @@ class LiveWalk:
         self._look()
 
     def _fail(self, error: Exception) -> None:
-        self._failure = f"the simulation cannot go on: {error} (press Reset)"
+        self._failure = f"the simulation cannot continue: {error} (press Reset)"
         self._look()
 
     def _look(self) -> None:

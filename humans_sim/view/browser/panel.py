@@ -51,8 +51,8 @@ class Actions:
     push: Callable[[np.ndarray], None]
     speed: Callable[[float], None]
     walk: Callable[[Velocity], None]
-    follow: Callable[[bool], None] = lambda wanted: None
-    see_through: Callable[[bool], None] = lambda wanted: None
+    follow: Callable[[bool], None] = lambda on: None
+    see_through: Callable[[bool], None] = lambda on: None
 
 
 class Panel:

@@ -39,8 +39,8 @@ class RobotActions:
 
     walk: Callable[[Velocity], None]
     stop: Callable[[], None]
-    follow: Callable[[bool], None] = lambda wanted: None
-    see_through: Callable[[bool], None] = lambda wanted: None
+    follow: Callable[[bool], None] = lambda on: None
+    see_through: Callable[[bool], None] = lambda on: None
 
 
 class RobotPanel:

@@ -132,8 +132,8 @@ def test_each_ones_own_subject(human: hs.Model, tmp_path: Path) -> None:
             plan_batch([source], tmp_path / "out", None, QUICK), workers=0
         )
     }
-    found = hs.load_reconstruction(tmp_path / "out" / "Subject02" / "walk01.npz")
-    assert found.model.mass == pytest.approx(80.0, rel=1e-3)
+    result = hs.load_reconstruction(tmp_path / "out" / "Subject02" / "walk01.npz")
+    assert result.model.mass == pytest.approx(80.0, rel=1e-3)
     assert "nobody said who this is" in outcomes["Subject01/walk00"].message
     damaged = outcomes["Subject03/walk02"]
     assert damaged.state == "failed" and "subject.yaml:2" in damaged.message
@@ -250,7 +250,7 @@ def half(tree: Path, out: Path) -> Iterator[None]:
         yield
 
 
-def test_killed_half_way_and_gone_on_with(
+def test_killed_half_way_and_resumed(
     human: hs.Model, tree: Path, tmp_path: Path
 ) -> None:
     """Nothing is lost, nothing is done twice; a second process has to wait."""
@@ -280,13 +280,16 @@ def test_killed_half_way_and_gone_on_with(
     assert not list(out.rglob(".*.npz.*"))
     for k in range(0, COUNT, 5):
         path = out / f"Subject{k % 3 + 1:02}" / f"walk{k:02}.npz"
-        found, wanted = hs.load_reconstruction(path), swaying(human, SAMPLES, float(k))
-        assert found.rms < 1e-4 and len(found.t) == SAMPLES
-        assert np.abs(found.q[:, :3] - wanted[:, :3]).max() < 1e-3
+        result, expected = (
+            hs.load_reconstruction(path),
+            swaying(human, SAMPLES, float(k)),
+        )
+        assert result.rms < 1e-4 and len(result.t) == SAMPLES
+        assert np.abs(result.q[:, :3] - expected[:, :3]).max() < 1e-3
 
 
 def test_ctrl_c(tree: Path, tmp_path: Path) -> None:
-    """Ends workers, says how to go on, leaves nothing half done."""
+    """Ends workers, says how to resume, leaves nothing half done."""
     out = tmp_path / "out"
     with (
         half(tree, out),

@@ -73,7 +73,7 @@ def wait(condition: Callable[[], bool]) -> None:
 
 
 def driven(boards: Emulator) -> bool:
-    """Whether a servo is told an angle."""
+    """Whether a servo is driven."""
     return any(any(board.driven) for board in boards.boards)
 
 
@@ -88,7 +88,7 @@ def test_the_guide_lists_the_commands() -> None:
 
 
 def test_info_moves_nothing(boards: Emulator) -> None:
-    """Boards, servos, motions, the line: told, while no servo is told anything."""
+    """Boards, servos, motions, the line: printed, while no servo is commanded."""
     boards.boards[0].memory.lengths[4] = boards.boards[1].memory.lengths[4] = 29
     code, out, _ = kondo("info", port=boards.port)
     assert code == 0
@@ -99,7 +99,7 @@ def test_info_moves_nothing(boards: Emulator) -> None:
 
 
 def test_info_says_which_boards_are_silent(boards: Emulator) -> None:
-    """A board with another id is found, and told."""
+    """A board with another id is found, and reported."""
     boards.boards[1].hear(rcb1.SetId(7), 0.0)
     code, _, errors = kondo("info", "--port", boards.port)
     assert code == 1
@@ -135,7 +135,7 @@ def test_play_store_save(boards: Emulator, tmp_path: Path) -> None:
 
 
 def test_lost_set_points_are_a_failure(tmp_path: Path) -> None:
-    """A line too slow for the set points: the share is told, and the exit code is 1."""
+    """A line too slow for the set points: the share is printed, exit code 1."""
     slow = LineFaults(late=1.0, delay=0.02)
     with Emulator(link=tmp_path / "slow", faults=slow) as boards:
         code, out, errors = kondo("play", GREETING, "--free", port=boards.port)
@@ -145,9 +145,9 @@ def test_lost_set_points_are_a_failure(tmp_path: Path) -> None:
 
 
 def test_a_joint_that_does_not_come_is_a_failure(boards: Emulator) -> None:
-    """A servo that is out: told, and the exit code is 1."""
+    """A servo that is out: reported, and the exit code is 1."""
     held = list(boards.angles())
-    boards.boards[0].felt = lambda _: held[:CHANNELS]  # type: ignore[misc]
+    boards.boards[0].servo_angles = lambda _: held[:CHANNELS]  # type: ignore[misc]
     code, out, errors = kondo("pose", "head_yaw=20", "--free", port=boards.port)
     assert code == 1 and "the servos are limp" in out
     assert "not there (more than 5 degrees off): head_yaw" in errors
@@ -157,7 +157,7 @@ def test_a_joint_that_does_not_come_is_a_failure(boards: Emulator) -> None:
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
 def test_interrupts_stop_and_free(boards: Emulator, number: int, code: int) -> None:
-    """Ctrl-C, or being told to end: no servo is driven, and the port is free."""
+    """Ctrl-C, or a signal to end: no servo is driven, and the port is free."""
     process = start("play", GREETING, "--repeat", 100, port=boards.port)
     wait(lambda: driven(boards))
     time.sleep(0.3)
@@ -183,7 +183,7 @@ def test_interrupted_servos_may_hold(boards: Emulator) -> None:
     assert driven(boards) and np.abs(np.subtract(boards.angles(), before)).max() < 5.0
 
 
-def test_an_unplugged_line_is_told(boards: Emulator) -> None:
+def test_an_unplugged_line_is_reported(boards: Emulator) -> None:
     """No hang: the reason, and what the owner should do."""
     process = start("play", GREETING, "--repeat", 100, port=boards.port)
     wait(lambda: driven(boards))
@@ -197,7 +197,7 @@ def test_record(boards: Emulator, tmp_path: Path) -> None:
     """Poses are taken from limp servos; the motion can be read."""
     values = list(boards.angles())
     for k, board in enumerate(boards.boards):
-        board.felt = lambda _, k=k: values[k * CHANNELS : (k + 1) * CHANNELS]  # type: ignore[misc]
+        board.servo_angles = lambda _, k=k: values[k * CHANNELS : (k + 1) * CHANNELS]  # type: ignore[misc]
     path = tmp_path / "taught.csv"
     process = start("record", path, "--speed", 5, port=boards.port)
     assert process.stdin is not None
@@ -278,7 +278,7 @@ def test_bad_input_is_one_line(words: tuple[object, ...], message: str) -> None:
 
 
 def test_errors_have_no_traceback() -> None:
-    """A process tells them on stderr, and ends with 1."""
+    """A process prints them on stderr, and ends with 1."""
     process = start("free", "--port", "/dev/[no]such")
     out, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (1, "")
@@ -298,17 +298,17 @@ def test_the_port_that_it_must_be(
         port.vid = 0x0403
         return port
 
-    found: list[ListPortInfo] = []
-    monkeypatch.setattr(list_ports, "comports", lambda: found)
+    plugged: list[ListPortInfo] = []
+    monkeypatch.setattr(list_ports, "comports", lambda: plugged)
     monkeypatch.setattr(
         "humans_sim.kondo.protocol.ports.RULE_NAME", "/dev/no-such-name"
     )
     monkeypatch.delenv("KONDO_PORT", raising=False)
     with pytest.raises(PortChoiceError, match="no serial port"):
         choose_port()
-    found.append(adapter("/dev/ttyUSB0"))
+    plugged.append(adapter("/dev/ttyUSB0"))
     assert choose_port() == "/dev/ttyUSB0"
-    found += [adapter("/dev/ttyUSB1"), ListPortInfo("/dev/ttyS0")]
+    plugged += [adapter("/dev/ttyUSB1"), ListPortInfo("/dev/ttyS0")]
     with pytest.raises(PortChoiceError, match="ttyUSB0, /dev/ttyUSB1: give --port"):
         choose_port()
     assert choose_port("/dev/ttyUSB1") == "/dev/ttyUSB1"

@@ -15,15 +15,15 @@ from humans_sim.contact.geometry.solids import distance
 def measure(solid: hs.Box | hs.HalfSpace, point: np.ndarray):
     """Distance, normal, Hessian."""
     normal, hessian = np.empty(3), np.empty((3, 3))
-    found = distance(solid.row(), np.asarray(point, float), normal, hessian)
-    return found, normal, hessian
+    signed = distance(solid.row(), np.asarray(point, float), normal, hessian)
+    return signed, normal, hessian
 
 
 def test_half_space() -> None:
     """Height over a tilted plane."""
     plane = hs.HalfSpace((0.0, -3.0, 4.0), (0.0, 0.0, 1.0))
-    found, normal, hessian = measure(plane, np.array([5.0, 0.0, 2.0]))
-    assert found == pytest.approx(0.8)
+    signed, normal, hessian = measure(plane, np.array([5.0, 0.0, 2.0]))
+    assert signed == pytest.approx(0.8)
     np.testing.assert_allclose(normal, [0.0, -0.6, 0.8])
     assert not hessian.any()
 
@@ -48,8 +48,8 @@ def test_gradient_and_hessian_by_differences() -> None:
     step = 1e-5
     for _ in range(200):
         point = rng.uniform(-1, 1, 3)
-        found, normal, hessian = measure(box, point)
-        if found < 0.05:
+        signed, normal, hessian = measure(box, point)
+        if signed < 0.05:
             continue
         for axis in np.eye(3):
             ahead, n_ahead, _ = measure(box, point + step * axis)

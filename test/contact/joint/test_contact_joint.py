@@ -172,8 +172,8 @@ def naive(
     """Integrate the velocity of the body alone, then look for the contact again."""
     body = state.second.act(pin.Motion(velocity)).vector
     relative = state.relative * pin.exp6(body * dt)
-    found = joint.nearest(relative, state.first.translation)
-    return JointState(found.first, relative.actInv(found.first))
+    nearest = joint.nearest(relative, state.first.translation)
+    return JointState(nearest.first, relative.actInv(nearest.first))
 
 
 ROLL = contact_velocity(rolling=(0.4, 0.9))
@@ -203,8 +203,8 @@ def test_the_error_is_that_of_the_variation_of_curvature() -> None:
     The naive error is there for the sphere already.
     """
     parts = np.array([0.0, 0.01, 0.02, 0.04])
-    found = [one_step((0.4 * (1 + e), 0.4, 0.4), 0.05) for e in parts]
-    torus, wrong = np.array(found).T
+    errors = [one_step((0.4 * (1 + e), 0.4, 0.4), 0.05) for e in parts]
+    torus, wrong = np.array(errors).T
     assert torus[0] < 1e-15
     np.testing.assert_allclose(torus[1:] / parts[1:] / (torus[1] / 0.01), 1, atol=0.15)
     np.testing.assert_allclose(wrong / wrong[0], 1.0, atol=0.08)
@@ -251,21 +251,21 @@ def test_holonomy_of_a_sphere_around_a_square(
     )
     state = joint.start((0.0, 0.0, 0.0), (0.0, 0.0, -radius))
     start = state.relative
-    for way in ((1, 0), (0, 1), (-1, 0), (0, -1)):
+    for direction in ((1, 0), (0, 1), (-1, 0), (0, -1)):
         # To roll along x, turn about y.
-        rolling = np.array([-way[1], way[0]]) * side / radius
+        rolling = np.array([-direction[1], direction[0]]) * side / radius
         for _ in range(count):
             state = joint.step(state, contact_velocity(rolling=rolling), 1 / count)
     f = side / radius
     x, y = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
     turn = pin.exp3(f * x) @ pin.exp3(-f * y) @ pin.exp3(-f * x) @ pin.exp3(f * y)
-    found = state.relative.rotation @ start.rotation.T
-    np.testing.assert_allclose(found, turn, atol=1e-12)
+    rotation = state.relative.rotation @ start.rotation.T
+    np.testing.assert_allclose(rotation, turn, atol=1e-12)
     np.testing.assert_allclose(
         state.relative.translation, start.translation, atol=1e-12
     )
     angle = 4 * np.arcsin(np.sin(f / 2) ** 2)
-    assert np.trace(found) == pytest.approx(1 + 2 * np.cos(angle), abs=1e-12)
+    assert np.trace(rotation) == pytest.approx(1 + 2 * np.cos(angle), abs=1e-12)
 
 
 @pytest.mark.parametrize("allowed", itertools.product([False, True], repeat=3))
@@ -313,8 +313,8 @@ def test_the_joint_moves_as_asked() -> None:
             ahead = joint.step(state, velocity, dt).relative
             behind = joint.step(state, velocity, -dt).relative
             twist = pin.log6(behind.actInv(ahead)) * (1 / (2 * dt))
-            found = state.second.actInv(twist).vector
-            error = np.abs(found - velocity).max()
+            relative_velocity = state.second.actInv(twist).vector
+            error = np.abs(relative_velocity - velocity).max()
             if update == "article" and angle == 0.6:
                 assert error > 0.01
             else:
@@ -331,9 +331,9 @@ def test_lines_and_planes_of_contact() -> None:
     np.testing.assert_allclose(abs(basis[3:5, 2] @ axis[:2]), 1.0)
     for rate in (0.5, -2.0):
         moved = joint.step(state, basis[:, 2] * rate, 1.0)
-        way = moved.first.translation - state.first.translation
-        assert np.linalg.norm(way) == pytest.approx(0.3 * abs(rate))
-        assert way[:2] @ axis[:2] == pytest.approx(0.0, abs=1e-15)
+        distance = moved.first.translation - state.first.translation
+        assert np.linalg.norm(distance) == pytest.approx(0.3 * abs(rate))
+        assert distance[:2] @ axis[:2] == pytest.approx(0.0, abs=1e-15)
     with pytest.raises(ForbiddenMotionError, match="lift"):
         joint.step(state, contact_velocity(rolling=np.array([-axis[1], axis[0]])), 0.1)
 

@@ -26,8 +26,8 @@ from humans_sim.contact import (
 
 def place(*numbers: float) -> pin.SE3:
     """A placement from a translation and a rotation vector."""
-    found = np.array(numbers)
-    return pin.SE3(pin.exp3(found[3:]), found[:3])
+    six = np.array(numbers)
+    return pin.SE3(pin.exp3(six[3:]), six[:3])
 
 
 ONE = place(0.3, -0.2, 0.5, 0.4, 1.0, -0.3)

@@ -29,12 +29,12 @@ def test_bodies_in_place_are_joined() -> None:
     """The contact of placed bodies is found; apart and overlapping ones are refused."""
     joint = ContactJoint(Ellipsoid((1.0, 2.0, 0.6)), Ellipsoid((0.2, 0.3, 0.4)))
     state = joint.start((0.5, 1.0, 0.4), (0.1, 0.2, 0.3), 0.5)
-    found = joint.join(state.relative)
+    joined = joint.join(state.relative)
     np.testing.assert_allclose(
-        found.first.translation, state.first.translation, atol=1e-12
+        joined.first.translation, state.first.translation, atol=1e-12
     )
     np.testing.assert_allclose(
-        found.relative.homogeneous, state.relative.homogeneous, atol=1e-12
+        joined.relative.homogeneous, state.relative.homogeneous, atol=1e-12
     )
     for gap in (0.02, -0.01):
         lifted = state.first * pin.SE3(np.eye(3), np.array([0.0, 0.0, gap]))
@@ -45,15 +45,15 @@ def test_bodies_in_place_are_joined() -> None:
     assert "overlap" in str(caught.value)
 
 
-def test_a_joined_frame_follows_the_lines_it_is_told_to() -> None:
+def test_a_joined_frame_follows_the_chosen_lines() -> None:
     """The x axis lies along e1 of the second surface."""
     joint = ContactJoint(Plane(), Cylinder(0.3), axes="second_lines")
     state = joint.start((0.2, 0.1, 0.0), (0.0, 0.3, 0.7), 0.9)
-    for found in (state, joint.join(state.relative, near=state.first.translation)):
-        e1 = joint.second.at(found.second.translation).axes[:, 0]
-        np.testing.assert_allclose(found.second.rotation[:, 0], e1, atol=1e-12)
+    for joined in (state, joint.join(state.relative, near=state.first.translation)):
+        e1 = joint.second.at(joined.second.translation).axes[:, 0]
+        np.testing.assert_allclose(joined.second.rotation[:, 0], e1, atol=1e-12)
         np.testing.assert_allclose(
-            found.relative.homogeneous, state.relative.homogeneous, atol=1e-12
+            joined.relative.homogeneous, state.relative.homogeneous, atol=1e-12
         )
 
 

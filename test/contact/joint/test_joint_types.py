@@ -46,16 +46,16 @@ def test_placement(joint: AxisJoint, model: object, q: list[float]) -> None:
     theirs = np.array(q)
     if model.nq == 4:
         theirs = pin.Quaternion(pin.exp3(theirs)).coeffs()
-    wanted = by_pinocchio(model, theirs)
+    expected = by_pinocchio(model, theirs)
     placed = joint.place(np.array(q))
     np.testing.assert_allclose(
-        placed.relative.homogeneous, wanted.homogeneous, atol=1e-14
+        placed.relative.homogeneous, expected.homogeneous, atol=1e-14
     )
     state = joint.place(np.zeros(len(q)))
     for _ in range(1000):
         state = joint.step(state, joint.basis(state) @ q, 1e-3)
     np.testing.assert_allclose(
-        state.relative.homogeneous, wanted.homogeneous, atol=1e-12
+        state.relative.homogeneous, expected.homogeneous, atol=1e-12
     )
     if abs(q[0]) < np.pi:
         np.testing.assert_allclose(joint.coordinates(state), q, atol=1e-12)

@@ -102,7 +102,7 @@ def rolled_ellipse(correct: bool, count: int) -> PlanarState:
 
 def test_ellipse_on_a_line() -> None:
     """Order 1 without correction; with it, exact contact and a path of order 1."""
-    gaps, ways = [], []
+    gaps, places = [], []
     for count in (100, 200, 400):
         free = rolled_ellipse(False, count).relative()
         down = np.hypot(*(free[1, :2] * (0.3, 0.2)))
@@ -111,10 +111,10 @@ def test_ellipse_on_a_line() -> None:
         assert held[1, 2] == pytest.approx(
             np.hypot(*(held[1, :2] * (0.3, 0.2))), abs=1e-15
         )
-        ways.append(held[0, 2])
+        places.append(held[0, 2])
     assert gaps[0] / gaps[1] == pytest.approx(2.0, abs=0.1)
     assert gaps[1] / gaps[2] == pytest.approx(2.0, abs=0.1)
-    change = (ways[0] - ways[1]) / (ways[1] - ways[2])
+    change = (places[0] - places[1]) / (places[1] - places[2])
     assert change == pytest.approx(2.0, abs=0.1)
 
 

@@ -86,17 +86,17 @@ def test_normal_and_curvatures(name: str) -> None:
     surface, rng, step = SURFACES[name], np.random.default_rng(4), 1e-5
     for _ in range(20):
         point = near(surface, rng)
-        found = surface.at(point)
-        e1, e2 = found.axes.T
-        np.testing.assert_allclose(np.cross(e1, e2), found.normal, atol=1e-12)
-        off = np.cross(point - found.point, found.normal)
+        place = surface.at(point)
+        e1, e2 = place.axes.T
+        np.testing.assert_allclose(np.cross(e1, e2), place.normal, atol=1e-12)
+        off = np.cross(point - place.point, place.normal)
         assert np.abs(off).max() < 1e-9
         np.testing.assert_allclose(
-            surface.at(found.point).point, found.point, atol=1e-14
+            surface.at(place.point).point, place.point, atol=1e-14
         )
-        for axis, curvature in zip((e1, e2), found.curvatures, strict=True):
-            ahead = surface.at(found.point + step * axis)
-            behind = surface.at(found.point - step * axis)
+        for axis, curvature in zip((e1, e2), place.curvatures, strict=True):
+            ahead = surface.at(place.point + step * axis)
+            behind = surface.at(place.point - step * axis)
             slope = (ahead.normal - behind.normal) / (2 * step)
             np.testing.assert_allclose(slope, curvature * axis, atol=3e-8)
 
@@ -106,11 +106,11 @@ def test_turning_of_the_lines_of_curvature(name: str) -> None:
     """How fast e1 and e2 turn about the normal, by differences."""
     surface, rng, step = SURFACES[name], np.random.default_rng(5), 1e-5
     for _ in range(10):
-        found = surface.at(near(surface, rng))
-        for axis, turning in zip(found.axes.T, found.turning, strict=True):
-            ahead = surface.at(found.point + step * axis).axes[:, 0]
-            behind = surface.at(found.point - step * axis).axes[:, 0]
-            slope = found.axes[:, 1] @ (ahead - behind) / (2 * step)
+        place = surface.at(near(surface, rng))
+        for axis, turning in zip(place.axes.T, place.turning, strict=True):
+            ahead = surface.at(place.point + step * axis).axes[:, 0]
+            behind = surface.at(place.point - step * axis).axes[:, 0]
+            slope = place.axes[:, 1] @ (ahead - behind) / (2 * step)
             assert slope == pytest.approx(turning, abs=1e-8)
 
 

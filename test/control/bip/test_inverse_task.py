@@ -30,16 +30,16 @@ def posture(bip: hs.Model, rng: np.random.Generator) -> np.ndarray:
 
 def assert_solved(inverse: InverseTaskFunction, target: np.ndarray, start=None) -> None:
     """An answer, checked with the task function itself, inside the limits."""
-    found = inverse.solve(target, start)
-    assert found.converged and found.within_limits, found
-    np.testing.assert_allclose(inverse.task.value(found.q_h), target, atol=1e-10)
-    np.testing.assert_array_equal(found.q_h[12:], target[12:])
+    solution = inverse.solve(target, start)
+    assert solution.converged and solution.within_limits, solution
+    np.testing.assert_allclose(inverse.task.value(solution.q_h), target, atol=1e-10)
+    np.testing.assert_array_equal(solution.q_h[12:], target[12:])
     joints = [
         inverse.task.model.joint_names.index(n)
         for n in inverse.task.model.humans.coordinate_names[:12]
     ]
-    assert (found.q_h[:12] >= inverse.task.model.lower_limits[joints] - 2e-5).all()
-    assert (found.q_h[:12] <= inverse.task.model.upper_limits[joints] + 2e-5).all()
+    assert (solution.q_h[:12] >= inverse.task.model.lower_limits[joints] - 2e-5).all()
+    assert (solution.q_h[:12] <= inverse.task.model.upper_limits[joints] + 2e-5).all()
 
 
 def test_any_reachable_target(
@@ -67,9 +67,9 @@ def test_straight_knees(
 
 def test_upright(inverse: InverseTaskFunction) -> None:
     """Standing straight is reached to what its singularity leaves of the digits."""
-    found = inverse.solve(inverse.task.value(np.zeros(21)))
-    assert found.converged and found.within_limits
-    np.testing.assert_allclose(found.q_h, 0.0, atol=0.02)
+    solution = inverse.solve(inverse.task.value(np.zeros(21)))
+    assert solution.converged and solution.within_limits
+    np.testing.assert_allclose(solution.q_h, 0.0, atol=0.02)
 
 
 def test_pitched_by_a_right_angle(
@@ -101,8 +101,8 @@ def test_start_near_the_answer(
         q = posture(bip, rng)
         q[[2, 6]] = rng.uniform(0.4, 1.2, 2)
         q[[1, 5]], q[[3, 7]] = 0.0, -0.5 * q[[2, 6]]
-        found = inverse.solve(inverse.task.value(q), q + 1e-3 * rng.normal(size=21))
-        np.testing.assert_allclose(found.q_h, q, atol=1e-8)
+        solution = inverse.solve(inverse.task.value(q), q + 1e-3 * rng.normal(size=21))
+        np.testing.assert_allclose(solution.q_h, q, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -121,15 +121,15 @@ def test_unreachable(
     q[[1, 5]], q[[2, 6]], q[[3, 7]] = -0.3, 0.6, -0.3
     target = inverse.task.value(q)
     target[row] += change
-    found = inverse.solve(target)
-    assert not found.converged
-    assert reason in found.reason
-    missed = np.abs(inverse.task.value(found.q_h) - target).max()
-    assert found.residual == pytest.approx(missed)
-    assert 1e-3 < found.residual < abs(change)
+    solution = inverse.solve(target)
+    assert not solution.converged
+    assert reason in solution.reason
+    missed = np.abs(inverse.task.value(solution.q_h) - target).max()
+    assert solution.residual == pytest.approx(missed)
+    assert 1e-3 < solution.residual < abs(change)
     with pytest.raises(UnreachableError, match=reason) as caught:
         inverse.posture(target)
-    assert caught.value.solution.residual == found.residual
+    assert caught.value.solution.residual == solution.residual
 
 
 def test_never_a_wrong_answer(
@@ -138,11 +138,11 @@ def test_never_a_wrong_answer(
     """Random numbers as targets: whatever is called an answer is one."""
     for _ in range(100):
         target = rng.normal(scale=0.3, size=21)
-        found = inverse.solve(target)
-        missed = np.abs(inverse.task.value(found.q_h) - target).max()
-        assert found.residual == pytest.approx(missed, abs=1e-15)
-        assert found.converged == (missed < 1e-10)
-        assert found.converged or found.reason
+        solution = inverse.solve(target)
+        missed = np.abs(inverse.task.value(solution.q_h) - target).max()
+        assert solution.residual == pytest.approx(missed, abs=1e-15)
+        assert solution.converged == (missed < 1e-10)
+        assert solution.converged or solution.reason
 
 
 def test_one_call_and_refusals(inverse: InverseTaskFunction) -> None:

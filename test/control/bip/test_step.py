@@ -63,8 +63,8 @@ def inside(point: np.ndarray, polygon: np.ndarray) -> float:
     return float(-(faces[:, :2] @ point + faces[:, 2]).max())
 
 
-def bears(step: Trajectory, stable: int) -> str:
-    """Feet that bear on both sides of a stable position."""
+def loaded_feet(step: Trajectory, stable: int) -> str:
+    """Loaded feet on both sides of a stable position."""
     phases = step.phases[max(stable - 1, 0) : stable + 1]
     return "r" if RIGHT in phases else "rl"
 
@@ -81,17 +81,15 @@ def test_phases_in_order(step: Trajectory) -> None:
 def test_stable_positions_are_balanced(
     bip: hs.Model, poses: BipPoses, step: Trajectory
 ) -> None:
-    """The centre of mass is 2 cm or more inside what bears; feet lie on the ground."""
+    """The centre of mass is 2 cm or more inside the support; feet lie on the ground."""
     for k, position in enumerate(step.positions[::2]):
         q = poses.configuration(position)
-        feet = np.vstack([corners(bip, q, side) for side in bears(step, k)])
+        feet = np.vstack([corners(bip, q, side) for side in loaded_feet(step, k)])
         np.testing.assert_allclose(feet[:, 2], 0.0, atol=1e-6)
         assert inside(bip.com(q)[:2], feet[:, :2]) > 0.02
 
 
-def test_feet_stay_while_they_bear(
-    bip: hs.Model, poses: BipPoses, step: Trajectory
-) -> None:
+def test_loaded_feet_stay(bip: hs.Model, poses: BipPoses, step: Trajectory) -> None:
     """Both in double support, 0.1 mm and together; the right one in the swing, 4 mm.
 
     The base's own rows are interpolated, too, and agree with the others at the given
@@ -108,8 +106,8 @@ def test_feet_stay_while_they_bear(
         if in_the_air:
             assert left[:, 2].min() > 0.0
             continue
-        way = [SHAPE.length if t >= touch_down else 0.0, 0.0, 0.0]
-        np.testing.assert_allclose(left - right, np.tile(way, (4, 1)), atol=1e-9)
+        distance = [SHAPE.length if t >= touch_down else 0.0, 0.0, 0.0]
+        np.testing.assert_allclose(left - right, np.tile(distance, (4, 1)), atol=1e-9)
     middle = poses.configuration(step.at(0.5 * (lift_off + touch_down)).value)
     lifted = corners(bip, middle, "l")
     np.testing.assert_allclose(lifted[:, 2], SHAPE.lift, atol=1e-6)
@@ -200,7 +198,7 @@ def test_at_rest_torques_are_the_static_ones(
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
-def test_feet_bear_by_the_phases(
+def test_load_on_the_feet_follows_the_phases(
     bip: hs.Model, task: BipTask, poses: BipPoses, step: Trajectory
 ) -> None:
     """One foot alone in its phase, both before; no jump from phase to phase."""
@@ -216,14 +214,14 @@ def test_feet_bear_by_the_phases(
     alone, single = missed(lift_off + 1e-9, over)
     both, _ = missed(step.times[2] - 1e-9, step.positions[4])
     assert alone < 1e-3 and both > 10.0
-    # A bare foot costs so much that it bears next to nothing.
+    # A bare foot costs so much that it carries next to nothing.
     before, bare = missed(lift_off - 1e-9, over)
     assert before < 5.0
     np.testing.assert_allclose(bare, single, atol=2.0)
     landed = step.positions[8]
     after, loaded = missed(touch_down + 1e-9, landed)
     np.testing.assert_allclose(loaded, missed(touch_down - 1e-9, landed)[1], atol=2.0)
-    # Half way the foot bears a share, at the end as much as in the next phase.
+    # Half way the foot carries a share, at the end as much as in the next phase.
     half, _ = missed(0.5 * (touch_down + step.times[5]), step.positions[10])
     assert half > after
     ends = [missed(step.times[5] + dt, step.positions[10])[1] for dt in (-1e-9, 1e-9)]
@@ -238,11 +236,11 @@ def test_margin_spares_the_edges(
     aside[[0, 3]] -= 0.1
     q_h = bip.humans.from_pin(poses.configuration(aside))[0]
     ankle = bip.joint_names.index("r_ankle_pitch")
-    found = [
+    torques = [
         BipControl(task, step, margin=margin).torques(t, q_h, np.zeros(21))[ankle]
         for margin in (0.0, 0.5, 0.9)
     ]
-    assert found[0] < found[1] - 3.0 < found[2] - 30.0
+    assert torques[0] < torques[1] - 3.0 < torques[2] - 30.0
 
 
 def test_horizon_foresees_the_state(

@@ -103,12 +103,12 @@ def test_from_pinocchio(bip: hs.Model, task: BipTask, rng: np.random.Generator) 
     centre = CentreOfMass(bip).terms(q_pin, v)
     for rows, link in ((slice(0, 3), "r_cardan"), (slice(3, 6), "l_cardan")):
         ankle = FramePosition(bip, link).terms(q_pin, v)
-        for ours, com, tag in (
+        for computed, com, tag in (
             (task.value(q), centre.value, ankle.value),
             (task.jacobian(q) @ qdot, centre.jacobian @ v, ankle.jacobian @ v),
             (task.drift(q, qdot), centre.drift, ankle.drift),
         ):
-            np.testing.assert_allclose(ours[rows], to_humans(com - tag), atol=1e-13)
+            np.testing.assert_allclose(computed[rows], to_humans(com - tag), atol=1e-13)
 
 
 def test_does_not_see_the_base(task: BipTask, rng: np.random.Generator) -> None:

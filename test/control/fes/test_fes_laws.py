@@ -35,13 +35,13 @@ def test_swing_turns_round_at_the_limits(human: hs.Model) -> None:
     low, high = human.lower_limits[joint], human.upper_limits[joint]
     quadriceps = muscles.muscle_names.index("r_quadriceps")
     expected = muscles.stimulator.charge(0.8)
-    told = []
+    fired = []
     for angle in (-1.0, high - 0.03, high - 0.01, -1.0, low + 0.03, low + 0.01, -1.0):
         pulses = law(0.0, hs.ControlState(knee_at(human, angle), v))
         assert np.count_nonzero(pulses) == 1
         assert pulses.max() == expected
-        told.append(pulses[quadriceps] > 0)
-    assert told == [True, True, False, False, False, True, True]
+        fired.append(pulses[quadriceps] > 0)
+    assert fired == [True, True, False, False, False, True, True]
 
 
 def test_quadriceps_extend(human: hs.Model) -> None:
@@ -67,15 +67,15 @@ class Scene:
         """Read the file; chair, brace, motion, path and law."""
         path = named_file("scenarios", "fes-sit-to-stand", "scenario")
         fields = read_yaml(path).mapping()
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
-        control = told["controller"]["fes_stand"]
+        scenario = yaml.safe_load(path.read_text(encoding="utf-8"))
+        control = scenario["controller"]["fes_stand"]
         self.model = model
         self.system = ModelSystem(
             model,
             ground_of(fields["ground"]),
-            locked=told["locked"],
-            contacts=told["contacts"],
-            radii=told["radii"],
+            locked=scenario["locked"],
+            contacts=scenario["contacts"],
+            radii=scenario["radii"],
             limits=limits_of(fields["limits"]),
         )
         curves = {}
@@ -86,9 +86,9 @@ class Scene:
         feet, self.rise = control["feet"], control["rise"]
         whole = Motion(model, curves, feet, start, control["end"])
         self.seated = Motion(model, curves, feet, start, self.rise)
-        self.straight = float(np.radians(told["limits"]["l_knee"][1]))
+        self.straight = float(np.radians(scenario["limits"]["l_knee"][1]))
         self.path = rising_path(whole, self.rise, self.straight)
-        self.muscles = FesMuscles(model, **told["actuation"]["muscles"])
+        self.muscles = FesMuscles(model, **scenario["actuation"]["muscles"])
         soles = [f"{c}/ground" for sole in model.soles for c in sole.contacts]
         seat = [f"{side}_trochanterion/chair_seat" for side in "lr"]
         self.contacts = soles + seat, soles
@@ -156,7 +156,7 @@ def test_pulses_come_at_their_times(scene: Scene, law: FesStand) -> None:
 
 
 def test_relaxed_knees_do_not_leave_the_seat(scene: Scene, law: FesStand) -> None:
-    """After the ramp's time the seat still bears: the body stays on it."""
+    """After the ramp's time the seat is still loaded: the body stays on it."""
     q, v = scene.seated.postures[-1], np.zeros(scene.model.nv)
     law(3.0, hs.ControlState(q, v, np.zeros(scene.muscles.nz)))
     assert law.risen is None

@@ -34,10 +34,10 @@ def wrench_of(forces: np.ndarray) -> np.ndarray:
 
 def test_weight_in_the_middle_is_shared_equally() -> None:
     """Eight corners, the load above their centre: an eighth each, no friction."""
-    wanted = np.zeros(6)
+    base_force = np.zeros(6)
     x, y = POINTS[:, :2].mean(axis=0)
-    wanted[2:5] = WEIGHT, y * WEIGHT, -x * WEIGHT
-    share = share_forces(ROWS, wanted, FRICTION, np.ones(8))
+    base_force[2:5] = WEIGHT, y * WEIGHT, -x * WEIGHT
+    share = share_forces(ROWS, base_force, FRICTION, np.ones(8))
     np.testing.assert_allclose(share.forces[:, 0], WEIGHT / 8, rtol=1e-6)
     np.testing.assert_allclose(share.forces[:, 1:], 0.0, atol=1e-6)
 
@@ -52,11 +52,11 @@ def test_reaches_what_the_cones_allow(normals: list, slopes: list) -> None:
     true = np.zeros((8, 3))
     true[:, 0] = normals
     true[:, 1:] = FRICTION * np.reshape(slopes, (8, 2)) * true[:, :1]
-    wanted = wrench_of(true)
-    share = share_forces(ROWS, wanted, FRICTION, np.ones(8))
+    base_force = wrench_of(true)
+    share = share_forces(ROWS, base_force, FRICTION, np.ones(8))
     # The price of the forces costs a little of the sums, some 1e-8 of them.
     assert share.missing < 1e-4
-    np.testing.assert_allclose(wrench_of(share.forces), wanted, atol=1e-4)
+    np.testing.assert_allclose(wrench_of(share.forces), base_force, atol=1e-4)
     assert (share.forces[:, 0] >= 0).all()
     pyramid = np.abs(share.forces[:, 1:]).sum(axis=1)
     assert (pyramid <= FRICTION * share.forces[:, 0] + 1e-9).all()
@@ -66,20 +66,20 @@ def test_reaches_what_the_cones_allow(normals: list, slopes: list) -> None:
 
 def test_same_share_at_every_scale() -> None:
     """Twice the wrench, twice the forces."""
-    wanted = wrench_of(np.tile([100.0, 10.0, -5.0], (8, 1)))
+    base_force = wrench_of(np.tile([100.0, 10.0, -5.0], (8, 1)))
     prices = np.array([1.0, 5.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0])
-    one = share_forces(ROWS, wanted, FRICTION, prices).forces
-    ten = share_forces(ROWS, 10 * wanted, FRICTION, prices).forces
+    one = share_forces(ROWS, base_force, FRICTION, prices).forces
+    ten = share_forces(ROWS, 10 * base_force, FRICTION, prices).forces
     np.testing.assert_allclose(ten, 10 * one, atol=1e-4)
 
 
 def test_prices() -> None:
-    """A dearer foot bears less, in proportion; one of infinite price nothing."""
-    wanted = np.array([0.0, 0.0, WEIGHT, 0.2 * WEIGHT, -0.05 * WEIGHT, 0.0])
+    """A foot that is penalised more carries less; one of infinite price nothing."""
+    base_force = np.array([0.0, 0.0, WEIGHT, 0.2 * WEIGHT, -0.05 * WEIGHT, 0.0])
     left = []
     for price in (1.0, 10.0, 1e4, np.inf):
         prices = np.repeat([1.0, price], 4)
-        share = share_forces(ROWS, wanted, 10.0, prices)
+        share = share_forces(ROWS, base_force, 10.0, prices)
         left.append(share.forces[4:, 0].sum())
     assert left[0] == pytest.approx(WEIGHT / 2, rel=1e-6)
     assert left[0] > 1.2 * left[1] > 1.2 * left[2] > 0
@@ -87,7 +87,7 @@ def test_prices() -> None:
     np.testing.assert_array_equal(share.forces[4:], 0.0)
 
 
-def test_unreachable_wrenches_are_told() -> None:
+def test_unreachable_wrenches_are_reported() -> None:
     """Pulling the ground, sliding, and tipping: the missing part is in newtons."""
     up = np.array([0.0, 0.0, WEIGHT, 0.2 * WEIGHT, -0.05 * WEIGHT, 0.0])
     pulled = share_forces(ROWS, -up, FRICTION, np.ones(8))

@@ -80,14 +80,14 @@ def test_newton_reaches_a_pose(human: hs.Model, rng: np.random.Generator) -> Non
     """Steps J v = error bring a frame to a target turned by almost half a turn."""
     task = FramePose(human, "base_link")
     turn = 3.1 * np.array([0.6, 0.0, 0.8])
-    wanted = pin.SE3(pin.exp3(turn), np.array([0.3, -0.2, 1.5]))
-    target, q = FramePose.target(wanted), human.neutral()
+    pose = pin.SE3(pin.exp3(turn), np.array([0.3, -0.2, 1.5]))
+    target, q = FramePose.target(pose), human.neutral()
     for _ in range(20):
         step = np.linalg.lstsq(task.jacobian(q), task.error(q, target), rcond=None)[0]
         step *= min(1.0, 0.5 / np.linalg.norm(step))
         q = human.integrate(q, step)
     reached = human.frame_pose(q, "base_link")
-    np.testing.assert_allclose(reached.homogeneous, wanted.homogeneous, atol=1e-9)
+    np.testing.assert_allclose(reached.homogeneous, pose.homogeneous, atol=1e-9)
 
 
 def test_rotation_error_has_no_jump(human: hs.Model) -> None:

@@ -37,14 +37,14 @@ def test_assigns_the_second_derivative(task: BipTask, rng: np.random.Generator) 
     """H a + h is what the gains ask for."""
     law = TaskLaw(task, KP, KV)
     q, v = bent() + 0.05 * rng.normal(size=21), rng.normal(size=21)
-    target, rate, wanted = rng.normal(size=(3, 21))
-    found = law.solve(q, v, target, rate, wanted)
+    target, rate, acceleration = rng.normal(size=(3, 21))
+    solution = law.solve(q, v, target, rate, acceleration)
     jacobian = task.jacobian(q)
-    expected = wanted + KP * (target - task.value(q)) + KV * (rate - jacobian @ v)
-    got = jacobian @ found.acceleration + task.drift(q, v)
+    expected = acceleration + KP * (target - task.value(q)) + KV * (rate - jacobian @ v)
+    got = jacobian @ solution.acceleration + task.drift(q, v)
     np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
-    assert not found.damped
-    assert found.condition == pytest.approx(np.linalg.cond(jacobian))
+    assert not solution.damped
+    assert solution.condition == pytest.approx(np.linalg.cond(jacobian))
 
 
 def test_error_decays_critically(task: BipTask, rng: np.random.Generator) -> None:
@@ -71,11 +71,11 @@ def test_straight_legs_are_damped(task: BipTask) -> None:
     assert np.linalg.cond(jacobian) > 1e6
     target = task.value(fold)
     target[8] += 0.1
-    found = law.solve(fold, np.zeros(21), target)
-    assert found.damped and found.condition > 1e6
-    wanted = KP * (target - task.value(fold))
-    bound = np.linalg.norm(wanted) / (2 * law.damping)
-    assert np.linalg.norm(found.acceleration) <= bound
+    damped = law.solve(fold, np.zeros(21), target)
+    assert damped.damped and damped.condition > 1e6
+    acceleration = KP * (target - task.value(fold))
+    bound = np.linalg.norm(acceleration) / (2 * law.damping)
+    assert np.linalg.norm(damped.acceleration) <= bound
     fair = law.accelerations(jacobian, jacobian @ np.ones(21))
     np.testing.assert_allclose(
         jacobian @ fair.acceleration, jacobian @ np.ones(21), atol=1e-2
@@ -85,12 +85,14 @@ def test_straight_legs_are_damped(task: BipTask) -> None:
 def test_damping_begins_smoothly(task: BipTask) -> None:
     """Across the bound the accelerations do not jump."""
     law = TaskLaw(task, KP, KV)
-    wanted, found = np.array([1.0, 1.0]), []
+    acceleration, solutions = np.array([1.0, 1.0]), []
     for low in (1 - 1e-9, 1 + 1e-9):
         jacobian = np.diag([1.0, low * law.smallest])
-        found.append(law.accelerations(jacobian, wanted))
-    assert [solution.damped for solution in found] == [True, False]
-    np.testing.assert_allclose(found[0].acceleration, found[1].acceleration, rtol=1e-6)
+        solutions.append(law.accelerations(jacobian, acceleration))
+    assert [solution.damped for solution in solutions] == [True, False]
+    np.testing.assert_allclose(
+        solutions[0].acceleration, solutions[1].acceleration, rtol=1e-6
+    )
 
 
 def test_general_tasks(human: hs.Model, rng: np.random.Generator) -> None:
@@ -100,9 +102,9 @@ def test_general_tasks(human: hs.Model, rng: np.random.Generator) -> None:
     )
     q, v = human.random_configuration(rng), rng.normal(size=human.nv)
     target = stack.value(human.random_configuration(rng))
-    found = TaskLaw(stack, KP, KV).solve(q, v, target)
+    solution = TaskLaw(stack, KP, KV).solve(q, v, target)
     terms = stack.terms(q, v)
-    got = terms.jacobian @ found.acceleration + terms.drift
+    got = terms.jacobian @ solution.acceleration + terms.drift
     expected = KP * stack.error(q, target) - KV * terms.jacobian @ v
     np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-8)
 

@@ -16,7 +16,7 @@ from humans_sim.control.task.whole_body import (
     WholeBody,
     WholeBodySolution,
 )
-from humans_sim.control.trajectories.follow import Follow, body_aims
+from humans_sim.control.trajectories.follow import Follow, body_tasks
 from humans_sim.control.trajectories.motion import Curve, Motion
 from humans_sim.control.trajectories.path import Path
 from humans_sim.dynamics.model_system import ModelSystem
@@ -80,14 +80,14 @@ def follow(human: hs.Model, body: WholeBody, still: Motion) -> Follow:
 
 
 def residuals(
-    system: ModelSystem, q: np.ndarray, v: np.ndarray, answer: WholeBodySolution
+    system: ModelSystem, q: np.ndarray, v: np.ndarray, solution: WholeBodySolution
 ) -> tuple[float, float]:
     """What the equations of motion miss [N m], and the contacts' acceleration."""
     terms = system.terms(q, v, np.arange(8))
     rows = terms.jacobian.reshape(24, -1)
-    total = terms.mass @ answer.acceleration + terms.bias
-    total -= rows.T @ answer.forces.ravel() + np.r_[np.zeros(6), answer.torques]
-    moved = rows @ answer.acceleration + terms.drift.ravel()
+    total = terms.mass @ solution.acceleration + terms.bias
+    total -= rows.T @ solution.forces.ravel() + np.r_[np.zeros(6), solution.torques]
+    moved = rows @ solution.acceleration + terms.drift.ravel()
     return float(np.abs(total).max()), float(np.abs(moved).max())
 
 
@@ -110,16 +110,16 @@ def test_at_rest_the_feet_carry_the_weight(
 ) -> None:
     """No acceleration; the sum of the forces is the weight, below the CoM."""
     q, v = still.postures[0], np.zeros(human.nv)
-    answer = follow.solve(0.05, q, v)
+    solution = follow.solve(0.05, q, v)
     weight = human.mass * 9.81
-    assert np.abs(answer.acceleration).max() < 1e-3
-    assert answer.forces[:, 0].sum() == pytest.approx(weight, rel=1e-6)
+    assert np.abs(solution.acceleration).max() < 1e-3
+    assert solution.forces[:, 0].sum() == pytest.approx(weight, rel=1e-6)
     names = list(human.tag_names)
     places = human.tags(q)[[names.index(name) for name in corners(human)]]
-    centre = answer.forces[:, 0] @ places[:, :2] / weight
+    centre = solution.forces[:, 0] @ places[:, :2] / weight
     np.testing.assert_allclose(centre, human.com(q)[:2], atol=1e-4)
-    assert answer.pace_rate == 0.0
-    missed, moved = residuals(system, q, v, answer)
+    assert solution.pace_rate == 0.0
+    missed, moved = residuals(system, q, v, solution)
     assert missed < 1e-6 and moved < 1e-9
 
 
@@ -134,21 +134,21 @@ def test_equations_hold_in_motion(
     q, edge = still.postures[0], 0
     for _ in range(8):
         v = rolling(system, q, 0.2 * rng.normal(size=human.nv))
-        answer = follow.solve(0.05, q, v)
-        missed, moved = residuals(system, q, v, answer)
+        solution = follow.solve(0.05, q, v)
+        missed, moved = residuals(system, q, v, solution)
         assert missed < 1e-4 and moved < 1e-9
-        normal = answer.forces[:, 0]
-        tangent = np.linalg.norm(answer.forces[:, 1:], axis=1)
+        normal = solution.forces[:, 0]
+        tangent = np.linalg.norm(solution.forces[:, 1:], axis=1)
         assert (normal > -1e-3).all()
         assert (tangent <= FRICTION * normal + 1e-3).all()
         edge += int((tangent > 0.99 * FRICTION * normal)[normal > 1.0].sum())
         locked = system.locked
-        np.testing.assert_array_equal(answer.acceleration[locked], 0.0)
+        np.testing.assert_array_equal(solution.acceleration[locked], 0.0)
     # The cones did matter.
     assert edge > 0
 
 
-def test_aims_are_reached_where_they_agree(
+def test_tasks_are_reached_where_they_agree(
     human: hs.Model, system: ModelSystem, body: WholeBody, still: Motion
 ) -> None:
     """Away from its target the CoM accelerates as the gains say."""
@@ -156,30 +156,30 @@ def test_aims_are_reached_where_they_agree(
     task = CentreOfMass(human)
     goal, gain = task.value(q) + [0.0, 0.0, -0.01], 60.0
     rest = np.zeros(3)
-    aim = WeightedTask(task, lambda t: (goal, rest, rest), 1e3, gain)
-    answer = body.solve(0.0, q, v, [aim], np.arange(8))
-    got = task.jacobian(q) @ answer.acceleration
+    weighted = WeightedTask(task, lambda t: (goal, rest, rest), 1e3, gain)
+    solution = body.solve(0.0, q, v, [weighted], np.arange(8))
+    got = task.jacobian(q) @ solution.acceleration
     np.testing.assert_allclose(got, [0.0, 0.0, -0.6], atol=1e-3)
     # Falling at 0.6 m/s^2 takes that much weight off the feet.
-    assert answer.forces[:, 0].sum() == pytest.approx(human.mass * 9.21, rel=1e-4)
+    assert solution.forces[:, 0].sum() == pytest.approx(human.mass * 9.21, rel=1e-4)
 
 
-def test_aims_hold_in_motion(
+def test_tasks_hold_in_motion(
     human: hs.Model,
     system: ModelSystem,
     body: WholeBody,
     still: Motion,
     rng: np.random.Generator,
 ) -> None:
-    """What the velocity alone adds to the second derivative is made up for."""
+    """What the velocity alone adds to the second derivative is compensated."""
     q, task = still.postures[0], CentreOfMass(human)
     v = rolling(system, q, rng.normal(size=human.nv))
     value, jacobian, drift = task.terms(q, v)
     rest = np.zeros(3)
-    aim = WeightedTask(task, lambda t: (value, jacobian @ v, rest), 1e3)
-    answer = body.solve(0.0, q, v, [aim], np.arange(8))
+    weighted = WeightedTask(task, lambda t: (value, jacobian @ v, rest), 1e3)
+    solution = body.solve(0.0, q, v, [weighted], np.arange(8))
     assert np.abs(drift).max() > 0.05
-    np.testing.assert_allclose(jacobian @ answer.acceleration, -drift, atol=5e-3)
+    np.testing.assert_allclose(jacobian @ solution.acceleration, -drift, atol=5e-3)
 
 
 def test_damping_is_critical_unless_given(human: hs.Model) -> None:
@@ -188,8 +188,8 @@ def test_damping_is_critical_unless_given(human: hs.Model) -> None:
     value, slope, bend = np.array([[0.1, 0, 0], [0.5, 0, 0], [2.0, 0, 0]])
     rate, pace = np.array([0.3, 0, 0]), 2.0
     for given, damping in ((None, 20.0), (3.0, 3.0)):
-        aim = WeightedTask(task, lambda s: (value, slope, bend), 1.0, 100.0, given)
-        steady, per_pace = aim.desired_acceleration(0.0, pace, np.zeros(3), rate)
+        weighted = WeightedTask(task, lambda s: (value, slope, bend), 1.0, 100.0, given)
+        steady, per_pace = weighted.desired_acceleration(0.0, pace, np.zeros(3), rate)
         expected = 2.0 * pace**2 + 100.0 * 0.1 + damping * (0.5 * pace - 0.3)
         np.testing.assert_allclose(steady, [expected, 0, 0])
         np.testing.assert_array_equal(per_pace, slope)
@@ -198,16 +198,18 @@ def test_damping_is_critical_unless_given(human: hs.Model) -> None:
 def test_symmetric_posture_has_symmetric_torques(
     human: hs.Model, follow: Follow, still: Motion
 ) -> None:
-    """Left and right bear the same: equal values of both sides are mirror images."""
-    answer = follow.solve(0.05, still.postures[0], np.zeros(human.nv))
+    """Left and right carry the same: equal values of both sides are mirror images."""
+    solution = follow.solve(0.05, still.postures[0], np.zeros(human.nv))
     for name in human.joint_names:
         if name[0] == "l":
-            left = answer.torques[joint(human, name)]
-            right = answer.torques[joint(human, "r" + name[1:])]
+            left = solution.torques[joint(human, name)]
+            right = solution.torques[joint(human, "r" + name[1:])]
             assert left == pytest.approx(right, abs=1e-4), name
-    np.testing.assert_allclose(answer.forces[:4, 0], answer.forces[4:, 0], atol=1e-3)
-    assert answer.torques[joint(human, "l_knee")] > 5.0
-    assert answer.torques[joint(human, "l_shoulder_roll")] > 1.0
+    np.testing.assert_allclose(
+        solution.forces[:4, 0], solution.forces[4:, 0], atol=1e-3
+    )
+    assert solution.torques[joint(human, "l_knee")] > 5.0
+    assert solution.torques[joint(human, "l_shoulder_roll")] > 1.0
 
 
 def test_given_bounds_are_kept(
@@ -217,19 +219,19 @@ def test_given_bounds_are_kept(
     q, v = still.postures[0], np.zeros(human.nv)
     free = follow.solve(0.05, q, v)
     given = {"l_knee": (5.0, 5.0), "r_knee": (-3.0, -2.0), "l_elbow_pitch": (-1.0, 1.0)}
-    answer = follow.solve(0.05, q, v, given)
-    assert answer.torques[joint(human, "l_knee")] == pytest.approx(5.0, abs=1e-4)
-    assert -3.001 < answer.torques[joint(human, "r_knee")] < -1.999
-    assert residuals(system, q, v, answer)[0] < 1e-5
+    solution = follow.solve(0.05, q, v, given)
+    assert solution.torques[joint(human, "l_knee")] == pytest.approx(5.0, abs=1e-4)
+    assert -3.001 < solution.torques[joint(human, "r_knee")] < -1.999
+    assert residuals(system, q, v, solution)[0] < 1e-5
     # Weaker knees than standing needs: the body sinks.
-    assert answer.acceleration[2] < free.acceleration[2] - 0.02
+    assert solution.acceleration[2] < free.acceleration[2] - 0.02
 
 
 def test_pace_goes_with_the_knees(human: hs.Model, system: ModelSystem) -> None:
     """On a path by the knees' angle, its second derivative is their acceleration."""
     path = rising(human)
     k = len(path.angles) // 2
-    q, aims = path.postures[k], body_aims(human, path.target)
+    q, tasks = path.postures[k], body_tasks(human, path.target)
     _, slope, _ = path.target(JointTask(human))(float(path.angles[k]))
     pace = 0.4
     wish = np.r_[np.zeros(6), pace * slope]
@@ -242,14 +244,14 @@ def test_pace_goes_with_the_knees(human: hs.Model, system: ModelSystem) -> None:
     assert at == pytest.approx(path.angles[k]) and rate == pytest.approx(pace, abs=1e-3)
     knees = [6 + joint(human, name) for name in KNEES]
     body = WholeBody(system, FRICTION)
-    for wanted in (-2.0, 0.0, 2.0):
-        answer = body.solve(
-            at, q, v, aims, np.arange(8), pace=rate, pace_aim=(wanted, 1e3)
+    for rate_target in (-2.0, 0.0, 2.0):
+        solution = body.solve(
+            at, q, v, tasks, np.arange(8), pace=rate, pace_target=(rate_target, 1e3)
         )
-        assert answer.pace_rate == pytest.approx(wanted, abs=0.05)
-        got = answer.acceleration[knees]
-        np.testing.assert_allclose(got, answer.pace_rate, atol=0.1)
-        assert residuals(system, q, v, answer)[0] < 1e-4
+        assert solution.pace_rate == pytest.approx(rate_target, abs=0.05)
+        got = solution.acceleration[knees]
+        np.testing.assert_allclose(got, solution.pace_rate, atol=0.1)
+        assert residuals(system, q, v, solution)[0] < 1e-4
 
 
 def test_free_pace_follows_the_knees(
@@ -258,30 +260,30 @@ def test_free_pace_follows_the_knees(
     """With the torques that standing needs it rests; else it goes as the knees do."""
     path = rising(human)
     k = len(path.angles) // 2
-    aims, rest = body_aims(human, path.target), np.zeros(human.nv)
+    tasks, rest = body_tasks(human, path.target), np.zeros(human.nv)
     at, q = float(path.angles[k]), path.postures[k]
-    static = body.solve(at, q, rest, aims, np.arange(8), pace=0.0)
+    static = body.solve(at, q, rest, tasks, np.arange(8), pace=0.0)
     need = float(static.torques[joint(human, "l_knee")])
     knees = [6 + joint(human, name) for name in KNEES]
     for surplus in (0.0, -2.0, 2.0):
         given = {name: (need + surplus, need + surplus) for name in KNEES}
-        answer = body.solve(
-            at, q, rest, aims, np.arange(8), given, pace=0.0, pace_aim=(0.0, 1e-4)
+        solution = body.solve(
+            at, q, rest, tasks, np.arange(8), given, pace=0.0, pace_target=(0.0, 1e-4)
         )
         if surplus == 0.0:
-            assert abs(answer.pace_rate) < 0.05
+            assert abs(solution.pace_rate) < 0.05
         else:
-            assert abs(answer.pace_rate) > 0.2
-        got = answer.acceleration[knees]
-        np.testing.assert_allclose(got, answer.pace_rate, rtol=0.05, atol=0.05)
+            assert abs(solution.pace_rate) > 0.2
+        got = solution.acceleration[knees]
+        np.testing.assert_allclose(got, solution.pace_rate, rtol=0.05, atol=0.05)
 
 
-def test_no_answer_is_told(human: hs.Model) -> None:
-    """A stiff body whose weight lies behind the points that shall bear it."""
+def test_no_solution_is_reported(human: hs.Model) -> None:
+    """A stiff body whose weight lies behind the points that shall carry it."""
     toes = [name for name in corners(human) if "calcaneous" not in name]
     stiff = ModelSystem(human, Ground(), locked=["*"], contacts=toes)
     q = upright(human)
-    with pytest.raises(ControlError, match="no torques serve these aims"):
+    with pytest.raises(ControlError, match="no torques serve these tasks"):
         WholeBody(stiff).solve(0.0, q, np.zeros(human.nv), [], np.arange(6))
 
 
@@ -295,20 +297,20 @@ def test_contradictions_are_refused(human: hs.Model, follow: Follow) -> None:
 
 
 def test_refusals(body: WholeBody, system: ModelSystem, still: Motion) -> None:
-    """Friction, contacts, and until when they bear."""
+    """Friction, contacts, and until when they carry load."""
     with pytest.raises(hs.ParameterError, match="friction must be above zero"):
         WholeBody(system, 0.0)
     with pytest.raises(hs.ParameterError, match="no contact 'nose'"):
         body.contacts(["nose"])
-    for bearing in ([], [(2.0, ["l_digit2"]), (1.0, ["l_digit2"])]):
+    for support in ([], [(2.0, ["l_digit2"]), (1.0, ["l_digit2"])]):
         with pytest.raises(hs.ParameterError, match="until times that grow"):
-            Follow(body, still, bearing)
+            Follow(body, still, support)
 
 
-def test_bearing_changes_with_time(
+def test_support_changes_with_time(
     human: hs.Model, body: WholeBody, still: Motion
 ) -> None:
-    """Forces at the contacts that bear then, and at these alone."""
+    """Forces at the contacts that are loaded then, and at these alone."""
     names = corners(human)
     law = Follow(body, still, [(1.0, names[:4]), (2.0, names), (3.0, names[4:])])
     args = still.postures[0], np.zeros(human.nv)

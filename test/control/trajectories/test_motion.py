@@ -174,12 +174,12 @@ def test_reach_moves_the_named_joints_alone(
             0.8 * low + 0.2 * high, 0.2 * low + 0.8 * high
         )
         before = q.copy()
-        found = reach(task, q, task.value(there), joints)
-        assert np.abs(task.error(found, task.value(there))).max() < 1e-10
-        angles = found[7 + np.array(places)]
+        reached = reach(task, q, task.value(there), joints)
+        assert np.abs(task.error(reached, task.value(there))).max() < 1e-10
+        angles = reached[7 + np.array(places)]
         assert (angles >= low).all() and (angles <= high).all()
         others = np.setdiff1d(np.arange(human.nq), 7 + np.array(places))
-        np.testing.assert_array_equal(found[others], before[others])
+        np.testing.assert_array_equal(reached[others], before[others])
         np.testing.assert_array_equal(q, before)
 
 
@@ -191,5 +191,5 @@ def test_reach_refuses(human: hs.Model) -> None:
     with pytest.raises(ControlError, match="l_knee.*are missing"):
         reach(task, q, np.array([0.5]), ["l_knee"])
     upper = human.upper_limits[human.joint_names.index("l_knee")]
-    found = reach(task, q, np.array([upper]), ["l_knee"])
-    assert task.value(found)[0] == pytest.approx(upper, abs=1e-11)
+    posture = reach(task, q, np.array([upper]), ["l_knee"])
+    assert task.value(posture)[0] == pytest.approx(upper, abs=1e-11)

@@ -125,15 +125,15 @@ def test_straightened_keeps_feet_attitude_and_balance(
     q, legs = motion.postures[-1], Legs.of(human)
     before = float(knees(human, q)[0])
     for angle in (-0.15, before + 0.02):
-        found = straightened(human, q, legs, angle)
-        np.testing.assert_allclose(knees(human, found), angle)
+        posture = straightened(human, q, legs, angle)
+        np.testing.assert_allclose(knees(human, posture), angle)
         for sole in SOLES:
             place = FramePose.target(human.frame_pose(q, sole))
-            missed = FramePose(human, sole).error(found, place)
+            missed = FramePose(human, sole).error(posture, place)
             np.testing.assert_allclose(missed, 0.0, atol=1e-6)
-        assert human.com(found)[0] == pytest.approx(human.com(q)[0], abs=1e-6)
-        np.testing.assert_array_equal(found[3:7], q[3:7])
-        assert human.com(found)[2] > human.com(q)[2]
+        assert human.com(posture)[0] == pytest.approx(human.com(q)[0], abs=1e-6)
+        np.testing.assert_array_equal(posture[3:7], q[3:7])
+        assert human.com(posture)[2] > human.com(q)[2]
     np.testing.assert_allclose(straightened(human, q, legs, before), q, atol=1e-6)
 
 

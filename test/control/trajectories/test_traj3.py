@@ -41,11 +41,11 @@ def test_reads(tmp_path: Path) -> None:
     """The three blocks, with blank lines, tabs and line ends of any system."""
     spread = GOOD.replace("0.0 1 2.0", "0.0\n\n1\t2.0").replace("\n", "\r\n")
     for text in (GOOD, spread, GOOD.rstrip()):
-        found = read_traj3(write(tmp_path, text), size=3)
-        np.testing.assert_array_equal(found.times, [0.0, 2.0])
-        assert [int(phase) for phase in found.phases] == [1]
+        trajectory = read_traj3(write(tmp_path, text), size=3)
+        np.testing.assert_array_equal(trajectory.times, [0.0, 2.0])
+        assert [int(phase) for phase in trajectory.phases] == [1]
         expected = [[0, 0.25, -1e-3], [1, 2, 3], [4.5, 5.5, 6.5]]
-        np.testing.assert_array_equal(found.positions, expected)
+        np.testing.assert_array_equal(trajectory.positions, expected)
 
 
 @settings(max_examples=30, deadline=None)

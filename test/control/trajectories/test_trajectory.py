@@ -103,8 +103,8 @@ def test_holds_outside(rng: np.random.Generator) -> None:
 def test_phases(rng: np.random.Generator) -> None:
     """The phase changes at stable positions, to that of the segment to come."""
     path = some(rng)
-    found = path.sample(np.array([0.5, 1.9, 2.0, 2.4, 5.0])).phase
-    assert found.tolist() == [3, 3, 5, 2, 2]
+    phases = path.sample(np.array([0.5, 1.9, 2.0, 2.4, 5.0])).phase
+    assert phases.tolist() == [3, 3, 5, 2, 2]
     assert path.at(2.0).phase is ContactPhase.TRANSITION
 
 
@@ -119,7 +119,7 @@ def test_one_time_is_a_row_of_many(rng: np.random.Generator) -> None:
 
 
 def test_data_round_trip(rng: np.random.Generator) -> None:
-    """The manual's data vector and ours say the same."""
+    """The manual's data vector and the trajectory say the same."""
     path = some(rng)
     assert path.data == (0.5, 3, 2.0, 5, 2.4, 2, 5.0)
     again = Trajectory.from_data(path.positions, path.data)

@@ -11,9 +11,9 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.control.walking import (
-    Measured,
     SoleWrench,
     Walker,
+    WalkSensors,
     WalkSettings,
 )
 from humans_sim.control.walking.balance import Balance, tilt_against
@@ -21,11 +21,11 @@ from humans_sim.control.walking.balance import Balance, tilt_against
 NONE = np.full(2, math.nan)
 
 
-def measured(tilt: tuple[float, float], heading: float = 0.0) -> Measured:
+def sensors(tilt: tuple[float, float], heading: float = 0.0) -> WalkSensors:
     """A base that leans by roll and pitch, both soles loaded below their frames."""
     half = SoleWrench(np.array([0.0, 0.0, 6.4]), np.zeros(3))
     attitude = pin.rpy.rpyToMatrix(0.0, 0.0, heading) @ pin.rpy.rpyToMatrix(*tilt, 0.0)
-    return Measured(attitude, np.zeros(3), half, half)
+    return WalkSensors(attitude, np.zeros(3), half, half)
 
 
 @pytest.mark.parametrize("heading", [0.0, 2.0])
@@ -71,8 +71,8 @@ def test_pressure_gives_way_and_comes_back(khr1: hs.Model) -> None:
     balance = Balance(settings, 0.02)
     for _ in range(200):
         balance.update(np.zeros(2), np.zeros(2), np.array([0.01, 0.0]))
-    wanted = 0.01 * settings.pressure_gain * settings.pressure_time
-    assert balance.giving[0] == pytest.approx(wanted, rel=1e-3)
+    expected = 0.01 * settings.pressure_gain * settings.pressure_time
+    assert balance.giving[0] == pytest.approx(expected, rel=1e-3)
     for _ in range(200):
         balance.update(np.zeros(2), np.zeros(2), NONE)
     assert np.abs(balance.giving).max() < 1e-5
@@ -82,9 +82,9 @@ def test_walker_corrects_its_plan(khr1: hs.Model) -> None:
     """Without a tilt the plan is followed; with one the ankles differ, no arms."""
     blind, upright, leaning = (Walker(khr1) for _ in range(3))
     plan = blind.tick(0.0).joints
-    level = upright.tick(0.0, measured((0.0, 0.0)))
+    level = upright.tick(0.0, sensors((0.0, 0.0)))
     assert np.abs(level.joints - plan).max() < 2e-3
-    command = leaning.tick(0.0, measured((0.0, 0.05), heading=1.0))
+    command = leaning.tick(0.0, sensors((0.0, 0.05), heading=1.0))
     change = command.joints - level.joints
     ankles = [khr1.joint_names.index(f"{side}_ankle_pitch") for side in "lr"]
     assert (change[ankles] > 0.2 * 0.05 * 0.8).all()
@@ -99,16 +99,16 @@ def test_fall(khr1: hs.Model) -> None:
     walker = Walker(khr1)
     walker.pattern.command(0.05, 0.0, 0.0)
     for k in range(100):
-        last = walker.tick(0.02 * k, measured((0.0, 0.0)))
+        last = walker.tick(0.02 * k, sensors((0.0, 0.0)))
     assert not last.fallen
-    fallen = walker.tick(2.0, measured((0.7, 0.0)))
+    fallen = walker.tick(2.0, sensors((0.7, 0.0)))
     assert fallen.fallen
     np.testing.assert_array_equal(fallen.joints, last.joints)
-    later = walker.tick(2.02, measured((0.0, 0.0)))
+    later = walker.tick(2.02, sensors((0.0, 0.0)))
     assert later.fallen
     np.testing.assert_array_equal(later.joints, last.joints)
     walker.reset(3.0)
-    assert not walker.tick(3.0, measured((0.0, 0.0))).fallen
+    assert not walker.tick(3.0, sensors((0.0, 0.0))).fallen
 
 
 def test_period_and_measurements_are_checked(khr1: hs.Model) -> None:
@@ -116,7 +116,7 @@ def test_period_and_measurements_are_checked(khr1: hs.Model) -> None:
     with pytest.raises(hs.ParameterError, match="period"):
         Walker(khr1, period=0.0)
     walker = Walker(khr1)
-    bad = measured((0.0, 0.0))._replace(angular_velocity=np.array([0.0, math.nan, 0.0]))
+    bad = sensors((0.0, 0.0))._replace(angular_velocity=np.array([0.0, math.nan, 0.0]))
     with pytest.raises(hs.ParameterError, match="finite"):
         walker.tick(0.0, bad)
-    assert np.isfinite(walker.tick(0.0, measured((0.0, 0.0))).joints).all()
+    assert np.isfinite(walker.tick(0.0, sensors((0.0, 0.0))).joints).all()

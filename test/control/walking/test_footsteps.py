@@ -58,9 +58,9 @@ def test_mean_velocity(settings: WalkSettings, vx: float, vy: float, wz: float) 
 @given(vx=speeds, vy=speeds, wz=speeds)
 def test_reach(settings: WalkSettings, vx: float, vy: float, wz: float) -> None:
     """Limits hold, the direction stays, and feet come no closer than the stance."""
-    wanted = Velocity(vx, vy, wz)
-    velocity = FootstepPlanner(settings).limited(wanted)
-    np.testing.assert_allclose(np.cross(velocity, wanted), 0.0, atol=1e-12)
+    commanded = Velocity(vx, vy, wz)
+    velocity = FootstepPlanner(settings).limited(commanded)
+    np.testing.assert_allclose(np.cross(velocity, commanded), 0.0, atol=1e-12)
     prints = walked(settings, velocity, 4)
     for number, (stand, step) in enumerate(zip(prints, prints[1:], strict=False)):
         side = 1 if number % 2 == 0 else -1
@@ -92,8 +92,8 @@ def test_turns_by_slip(khr1: hs.Model) -> None:
     seen = np.array([left.x - right.x, left.y - right.y])
     c, s = math.cos(right.yaw), math.sin(right.yaw)
     local = np.array([[c, s], [-s, c]]) @ seen
-    wanted = [-width * math.sin(half), width * math.cos(half)]
-    np.testing.assert_allclose(local, wanted, atol=1e-12)
+    expected = [-width * math.sin(half), width * math.cos(half)]
+    np.testing.assert_allclose(local, expected, atol=1e-12)
 
 
 def test_legs_that_do_not_turn(khr1: hs.Model) -> None:

@@ -117,7 +117,7 @@ def test_dynamics(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
     np.testing.assert_allclose(com[2:] - com[:-2], moved, atol=1e-6)
 
 
-def test_posture_is_as_told(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
+def test_posture_is_as_planned(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
     """Centre of mass, soles and trunk are where the pattern says; speeds, too."""
     model, points = straight
     settings = WalkSettings.of_model(model)
@@ -185,7 +185,7 @@ def test_smooth(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
     dt = points[1].time - points[0].time
     moved = dt / 3 * (speeds[:-2] + 4 * speeds[1:-1] + speeds[2:])
     np.testing.assert_allclose(joints[2:] - joints[:-2], moved, atol=1e-3)
-    # A jump of the speed would not shrink with the tick: finer ticks tell it.
+    # A jump of the speed would not shrink with the tick: finer ticks show it.
     assert np.abs(np.diff(speeds, axis=0)).max() < 1.5
     pattern = WalkPattern(model)
     pattern.walk(2, FAST)
@@ -210,7 +210,7 @@ def test_start_and_end(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
 
 @pytest.mark.parametrize("when", [0.05, 0.5, 1.0, 1.1, 1.23, 1.4])
 def test_stop_within_two_steps(khr1: hs.Model, when: float) -> None:
-    """Wherever it is told to stop, it stands after two more steps at most."""
+    """Wherever it is commanded to stop, it stands after two more steps at most."""
     pattern = WalkPattern(khr1)
     pattern.command(0.08, 0.0, 0.0)
     before = ticks(pattern, when)[-1]
@@ -248,10 +248,10 @@ def test_khr1_side_step(khr1: hs.Model) -> None:
     gaps = [(p.left.pose.translation - p.right.pose.translation)[1] for p in points]
     assert min(gaps) >= pattern.settings.stance_width - 1e-12
     # The left foot makes two of the four steps, twice as far each.
-    wanted = 2 * 2 * 0.02 * pattern.settings.step_duration
+    expected = 2 * 2 * 0.02 * pattern.settings.step_duration
     assert points[-1].left.pose.translation[1] - points[0].left.pose.translation[
         1
-    ] == pytest.approx(wanted)
+    ] == pytest.approx(expected)
     assert points[-1].steps == 4 and points[-1].phase is WalkPhase.STANDING
 
 
@@ -274,8 +274,10 @@ def test_khr1_turns_on_both_feet(khr1: hs.Model) -> None:
         for point in turning:
             pose = getattr(point, foot).pose
             places.setdefault(point.steps, []).append(pose.act(pivot))
-        for found in places.values():
-            np.testing.assert_allclose(found, found[:1] * len(found), atol=1e-12)
+        for points_of_step in places.values():
+            np.testing.assert_allclose(
+                points_of_step, points_of_step[:1] * len(points_of_step), atol=1e-12
+            )
     before = next(p for p in points if p.steps == 2)
     after = next(p for p in points if p.steps == 4)
     pivots = (after.left.yaw - before.left.yaw) * settings.pivot_share
@@ -350,7 +352,7 @@ def test_misuse(khr1: hs.Model) -> None:
 
 
 def test_out_of_reach(khr1: hs.Model) -> None:
-    """A centre of mass above the legs is told, with what stops them."""
+    """A centre of mass above the legs is reported, with what stops them."""
     settings = dataclasses.replace(WalkSettings.of_model(khr1), com_height=0.25)
     with pytest.raises(ControlError, match="khr1 does not reach this step"):
         WalkPattern(khr1, settings).tick(0.0)

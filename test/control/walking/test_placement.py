@@ -74,11 +74,11 @@ def test_body_centre(khr1: hs.Model) -> None:
 
 def test_approach() -> None:
     """It begins and ends at rest, and is over in time."""
-    way = Approach(np.array([0.0, 1.0]), np.array([1.0, 0.0]), 2.0, 0.5)
-    np.testing.assert_array_equal(way.at(1.9), [0.0, 1.0])
-    np.testing.assert_allclose(way.at(2.25), [0.5, 0.5])
-    np.testing.assert_array_equal(way.at(2.5), [1.0, 0.0])
-    assert np.abs(way.at(2.01) - way.at(2.0)).max() < 1e-4
-    assert not way.over(2.49) and way.over(2.5)
+    approach = Approach(np.array([0.0, 1.0]), np.array([1.0, 0.0]), 2.0, 0.5)
+    np.testing.assert_array_equal(approach.at(1.9), [0.0, 1.0])
+    np.testing.assert_allclose(approach.at(2.25), [0.5, 0.5])
+    np.testing.assert_array_equal(approach.at(2.5), [1.0, 0.0])
+    assert np.abs(approach.at(2.01) - approach.at(2.0)).max() < 1e-4
+    assert not approach.over(2.49) and approach.over(2.5)
     with pytest.raises(hs.ParameterError):
         Approach(np.zeros(1), np.ones(1), 0.0, 0.0)

@@ -41,11 +41,11 @@ def test_pendulum_is_exact() -> None:
         return np.r_[y[2:], OMEGA**2 * (y[:2] - state.zmp - rate * t)]
 
     start = np.r_[state.com, state.velocity]
-    wanted = solve_ivp(motion, (0.0, 0.3), start, rtol=1e-11, atol=1e-12).y[:, -1]
-    found = state.after(0.3, rate, OMEGA)
-    np.testing.assert_allclose(np.r_[found.com, found.velocity], wanted, atol=1e-8)
+    expected = solve_ivp(motion, (0.0, 0.3), start, rtol=1e-11, atol=1e-12).y[:, -1]
+    after = state.after(0.3, rate, OMEGA)
+    np.testing.assert_allclose(np.r_[after.com, after.velocity], expected, atol=1e-8)
     np.testing.assert_allclose(
-        found.acceleration(OMEGA), OMEGA**2 * (found.com - found.zmp)
+        after.acceleration(OMEGA), OMEGA**2 * (after.com - after.zmp)
     )
 
 
@@ -53,20 +53,20 @@ def test_rest_stays_rest(settings: WalkSettings) -> None:
     """Where it stands well, far from the origin too, nothing moves."""
     preview, place = Preview(settings, OMEGA, 8), np.array([50.0, -30.0])
     normals, bounds = box(preview.knots, 0.05, place)
-    wanted = np.tile(place, (2 * preview.knots, 1))
+    preferred = np.tile(place, (2 * preview.knots, 1))
     state = Pendulum(place, np.zeros(2), place)
-    knots = preview.solve(state, wanted, normals, bounds)
-    np.testing.assert_allclose(knots, wanted[: preview.knots], atol=1e-7)
+    knots = preview.solve(state, preferred, normals, bounds)
+    np.testing.assert_allclose(knots, preferred[: preview.knots], atol=1e-7)
 
 
 def test_push_is_caught(settings: WalkSettings) -> None:
     """After a push the centre of mass comes back, the ZMP within its bounds."""
     preview, place = Preview(settings, OMEGA, 8), np.zeros(2)
     normals, bounds = box(preview.knots, 0.03, place)
-    wanted = np.zeros((2 * preview.knots, 2))
+    preferred = np.zeros((2 * preview.knots, 2))
     state = Pendulum(place, np.array([0.15, -0.1]), place)
     for _ in range(60):
-        knots = preview.solve(state, wanted, normals, bounds)
+        knots = preview.solve(state, preferred, normals, bounds)
         assert np.abs(knots).max() < 0.03 + 1e-5
         rate = (knots[0] - state.zmp) / settings.mpc_period
         state = state.after(settings.mpc_period, rate, OMEGA)
@@ -80,9 +80,9 @@ def test_optimum_is_that_of_scipy(settings: WalkSettings) -> None:
     n, period, unit = preview.knots, short.mpc_period, short.com_height
     normals, bounds = box(n, 0.02, np.zeros(2))
     steps = np.where(np.arange(2 * n) < n // 2, -0.015, 0.018)
-    wanted = np.column_stack([steps, np.zeros(2 * n)])
+    preferred = np.column_stack([steps, np.zeros(2 * n)])
     state = Pendulum(np.array([0.004, 0.0]), np.array([-0.05, 0.0]), np.zeros(2))
-    found = preview.solve(state, wanted, normals, bounds)[:, 0]
+    zmp = preview.solve(state, preferred, normals, bounds)[:, 0]
 
     fine = np.linspace(0.0, 2 * n * period, 20 * 2 * n + 1)
     grid = period * np.arange(2 * n + 1)
@@ -114,6 +114,6 @@ def test_optimum_is_that_of_scipy(settings: WalkSettings) -> None:
         bounds=[(-0.02, 0.02)] * n,
         options={"maxiter": 500, "ftol": 1e-14},
     )
-    assert cost(found) <= cost(oracle.x) * (1.0 + 1e-3)
-    np.testing.assert_allclose(found, oracle.x, atol=2e-4)
-    assert preview.missing[0] == pytest.approx(missing(found), abs=1e-5)
+    assert cost(zmp) <= cost(oracle.x) * (1.0 + 1e-3)
+    np.testing.assert_allclose(zmp, oracle.x, atol=2e-4)
+    assert preview.missing[0] == pytest.approx(missing(zmp), abs=1e-5)

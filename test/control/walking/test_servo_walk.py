@@ -17,7 +17,7 @@ from humans_sim.analysis.compare import observe_run
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
-from humans_sim.control.walking.servo_walk import Order, ServoWalk
+from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.dynamics.soles import standing_on_slope
 
 PERIOD = 0.02
@@ -26,7 +26,7 @@ AHEAD = Velocity(0.06, 0.0, 0.0)
 
 def walked(
     model: hs.Model,
-    orders: list[Order],
+    schedule: list[ScheduledCommand],
     end: float,
     *,
     slope: float = 0.0,
@@ -38,7 +38,7 @@ def walked(
     walker = Walker(model, period=period)
     floor = RobotSetup.of_model(model).ground(friction)
     ground = replace(floor, solids=hs.Ground.slope(slope).solids)
-    simulation, walk = walking_robot(walker, orders, ground=ground, **options)
+    simulation, walk = walking_robot(walker, schedule, ground=ground, **options)
     start = standing_on_slope(model, walker.start()[7:], slope)
     run = simulation.run(start, t_end=end, sampling_period=period, progress=False)
     return run, walk
@@ -47,7 +47,7 @@ def walked(
 @pytest.fixture(scope="module")
 def straight(khr1: hs.Model) -> hs.Run:
     """Twenty steps, then it stands."""
-    return walked(khr1, [Order(0.2, AHEAD, 20)], 12.0)[0]
+    return walked(khr1, [ScheduledCommand(0.2, AHEAD, 20)], 12.0)[0]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def gentle(khr1: hs.Model) -> hs.Run:
     """Twenty steps at 100 Hz by softer servos, on a floor where feet slip less."""
     return walked(
         khr1,
-        [Order(0.2, AHEAD, 20)],
+        [ScheduledCommand(0.2, AHEAD, 20)],
         12.0,
         friction=0.7,
         period=0.01,
@@ -65,7 +65,7 @@ def gentle(khr1: hs.Model) -> hs.Run:
 
 
 def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
-    """Straight ahead, as fast as told; neither sinks nor slides; stands still after."""
+    """Straight ahead, as fast as commanded; does not sink or slide; then stands."""
     summary = WalkSummary.of_run(straight)
     assert summary.verdict == "walked" and len(summary.steps) == 20
     assert straight.check()
@@ -81,11 +81,11 @@ def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> N
     """Twenty steps with encoders that round to a degree, whatever the offset."""
     options = {"use": "oldest", "floor_height": 0.0, "threshold": 0.1 * 9.81 * 1.3}
     for step in (1.0, 0.97, 0.94):
-        found = observe_run(
+        observed = observe_run(
             khr1, gentle, quantisation=math.radians(step), speeds=False, **options
         )
-        assert np.sqrt(np.mean(found.position_error**2)) < 5e-3
-        assert np.sqrt(np.mean(found.angle_error**2)) < math.radians(1.0)
+        assert np.sqrt(np.mean(observed.position_error**2)) < 5e-3
+        assert np.sqrt(np.mean(observed.angle_error**2)) < math.radians(1.0)
     exact = observe_run(khr1, gentle, **options)
     assert exact.position_error.max() < 8e-3  # all of it is slip of the feet
     # The robot's own servos rock the soles more, and its floor lets them slip.
@@ -94,7 +94,7 @@ def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> N
 
 def test_turn(khr1: hs.Model) -> None:
     """It turns on both feet as commanded, and stays where it is; soles slip more."""
-    run, walk = walked(khr1, [Order(0.2, Velocity(0.0, 0.0, -0.35), 6)], 5.2)
+    run, walk = walked(khr1, [ScheduledCommand(0.2, Velocity(0.0, 0.0, -0.35), 6)], 5.2)
     summary = WalkSummary.of_run(run)
     commanded = -5 * 0.35 * 0.72
     pivots = walk.commands[-1].plan.left.yaw
@@ -106,9 +106,12 @@ def test_turn(khr1: hs.Model) -> None:
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_sideways_and_stop(khr1: hs.Model, side: float) -> None:
-    """Steps to both sides; told to stop, it does with two steps at most."""
-    orders = [Order(0.2, Velocity(0.0, side * 0.03, 0.0)), Order(3.3, None)]
-    run, walk = walked(khr1, orders, 5.0)
+    """Steps to both sides; commanded to stop, it does with two steps at most."""
+    schedule = [
+        ScheduledCommand(0.2, Velocity(0.0, side * 0.03, 0.0)),
+        ScheduledCommand(3.3, None),
+    ]
+    run, walk = walked(khr1, schedule, 5.0)
     summary = WalkSummary.of_run(run)
     assert not summary.fallen and run.check()
     assert side * summary.sideways > 0.06
@@ -132,7 +135,7 @@ def test_sideways_and_stop(khr1: hs.Model, side: float) -> None:
 )
 def test_circumstances(khr1: hs.Model, circumstances: dict[str, Any]) -> None:
     """Slopes, a slippery floor and pushes to the side are taken."""
-    run, walk = walked(khr1, [Order(0.2, AHEAD, 8)], 5.2, **circumstances)
+    run, walk = walked(khr1, [ScheduledCommand(0.2, AHEAD, 8)], 5.2, **circumstances)
     summary = WalkSummary.of_run(run)
     assert summary.verdict == "walked" and run.check()
     assert summary.forward > 0.8 * 7 * 0.06 * 0.48
@@ -141,17 +144,17 @@ def test_circumstances(khr1: hs.Model, circumstances: dict[str, Any]) -> None:
 def test_a_hard_push_is_a_fall(khr1: hs.Model) -> None:
     """The walker notices, and holds its joints."""
     push = hs.Push(1.0, (0.0, 1.2, 0.0), point=(0.0, 0.0, 0.1))
-    _, walk = walked(khr1, [Order(0.2, AHEAD)], 2.0, pushes=[push])
+    _, walk = walked(khr1, [ScheduledCommand(0.2, AHEAD)], 2.0, pushes=[push])
     fallen = [command for command in walk.commands if command.fallen]
     assert fallen and not walk.commands[0].fallen
     assert all((c.joints == fallen[0].joints).all() for c in fallen)
 
 
 def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
-    """Other periods, other models and orders out of order are told."""
+    """Other periods, other models and commands out of order are refused."""
     walker = Walker(khr1)
-    with pytest.raises(hs.ParameterError, match="in time"):
-        ServoWalk(walker, [Order(1.0, AHEAD), Order(0.5, None)])
+    with pytest.raises(hs.ParameterError, match="in the order of time"):
+        ServoWalk(walker, [ScheduledCommand(1.0, AHEAD), ScheduledCommand(0.5, None)])
     with pytest.raises(hs.ParameterError, match="of the model"):
         hs.Simulation(bip, Servo(bip), ServoWalk(walker))
     simulation = hs.Simulation(
@@ -168,7 +171,7 @@ def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
 def test_samples_do_not_lead_the_walk(khr1: hs.Model) -> None:
     """The walk is the same whenever one looks at it, also between two commands."""
     walker = Walker(khr1)
-    start, walk = walker.start(), ServoWalk(walker, [Order(0.0, AHEAD)])
+    start, walk = walker.start(), ServoWalk(walker, [ScheduledCommand(0.0, AHEAD)])
     simulation = hs.Simulation(khr1, Servo(khr1), walk)
     often, seldom = (
         simulation.run(start, t_end=0.6, sampling_period=period)
@@ -179,8 +182,8 @@ def test_samples_do_not_lead_the_walk(khr1: hs.Model) -> None:
 
 
 def test_same_walk_again(khr1: hs.Model) -> None:
-    """The same orders give the same run, bit for bit; one walk serves two runs."""
-    first, walk = walked(khr1, [Order(0.1, AHEAD)], 1.0)
-    again, _ = walked(khr1, [Order(0.1, AHEAD)], 1.0)
+    """The same schedule give the same run, bit for bit; one walk serves two runs."""
+    first, walk = walked(khr1, [ScheduledCommand(0.1, AHEAD)], 1.0)
+    again, _ = walked(khr1, [ScheduledCommand(0.1, AHEAD)], 1.0)
     np.testing.assert_array_equal(first.q, again.q)
     assert len(walk.commands) == len(first.t)

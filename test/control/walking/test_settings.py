@@ -48,7 +48,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
 def test_faults(
     khr1: hs.Model, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    """Every fault is told with its line."""
+    """Every fault is reported with its line."""
     path = edited(tmp_path, old, new)
     with pytest.raises(hs.ModelFileError, match=message) as caught:
         WalkSettings.from_file(khr1, path)
@@ -63,7 +63,7 @@ def test_missing_key(khr1: hs.Model, tmp_path: Path) -> None:
         WalkSettings.from_file(khr1, path)
 
 
-def test_legs_must_turn_as_told(khr1: hs.Model) -> None:
+def test_legs_must_turn_as_the_file_says(khr1: hs.Model) -> None:
     """Five joints a leg do not turn in the hip."""
     settings = dataclasses.replace(WalkSettings.of_model(khr1), turns="hip_yaw")
     with pytest.raises(SettingError, match="turns: hip_yaw needs 6 joints.*has 5"):
@@ -79,7 +79,7 @@ def test_stature_scales(human: hs.Model) -> None:
 
 
 def test_no_file(khr1: hs.Model, tmp_path: Path) -> None:
-    """A robot that no file is for gets told what to do; one's own file works."""
+    """The error for a robot without a file says what to do; one's own file works."""
     path = khr1.save(tmp_path / "other.urdf")
     path.write_text(path.read_text().replace('name="khr1"', 'name="other"', 1))
     other = hs.load_model(path)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from humans_sim.control.walking import Footprint
-from humans_sim.control.walking.swing import bump, swing, way
+from humans_sim.control.walking.swing import bump, minimum_jerk, swing
 
 START, END = Footprint(0.1, -0.2, 0.3), Footprint(0.5, -0.1, 0.8)
 LIFT, DURATION = 0.05, 0.4
 
 
-@pytest.mark.parametrize("curve", [way, bump])
+@pytest.mark.parametrize("curve", [minimum_jerk, bump])
 def test_smooth_at_both_ends(curve: object) -> None:
     """Value, velocity and acceleration meet those of a foot at rest."""
     step = 1e-4
@@ -26,7 +26,7 @@ def test_smooth_at_both_ends(curve: object) -> None:
 
 
 def test_ends_and_height() -> None:
-    """It leaves and lands on its footprints, and is highest half way."""
+    """It leaves and lands on its footprints, and is highest half minimum_jerk."""
     for elapsed, place in ((0.0, START), (DURATION, END)):
         foot = swing(START, END, LIFT, DURATION, elapsed)
         assert foot.pose.isApprox(place.pose(), 1e-12)

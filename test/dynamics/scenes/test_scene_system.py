@@ -79,15 +79,15 @@ def test_a_ball_rolls_down_a_slope() -> None:
     normal = np.array(scene.ground.solids[0].normal)
     q = scene.configuration({"ball": tuple(0.1 * normal)})
     run = simulate(scene, q, t_end=1.0, step=1e-3)
-    way = np.linalg.norm(run.q[-1, :3] - run.q[0, :3])
-    assert way == pytest.approx(0.5 * 5 / 7 * G * math.sin(angle), rel=3e-3)
+    distance = np.linalg.norm(run.q[-1, :3] - run.q[0, :3])
+    assert distance == pytest.approx(0.5 * 5 / 7 * G * math.sin(angle), rel=3e-3)
     moving = moving_bodies(scene, run.q[-1], run.v[-1])
     at_floor = moving.v[0] + np.cross(moving.w[0], -0.1 * normal)
     assert np.abs(at_floor).max() < 1e-6
 
 
 def test_balls_exchange_their_speeds() -> None:
-    """Head-on, elastic: one stops, the other goes on; nothing else is there."""
+    """Head-on, elastic: one stops, the other moves; nothing else is there."""
     bodies = [SceneBody.ball(name, 1.0, 0.05) for name in "ab"]
     scene = SceneSystem(
         bodies,

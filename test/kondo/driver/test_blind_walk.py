@@ -45,14 +45,18 @@ def test_from_home_into_a_walk_and_back_to_standing(
     assert walk.tick() == pytest.approx(standing, abs=1e-6)
     walk.pattern.walk(2, 0.03)
     stream = walk_stream(khr1, robot, 2, (0.03, 0.0, 0.0))
-    wanted = stream.joints[round(stream.begin / PERIOD) + 1 :]
+    expected = stream.joints[round(stream.begin / PERIOD) + 1 :]
     # The command came after the first knot: it counts from the next one on.
     late = round(walk.pattern.settings.mpc_period / PERIOD)
-    found = np.array([list(walk.tick().values()) for _ in range(len(wanted) + late)])
-    np.testing.assert_allclose(found[late:], wanted, atol=1e-6)
+    commanded = np.array(
+        [list(walk.tick().values()) for _ in range(len(expected) + late)]
+    )
+    np.testing.assert_allclose(commanded[late:], expected, atol=1e-6)
     assert walk.point.phase == WalkPhase.STANDING
     assert walk.point.steps == 2
-    assert walk.off(dict(zip(robot.joint_names, found[-1] + 0.1, strict=True))) > 0.09
+    assert (
+        walk.off(dict(zip(robot.joint_names, commanded[-1] + 0.1, strict=True))) > 0.09
+    )
 
 
 def test_velocity_and_stop(khr1: hs.Model, robot: RobotSettings) -> None:

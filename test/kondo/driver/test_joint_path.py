@@ -77,24 +77,24 @@ def test_limits_of_a_khr1(settings: RobotSettings) -> None:
 def test_path_home_is_slow(settings: RobotSettings) -> None:
     """No joint turns faster than the approach."""
     present = dict.fromkeys(settings.joint_names, 0.0) | {"l_knee": 1.0}
-    way = path_home(settings, present)
+    path = path_home(settings, present)
     most = np.radians(settings.limits.approach)
-    speeds = [way.at(t).velocities for t in np.linspace(0.0, way.duration, 100)]
+    speeds = [path.at(t).velocities for t in np.linspace(0.0, path.duration, 100)]
     assert 0.99 * most < np.abs(speeds).max() <= most * (1.0 + 1e-9)
-    assert way.angles(way.duration) == pytest.approx(dict.fromkeys(way.names, 0.0))
+    assert path.angles(path.duration) == pytest.approx(dict.fromkeys(path.names, 0.0))
 
 
 def test_leads_along_a_trajectory(
     settings: RobotSettings, emulator: Emulator, robot: KondoRobot
 ) -> None:
-    """A fast way is followed at once; then the robot holds its end."""
+    """A fast path is followed at once; then the robot holds its end."""
     follower = PathFollower(robot)
     assert follower.tick() is Progress.IDLE
     rules = TrajectoryRules(joint_limits(settings), partial=True)
     point = Waypoint(0.4, [np.radians(30.0)])
     present = robot.set_points()
-    way = rules.plan(["head_yaw"], [point], present)
-    follower.begin(way, "trajectory")
+    path = rules.plan(["head_yaw"], [point], present)
+    follower.begin(path, "trajectory")
     assert follower.name == "trajectory"
     begun = time.monotonic()
     assert lead(follower) is Progress.ARRIVED
@@ -123,8 +123,8 @@ def test_broken_by_a_stop(settings: RobotSettings, robot: KondoRobot) -> None:
         follower.begin(path_home(settings, robot.set_points()), "home")
 
 
-def test_motion_course(settings: RobotSettings, khr1: hs.Model) -> None:
-    """A motion begins where the joints are, twice as fast where it is told so."""
+def test_motion_path(settings: RobotSettings, khr1: hs.Model) -> None:
+    """A motion begins where the joints are, twice as fast where that is asked for."""
     present = dict.fromkeys(settings.joint_names, 0.0) | {"head_yaw": 0.5}
     motion = load_motion("greeting")
     path = MotionPath(khr1, settings, motion, present)
@@ -139,7 +139,7 @@ def test_motion_course(settings: RobotSettings, khr1: hs.Model) -> None:
 
 
 def test_motions_by_name() -> None:
-    """Names of the package, or paths; others are told the names."""
+    """Names of the package, or paths; errors of others list the names."""
     assert isinstance(load_motion("greeting"), KondoMotion)
     with pytest.raises(ParameterError, match="there are: greeting"):
         load_motion("moonwalk")

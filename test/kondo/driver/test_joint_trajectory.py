@@ -35,43 +35,47 @@ def knee(*points: Waypoint, start: float | None = None, **present: float) -> Any
 def test_straight_lines() -> None:
     """Positions alone: lines, from where the joints are; the end holds."""
     points = [Waypoint(1.0, [0.5, -0.5]), Waypoint(2.0, [1.5, -0.5])]
-    way = RULES.plan(BOTH, points, {"knee": 0.1, "neck": 0.0})
-    assert way.duration == 2.0
-    np.testing.assert_allclose(way.at(0.0).positions, [0.1, 0.0])
-    np.testing.assert_allclose(way.at(0.5).positions, [0.3, -0.25])
-    np.testing.assert_allclose(way.at(1.5).positions, [1.0, -0.5])
-    np.testing.assert_allclose(way.at(1.5).velocities, [1.0, 0.0])
-    np.testing.assert_allclose(way.at(1.5).accelerations, 0.0)
+    trajectory = RULES.plan(BOTH, points, {"knee": 0.1, "neck": 0.0})
+    assert trajectory.duration == 2.0
+    np.testing.assert_allclose(trajectory.at(0.0).positions, [0.1, 0.0])
+    np.testing.assert_allclose(trajectory.at(0.5).positions, [0.3, -0.25])
+    np.testing.assert_allclose(trajectory.at(1.5).positions, [1.0, -0.5])
+    np.testing.assert_allclose(trajectory.at(1.5).velocities, [1.0, 0.0])
+    np.testing.assert_allclose(trajectory.at(1.5).accelerations, 0.0)
     for late in (2.0, 50.0):
-        np.testing.assert_allclose(way.at(late).positions, [1.5, -0.5])
-        np.testing.assert_allclose(way.at(late).velocities, 0.0)
-    assert way.angles(0.5) == pytest.approx({"knee": 0.3, "neck": -0.25})
+        np.testing.assert_allclose(trajectory.at(late).positions, [1.5, -0.5])
+        np.testing.assert_allclose(trajectory.at(late).velocities, 0.0)
+    assert trajectory.angles(0.5) == pytest.approx({"knee": 0.3, "neck": -0.25})
 
 
 def test_cubic_and_quintic() -> None:
     """With derivatives the way has them at its points; from rest, half-way is half."""
     for more in ({}, {"accelerations": [0.0]}):
-        way = knee(Waypoint(1.0, [1.0], velocities=[0.0], **more))
-        np.testing.assert_allclose(way.at(0.5).positions, [0.5])
+        trajectory = knee(Waypoint(1.0, [1.0], velocities=[0.0], **more))
+        np.testing.assert_allclose(trajectory.at(0.5).positions, [0.5])
         # 3/2 and 15/8 of the mean speed are the peaks of cubic and quintic.
-        np.testing.assert_allclose(way.at(0.5).velocities, 1.875 if more else 1.5)
-        np.testing.assert_allclose(way.at(1e-9).velocities, 0.0, atol=1e-6)
-    np.testing.assert_allclose(way.at(1e-9).accelerations, 0.0, atol=1e-6)
-    way = knee(Waypoint(1.0, [1.0], [1.0], [-2.0]), Waypoint(2.0, [1.0], [0.0], [0.0]))
-    found = way.at(1.0)
-    np.testing.assert_allclose(found.positions, 1.0)
-    np.testing.assert_allclose(found.velocities, 1.0)
-    np.testing.assert_allclose(found.accelerations, -2.0)
+        np.testing.assert_allclose(
+            trajectory.at(0.5).velocities, 1.875 if more else 1.5
+        )
+        np.testing.assert_allclose(trajectory.at(1e-9).velocities, 0.0, atol=1e-6)
+    np.testing.assert_allclose(trajectory.at(1e-9).accelerations, 0.0, atol=1e-6)
+    trajectory = knee(
+        Waypoint(1.0, [1.0], [1.0], [-2.0]), Waypoint(2.0, [1.0], [0.0], [0.0])
+    )
+    sample = trajectory.at(1.0)
+    np.testing.assert_allclose(sample.positions, 1.0)
+    np.testing.assert_allclose(sample.velocities, 1.0)
+    np.testing.assert_allclose(sample.accelerations, -2.0)
 
 
 def test_each_segment_by_what_both_ends_know() -> None:
     """A point without velocities is reached and left on straight lines."""
-    way = knee(
+    trajectory = knee(
         Waypoint(1.0, [1.0], [0.0]), Waypoint(2.0, [0.0]), Waypoint(3.0, [0.5], [0.0])
     )
-    np.testing.assert_allclose(way.at(0.25).positions, 0.15625)
-    np.testing.assert_allclose(way.at(1.25).positions, 0.75)
-    np.testing.assert_allclose(way.at(2.25).positions, 0.125)
+    np.testing.assert_allclose(trajectory.at(0.25).positions, 0.15625)
+    np.testing.assert_allclose(trajectory.at(1.25).positions, 0.75)
+    np.testing.assert_allclose(trajectory.at(2.25).positions, 0.125)
 
 
 @given(
@@ -86,11 +90,11 @@ def test_passes_through_its_points(
     times = np.cumsum(gaps)
     rest = ([0.0],) * known
     points = [Waypoint(t, [x], *rest) for t, x in zip(times, angles, strict=False)]
-    way = knee(*points)
+    trajectory = knee(*points)
     for point in points:
-        np.testing.assert_allclose(way.at(point.time).positions, point.positions)
-    for t in np.linspace(0.0, way.duration, 50):
-        assert abs(way.at(t).velocities[0]) <= 5.0
+        np.testing.assert_allclose(trajectory.at(point.time).positions, point.positions)
+    for t in np.linspace(0.0, trajectory.duration, 50):
+        assert abs(trajectory.at(t).velocities[0]) <= 5.0
 
 
 def test_starts_later_or_has_started() -> None:
@@ -110,9 +114,9 @@ def test_starts_later_or_has_started() -> None:
 
 def test_a_first_point_of_now() -> None:
     """A point at time zero is no way; alone, it must be where the joint is."""
-    way = knee(Waypoint(0.0, [0.0], [0.0]), Waypoint(1.0, [0.5], [0.0]))
-    assert way.duration == 1.0
-    np.testing.assert_allclose(way.at(0.5).positions, 0.25)
+    trajectory = knee(Waypoint(0.0, [0.0], [0.0]), Waypoint(1.0, [0.5], [0.0]))
+    assert trajectory.duration == 1.0
+    np.testing.assert_allclose(trajectory.at(0.5).positions, 0.25)
     assert knee(Waypoint(0.0, [0.3]), knee=0.3).duration == 0.0
     with pytest.raises(JointTrajectoryError, match="turn at inf rad/s"):
         knee(Waypoint(0.0, [0.3]))
@@ -171,8 +175,8 @@ def test_rules() -> None:
     with pytest.raises(JointTrajectoryError, match=r"left out \(neck\)"):
         RULES.plan(["knee"], [Waypoint(1.0, [0.0])], ZERO)
     moving = TrajectoryRules(LIMITS, partial=True, moving_end=True)
-    way = moving.plan(["knee"], [Waypoint(1.0, [0.5], [0.5])], ZERO)
-    np.testing.assert_allclose(way.at(1.0).velocities, 0.0)
+    trajectory = moving.plan(["knee"], [Waypoint(1.0, [0.5], [0.5])], ZERO)
+    np.testing.assert_allclose(trajectory.at(1.0).velocities, 0.0)
 
 
 def test_long_trajectories_are_checked_to_their_end() -> None:

@@ -80,7 +80,7 @@ class LossyBoards(Boards):
         """Nothing is open that could come late."""
 
     def read(self, sure: bool = False) -> tuple[float | None, ...]:
-        """Where they were told to be."""
+        """Their set points."""
         return tuple(self.at[0] + self.at[1])
 
     def free(self, within: float) -> None:
@@ -162,8 +162,8 @@ def test_an_overdue_command_is_approached(monkeypatch: pytest.MonkeyPatch) -> No
         assert robot.health().held == 1
 
 
-def test_servos_that_may_be_limp_are_told_nothing_else() -> None:
-    """A free that one board did not acknowledge is told as such, and tried again."""
+def test_servos_that_may_be_limp_are_commanded_nothing_else() -> None:
+    """A free that one board did not acknowledge is reported, and tried again."""
     boards = LossyBoards(lambda *_: (True, True))
     with KondoRobot(SETTINGS, "none", open_boards=lambda *_: boards) as robot:
         robot.energise()
@@ -235,7 +235,7 @@ def test_late_answers_do_not_keep_servos_stiff(seed: int) -> None:
 
 
 def test_a_silent_board_is_named() -> None:
-    """The other one is limp, and the error tells which is which."""
+    """The other one is limp, and the error says which is which."""
     with (
         Emulator(khr1_boards()) as boards,
         KondoRobot(SETTINGS, boards.port, open_boards=open_patient) as robot,

@@ -64,7 +64,7 @@ def test_frames_of_a_pose(
 
 
 def test_reading(boards: tuple[Emulator, Rcb1Boards]) -> None:
-    """Angles where there is a servo; a servo that tells none is named."""
+    """Angles where there is a servo; a servo that reports none is named."""
     emulator, robot = boards
     expected = tuple(None if v > 180 else v for v in HOME)
     assert robot.read(sure=True) == robot.read() == expected
@@ -140,13 +140,13 @@ def test_motions_come_back_and_play(
     assert robot.memory.stored(3) is None
     nod = tuple(v if k != 5 else 60 for k, v in enumerate(HOME))
     robot.memory.store(3, KondoMotion("nod", (Pose(2, nod), Pose(4, HOME))))
-    found = robot.memory.stored(3)
-    assert found == KondoMotion("motion_3", (Pose(2, nod), Pose(4, HOME)))
+    read_motion = robot.memory.stored(3)
+    assert read_motion == KondoMotion("motion_3", (Pose(2, nod), Pose(4, HOME)))
     robot.memory.play(3)
     assert heard[-2:] == [rcb1.PlayMotion(0, 3), rcb1.PlayMotion(1, 3)]
     assert emulator.boards[0].memory.switches & 0b10
     with pytest.raises(ProtocolError, match="motion must be 0 to 39"):
-        robot.memory.store(40, found)
+        robot.memory.store(40, read_motion)
     with pytest.raises(ProtocolError, match="trim"):
         robot.memory.set_trims([30] * 24)
     emulator.boards[0].memory.lengths[3] = 1

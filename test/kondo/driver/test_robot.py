@@ -40,7 +40,7 @@ def wait(condition: Callable[[], bool], what: str) -> None:
 
 
 def orders(log: Log, board: int) -> list[tuple[float, tuple[int, ...]]]:
-    """Positions that a board was told, and when."""
+    """Positions that a board received, and when."""
     return [
         (t, command.channels)
         for t, command in list(log)
@@ -118,8 +118,8 @@ def test_start_up_never_jumps(robot: KondoRobot, log: Log) -> None:
     assert taken > 0.9 * 25 / SETTINGS.limits.approach
     # What a board hears may be late, so it is behind the approach, never ahead of it.
     for t, values in orders(log, 1):
-        way = max(t - before, 0.0) * SETTINGS.limits.approach
-        assert abs(values[15 - 13] - 90) <= way + 1.0
+        distance = max(t - before, 0.0) * SETTINGS.limits.approach
+        assert abs(values[15 - 13] - 90) <= distance + 1.0
     wait(lambda: orders(log, 1)[-1][1] == SETTINGS.channels.home()[12:], "home")
 
 
@@ -218,7 +218,7 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
 
 
 def test_a_board_that_falls_silent(robot: KondoRobot, boards: Emulator) -> None:
-    """It is named; when it is back, all goes on."""
+    """It is named; when it is back, all resumes."""
     robot.energise()
     both, boards.boards = boards.boards, boards.boards[:1]
     wait(lambda: robot.state == RobotState.LOST, "loss")
@@ -238,7 +238,7 @@ def test_opening_needs_every_board(tmp_path: Path) -> None:
 
 
 def test_questions_between_set_points(robot: KondoRobot, boards: Emulator) -> None:
-    """Answers and errors reach the asker; the robot goes on."""
+    """Answers and errors reach the asker; the robot continues."""
     robot.energise()
     robot.command({"r_elbow": 0.2})
     read = robot.read_back()
@@ -252,7 +252,7 @@ def test_questions_between_set_points(robot: KondoRobot, boards: Emulator) -> No
         robot.ask(lambda _: given_up.wait(PATIENCE), timeout=0.05)
     given_up.set()
     robot.request_reading()
-    wait(lambda: not robot._reading_wanted, "a reading")
+    wait(lambda: not robot._reading_requested, "a reading")
     assert robot.state in (RobotState.FOLLOWING, RobotState.HOLDING)
     robot.close()
     with pytest.raises(RobotStateError, match="closed"):
@@ -265,9 +265,9 @@ class OneBoard(Boards):
     resolution = 0.1
 
     def __init__(self) -> None:
-        """One that was told nothing."""
+        """One that received nothing."""
         super().__init__(("the board",), LinkStatistics())
-        self.told: list[tuple[float | None, ...]] = []
+        self.received: list[tuple[float | None, ...]] = []
         self.limp = True
         self.answers = threading.Event()
         self.answers.set()
@@ -279,7 +279,7 @@ class OneBoard(Boards):
         """Tenths of a degree."""
         assert board == 0
         self.answers.wait(PATIENCE)
-        self.told.append(tuple(None if v is None else round(v, 1) for v in values))
+        self.received.append(tuple(None if v is None else round(v, 1) for v in values))
         self.taken[0].known(self.rounded(values))
         self.limp = False
         return True
@@ -312,7 +312,7 @@ def test_a_line_that_hangs_never_blocks_commands() -> None:
         assert robot.health().given == 50
         assert robot.health().delivered == 0
         board.answers.set()
-        wait(lambda: board.told[-1][14] == 115.0 - 0.5, "the last of them")
+        wait(lambda: board.received[-1][14] == 115.0 - 0.5, "the last of them")
 
 
 def test_late_answers_starve_no_board() -> None:
@@ -341,6 +341,9 @@ def test_other_boards_need_no_other_robot() -> None:
         robot.energise()
         robot.command({"l_knee": math.radians(0.5)})
         wait(lambda: robot.health().delivered == 1, "delivery")
-        wait(lambda: bool(board.told) and board.told[-1][14] == 114.5, "the angle")
+        wait(
+            lambda: bool(board.received) and board.received[-1][14] == 114.5,
+            "the angle",
+        )
         robot.free()
         assert board.limp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of robots: what they tell, and faults of theirs."""
+"""Files of robots: what they say, and their faults."""
 
 from __future__ import annotations
 

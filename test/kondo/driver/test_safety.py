@@ -87,7 +87,7 @@ def test_limits_hold_whatever_comes(
 
 
 def test_a_target_is_reached() -> None:
-    """At full speed once the slow approach is over, and the count tells of limits."""
+    """At full speed once the slow approach is over, and limits are counted."""
     kept = guard(speed=100.0, step=5.0, approach=10.0)
     kept.aim({"l_knee": math.radians(20.0)}, slowly=True)
     assert kept.approaching
@@ -131,8 +131,8 @@ def test_speed_is_an_average() -> None:
     kept.aim({"l_knee": -1.0})
     values = [kept.step(0.001)[14] for _ in range(1000)]
     there = [v for v in values if v is not None]
-    ways = np.abs(np.array(there)[100:] - np.array(there)[:-100])
-    assert ways.max() <= 100.0 * 0.1 + 1e-9
+    distances = np.abs(np.array(there)[100:] - np.array(there)[:-100])
+    assert distances.max() <= 100.0 * 0.1 + 1e-9
 
 
 def test_all_arrive_together() -> None:

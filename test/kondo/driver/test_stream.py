@@ -38,16 +38,16 @@ def robot(emulator: Emulator) -> Iterator[KondoRobot]:
         yield driven
 
 
-def test_a_course_is_kept_to_its_end(robot: KondoRobot, emulator: Emulator) -> None:
+def test_a_path_is_followed_to_its_end(robot: KondoRobot, emulator: Emulator) -> None:
     """The way takes its time, slowly, and ends where it should."""
-    way = path_to(SETTINGS, energise(robot), {"head_yaw": np.radians(30.0)})
-    assert way.duration == pytest.approx(1.5 * 30.0 / SETTINGS.limits.approach)
+    path = path_to(SETTINGS, energise(robot), {"head_yaw": np.radians(30.0)})
+    assert path.duration == pytest.approx(1.5 * 30.0 / SETTINGS.limits.approach)
     seen: list[float] = []
     begun = time.monotonic()
-    done = stream(robot, way, "look", lambda t, _: seen.append(t))
+    done = stream(robot, path, "look", lambda t, _: seen.append(t))
     taken = time.monotonic() - begun
-    assert taken >= way.duration
-    assert seen == sorted(seen) and seen[-1] <= way.duration
+    assert taken >= path.duration
+    assert seen == sorted(seen) and seen[-1] <= path.duration
     assert len(seen) == done.commands <= taken / 0.02 + 2
     end = time.monotonic() + PATIENCE
     while emulator.angles()[HEAD] != 120.0:
@@ -55,15 +55,15 @@ def test_a_course_is_kept_to_its_end(robot: KondoRobot, emulator: Emulator) -> N
         time.sleep(0.01)
 
 
-def test_the_rest_of_a_course() -> None:
+def test_the_rest_of_a_path() -> None:
     """The beginning is left out, the end is the same."""
     zero = dict.fromkeys(SETTINGS.joint_names, 0.0)
-    way = path_to(SETTINGS, zero, {"head_yaw": 0.5})
-    rest = Rest(way, 0.25)
-    assert rest.duration == pytest.approx(way.duration - 0.25)
-    assert rest.angles(0.1) == way.angles(0.35)
+    path = path_to(SETTINGS, zero, {"head_yaw": 0.5})
+    rest = Rest(path, 0.25)
+    assert rest.duration == pytest.approx(path.duration - 0.25)
+    assert rest.angles(0.1) == path.angles(0.35)
     assert rest.angles(100.0)["head_yaw"] == pytest.approx(0.5)
-    assert Rest(way, 100.0).duration == 0.0
+    assert Rest(path, 100.0).duration == 0.0
 
 
 def test_bent_joints_come_back_slowly(robot: KondoRobot, emulator: Emulator) -> None:
@@ -77,36 +77,36 @@ def test_bent_joints_come_back_slowly(robot: KondoRobot, emulator: Emulator) -> 
     robot.check(present)
 
 
-def test_an_interrupted_course_is_told(robot: KondoRobot) -> None:
+def test_an_interrupted_path_is_reported(robot: KondoRobot) -> None:
     """A stop, or a line that is gone, ends it with its reason."""
-    way = path_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
+    path = path_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
     with pytest.raises(StreamError, match="stopped"):
-        stream(robot, way, "look", lambda t, _: robot.stop() if t > 0.1 else None)
+        stream(robot, path, "look", lambda t, _: robot.stop() if t > 0.1 else None)
     with pytest.raises(RobotStateError):
-        stream(robot, way, "look")
+        stream(robot, path, "look")
 
 
-def test_a_lost_line_is_told(robot: KondoRobot, emulator: Emulator) -> None:
+def test_a_lost_line_is_reported(robot: KondoRobot, emulator: Emulator) -> None:
     """It does not hang."""
-    way = path_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
+    path = path_to(SETTINGS, energise(robot), {"head_yaw": 1.0})
 
     def unplug(t: float, _: float) -> None:
         if t > 0.1 and emulator.port:
             emulator.unplug()
 
     with pytest.raises(StreamError, match="lost"):
-        stream(robot, way, "look", unplug)
+        stream(robot, path, "look", unplug)
     assert robot.state == RobotState.LOST
 
 
 def test_limp_servos_are_not_led(robot: KondoRobot) -> None:
     """They must be energised; and a beat must be one."""
     zero = dict.fromkeys(SETTINGS.joint_names, 0.0)
-    way = path_to(SETTINGS, zero, {"head_yaw": 1.0})
+    path = path_to(SETTINGS, zero, {"head_yaw": 1.0})
     with pytest.raises(RobotStateError):
-        stream(robot, way, "look")
+        stream(robot, path, "look")
     with pytest.raises(ParameterError, match="period"):
-        stream(robot, way, "look", period=0.0)
+        stream(robot, path, "look", period=0.0)
 
 
 def test_motions_are_looked_at_before() -> None:

@@ -32,7 +32,9 @@ class Hand:
         """Take hold of the robot as it is."""
         self.values = list(emulator.angles())
         for k, board in enumerate(emulator.boards):
-            board.felt = lambda _, k=k: self.values[k * CHANNELS : (k + 1) * CHANNELS]
+            board.servo_angles = lambda _, k=k: self.values[
+                k * CHANNELS : (k + 1) * CHANNELS
+            ]
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def test_poses_are_taken(emulator: Emulator, robot: KondoRobot, tmp_path: Path) 
 
 
 def test_ranges_are_kept(emulator: Emulator, robot: KondoRobot, tmp_path: Path) -> None:
-    """A joint bent too far is kept at its end, and told."""
+    """A joint bent too far is kept at its end, and reported."""
     Hand(emulator).values[12] = 120.0  # the left hip roll goes to 105
     taken = Lesson(robot, tmp_path / "far.csv").take()
     assert taken.beyond == {"l_hip_roll": 15}
@@ -71,7 +73,7 @@ def test_a_moving_robot_is_not_taken(
 ) -> None:
     """Two readings must agree; nothing is written otherwise."""
     places = iter(range(0, 100_000, 10))
-    emulator.boards[0].felt = lambda _: [next(places) % 180] * CHANNELS
+    emulator.boards[0].servo_angles = lambda _: [next(places) % 180] * CHANNELS
     lesson = Lesson(robot, tmp_path / "moving.csv")
     with pytest.raises(BoardError, match="every reading"):
         lesson.take()
@@ -79,7 +81,7 @@ def test_a_moving_robot_is_not_taken(
 
 
 def test_what_cannot_be(robot: KondoRobot, tmp_path: Path) -> None:
-    """Speed steps, full motions, and files that cannot be written are told."""
+    """Speed steps, full motions, and files that cannot be written are reported."""
     with pytest.raises(MotionFileError, match="speed step"):
         Lesson(robot, tmp_path / "fast.csv", speed=8)
     lesson = Lesson(robot, tmp_path / "long.csv")

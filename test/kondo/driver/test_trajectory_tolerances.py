@@ -20,40 +20,40 @@ RULES = TrajectoryRules({"knee": JointLimits(-1.0, 2.0, 5.0)})
 BOTH = ("knee", "neck")
 
 
-def test_judged_on_the_way_and_at_the_end() -> None:
+def test_judged_on_the_path_and_at_the_end() -> None:
     """Too far off on the way: violated; at the end it may take its time."""
-    way = RULES.plan(["knee"], [Waypoint(1.0, [1.0])], {"knee": 0.0})
+    trajectory = RULES.plan(["knee"], [Waypoint(1.0, [1.0])], {"knee": 0.0})
     strict = Tolerances({"knee": 0.1}, {"knee": 0.05}, 0.5)
-    assert strict.judge(way, 0.5, {"knee": 0.45}) is None
-    verdict = strict.judge(way, 0.5, {"knee": 0.35})
+    assert strict.judge(trajectory, 0.5, {"knee": 0.45}) is None
+    verdict = strict.judge(trajectory, 0.5, {"knee": 0.35})
     assert verdict is not None
     assert verdict.code == GoalCode.PATH_TOLERANCE_VIOLATED
     assert verdict.reason == "knee is 0.15 rad off, 0.1 is its tolerance"
-    assert strict.judge(way, 0.5, {"knee": math.nan}) is not None
-    assert strict.judge(way, 1.4, {"knee": 0.9}) is None
-    done = strict.judge(way, 1.4, {"knee": 0.96})
+    assert strict.judge(trajectory, 0.5, {"knee": math.nan}) is not None
+    assert strict.judge(trajectory, 1.4, {"knee": 0.9}) is None
+    done = strict.judge(trajectory, 1.4, {"knee": 0.96})
     assert done is not None
     assert done.code == GoalCode.SUCCESSFUL
-    late = strict.judge(way, 1.6, {"knee": 0.9})
+    late = strict.judge(trajectory, 1.6, {"knee": 0.9})
     assert late is not None
     assert late.code == GoalCode.GOAL_TOLERANCE_VIOLATED
     # Nothing asked: the time alone counts.
-    assert Tolerances().judge(way, 0.5, {"knee": -1.0}) is None
-    free = Tolerances().judge(way, 1.0, {"knee": -1.0})
+    assert Tolerances().judge(trajectory, 0.5, {"knee": -1.0}) is None
+    free = Tolerances().judge(trajectory, 1.0, {"knee": -1.0})
     assert free is not None
     assert free.code == GoalCode.SUCCESSFUL
-    assert Tolerances(goal={"knee": 0.1}).judge(way, 1e9, {"knee": 0.0}) is None
+    assert Tolerances(goal={"knee": 0.1}).judge(trajectory, 1e9, {"knee": 0.0}) is None
 
 
 def test_tolerances_of_a_goal() -> None:
     """0 keeps the usual tolerance, -1 takes it away, others count."""
     usual = Tolerances({"knee": 0.1, "neck": 0.2}, {"knee": 0.3}, 1.0)
-    found = usual.with_goal(
+    tolerances = usual.with_goal(
         [("knee", 0.0), ("neck", -1.0)], [("knee", 0.4), ("neck", 0.5)], 0.0, BOTH
     )
-    assert found.path == {"knee": 0.1, "neck": 0.0}
-    assert found.goal == {"knee": 0.4, "neck": 0.5}
-    assert found.goal_time == 1.0
+    assert tolerances.path == {"knee": 0.1, "neck": 0.0}
+    assert tolerances.goal == {"knee": 0.4, "neck": 0.5}
+    assert tolerances.goal_time == 1.0
     assert usual.with_goal([], [], -1.0, BOTH).goal_time == 0.0
     for path, time, said in (
         ([("tail", 0.1)], 0.0, "path_tolerance: the robot has no joint 'tail'"),

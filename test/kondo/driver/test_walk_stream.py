@@ -39,7 +39,7 @@ def test_it_begins_at_home_and_ends_standing(stream: WalkStream) -> None:
     assert ends[0]["l_knee"] > math.radians(30)
 
 
-def test_the_way_into_the_posture_is_slow(
+def test_the_approach_to_the_posture_is_slow(
     stream: WalkStream, robot: RobotSettings
 ) -> None:
     """No faster than the approach of the robot's limits."""
@@ -91,13 +91,13 @@ def test_between_set_points_it_goes_evenly(stream: WalkStream) -> None:
 
 
 def test_a_velocity_is_cut_to_the_reach(khr1: hs.Model, robot: RobotSettings) -> None:
-    """What is walked with is told."""
+    """The velocity of the walk is reported."""
     stream = walk_stream(khr1, robot, 2, (5.0, 0.0, 0.0))
     settings = WalkSettings.of_model(khr1)
     assert stream.velocity == Velocity(pytest.approx(settings.max_forward / 0.72), 0, 0)
 
 
-def test_servos_that_are_too_slow_are_told(
+def test_servos_that_are_too_slow_are_reported(
     khr1: hs.Model, robot: RobotSettings
 ) -> None:
     """The error names the joint, its speed, the limit and what to do."""
@@ -109,7 +109,7 @@ def test_servos_that_are_too_slow_are_told(
         walk_stream(khr1, small, 2)
 
 
-def test_channels_that_are_too_short_are_told(
+def test_channels_that_are_too_short_are_reported(
     khr1: hs.Model, robot: RobotSettings
 ) -> None:
     """A knee that cannot bend so far."""

@@ -39,7 +39,7 @@ class Port:
                 answer += os.read(self._descriptor, size - len(answer))
         return answer
 
-    def tell(self, command: rcb1.Command) -> rcb1.Reply:
+    def exchange(self, command: rcb1.Command) -> rcb1.Reply:
         """Send a command and read its answer."""
         return command.read_reply(self.ask(command.encode(), command.REPLY.size()))
 
@@ -59,20 +59,20 @@ def wait(condition: Callable[[], bool]) -> None:
 @pytest.fixture
 def robot() -> Iterator[Emulator]:
     """A robot that answers."""
-    with Emulator() as found:
-        yield found
+    with Emulator() as boards:
+        yield boards
 
 
 def test_both_boards_answer(robot: Emulator) -> None:
     """Positions are set, reached and read on either board."""
     port = Port(robot.port)
     for board in (0, 1):
-        home = port.tell(rcb1.GetHome(board))
+        home = port.exchange(rcb1.GetHome(board))
         assert isinstance(home, rcb1.Channels)
         there = (home.channels[0] + 6, *home.channels[1:])
-        port.tell(rcb1.SetPositions(board, 0, there))
+        port.exchange(rcb1.SetPositions(board, 0, there))
         wait(lambda k=12 * board, angle=there[0]: robot.angles()[k] == angle)
-        assert port.tell(rcb1.GetPositions(board)) == rcb1.Channels(board, there)
+        assert port.exchange(rcb1.GetPositions(board)) == rcb1.Channels(board, there)
     assert robot.heard == 6 and robot.lost == 0
     port.close()
 
@@ -81,10 +81,10 @@ def test_answers_are_not_faster_than_the_line(robot: Emulator) -> None:
     """Sixteen bytes there, two back."""
     port = Port(robot.port)
     command = rcb1.SetPositions(0, 0, (90,) * 12)
-    port.tell(command)
+    port.exchange(command)
     begun = time.monotonic()
     for _ in range(20):
-        port.tell(command)
+        port.exchange(command)
     assert time.monotonic() - begun >= 20 * 18 * BYTE
     port.close()
 
@@ -97,7 +97,7 @@ def test_nonsense_and_strangers_get_no_answer(robot: Emulator) -> None:
     damaged = bytearray(rcb1.GetPositions(1).encode())
     damaged[-1] ^= 1
     assert port.ask(bytes(damaged), 1, 0.1) == b""
-    assert port.tell(rcb1.GetSwitches(1)) == rcb1.Switches(1, 0)
+    assert port.exchange(rcb1.GetSwitches(1)) == rcb1.Switches(1, 0)
     port.close()
 
 
@@ -106,7 +106,7 @@ def test_unplugged_and_plugged_in_again(tmp_path: Path) -> None:
     link = tmp_path / "khr1"
     with Emulator(link=link) as robot:
         port = Port(robot.port)
-        port.tell(rcb1.GetSwitches(0))
+        port.exchange(rcb1.GetSwitches(0))
         robot.unplug()
         assert robot.port == "" and not link.exists()
         with pytest.raises(OSError):
@@ -116,7 +116,7 @@ def test_unplugged_and_plugged_in_again(tmp_path: Path) -> None:
         port.close()
         robot.replug()
         port = Port(str(link))
-        assert port.tell(rcb1.GetSwitches(0)) == rcb1.Switches(0, 0)
+        assert port.exchange(rcb1.GetSwitches(0)) == rcb1.Switches(0, 0)
         port.close()
     assert not link.exists()
 
@@ -153,7 +153,7 @@ def test_a_line_that_loses_bytes(tmp_path: Path) -> None:
 
 
 def test_a_program_that_does_not_read(robot: Emulator) -> None:
-    """Answers that nobody takes are lost; the boards go on, and end."""
+    """Answers that nobody takes are lost; the boards continue, and end."""
     port = Port(robot.port)
     for _ in range(400):
         port.ask(rcb1.GetPositions(0).encode() * 10, 0, 0.0)
@@ -171,7 +171,7 @@ def test_bad_faults() -> None:
 
 
 def test_a_file_is_not_taken_for_a_port(tmp_path: Path) -> None:
-    """What bears the name of the link already is left alone."""
+    """What has the name of the link already is left alone."""
     mine = tmp_path / "mine.csv"
     mine.write_text("kept")
     with pytest.raises(ParameterError, match="is no link"):

@@ -16,7 +16,7 @@ HOME = load_robot().channels.home()
 USED = [number - 1 for number in load_robot().channels.channels]
 
 
-def told(t: float, board: int, angle: int = 0) -> Said:
+def sent(t: float, board: int, angle: int = 0) -> Said:
     """A set point of a board, its second channel turned by an angle [deg]."""
     values = list(HOME[12 * board : 12 * board + 12])
     values[1] += angle
@@ -27,14 +27,14 @@ def test_what_has_arrived() -> None:
     """A set point has arrived when every board took one before the next was given."""
     given = [0.0, 0.02, 0.04, 0.06]
     taken = [
-        told(-0.001, 0),  # before the first: of none
-        told(0.005, 0),
-        told(0.010, 1),  # both: the first one arrived
-        told(0.025, 1),
-        told(0.030, 1),  # one board twice: the second did not
-        told(0.045, 0),
-        told(0.061, 1),  # too late for the third
-        told(0.070, 0),  # and so both took the fourth
+        sent(-0.001, 0),  # before the first: of none
+        sent(0.005, 0),
+        sent(0.010, 1),  # both: the first one arrived
+        sent(0.025, 1),
+        sent(0.030, 1),  # one board twice: the second did not
+        sent(0.045, 0),
+        sent(0.061, 1),  # too late for the third
+        sent(0.070, 0),  # and so both took the fourth
     ]
     assert _arrived(taken, given, (0, 1)) == 2
     assert _arrived([], given, (0, 1)) == 0
@@ -43,10 +43,10 @@ def test_what_has_arrived() -> None:
 def test_what_was_led_astray() -> None:
     """A frame that nobody said is counted, with the angle and the time it cost."""
     given = [k * PERIOD for k in range(51)]
-    said = [told(t, 0, 5) for t in given]
+    said = [sent(t, 0, 5) for t in given]
     assert _astray(said, said, given, USED) == (0, 0.0, 0.0)
     # The eleventh is damaged on the line, the twelfth is lost, the others set it right.
-    taken = [*said[:10], told(given[10], 0, 25), *said[12:]]
+    taken = [*said[:10], sent(given[10], 0, 25), *said[12:]]
     wrong, angle, time = _astray(said, taken, given, USED)
     assert wrong == 1
     assert 1.0 < angle <= 20.0

@@ -59,7 +59,7 @@ class TimedLine:
         self.t += THINK + command.REPLY.size() * BYTE
 
     def pose(self, values: Sequence[int], t: float = 0.0, speed: int = 0) -> None:
-        """Tell both boards where to be."""
+        """Send both boards a pose."""
         for board in range(2):
             self.say(rcb1.SetPositions(board, speed, part(values, board)), t)
 
@@ -106,7 +106,7 @@ def test_a_hand_holds_it_until_all_channels_are_driven() -> None:
     assert 3.0 - 0.002 <= body.t <= 3.0
 
 
-def test_boards_read_the_joints_not_what_they_were_told() -> None:
+def test_boards_read_the_joints_not_their_set_points() -> None:
     """Servos give way below a load, and are late: whole degrees of where they are."""
     body = SimulatedBody()
     line = TimedLine(body)
@@ -127,7 +127,7 @@ def test_boards_read_the_joints_not_what_they_were_told() -> None:
 
 
 def test_trims_of_the_board_turn_the_joint() -> None:
-    """Five degrees more than told."""
+    """Five degrees more than commanded."""
     body = SimulatedBody()
     line = TimedLine(body)
     trims = [20] * CHANNELS
@@ -247,8 +247,10 @@ def from_memory(line: TimedLine, poses: Iterable[tuple[int, Sequence[int]]]) -> 
         line.say(rcb1.PlayMotion(board, 0), 0.5)
 
 
-@pytest.mark.parametrize("way", ["streamed", "from memory"])
-def test_the_factory_walk_stays_up(khr1: hs.Model, shared_data: Path, way: str) -> None:
+@pytest.mark.parametrize("played", ["streamed", "from memory"])
+def test_the_factory_walk_stays_up(
+    khr1: hs.Model, shared_data: Path, played: str
+) -> None:
     """One play: nine steps, near the length that a real robot's had (41 mm)."""
     robot = load_robot()
     motion = read_motion(shared_data / "khr1" / "walk_forward.csv")
@@ -257,7 +259,7 @@ def test_the_factory_walk_stays_up(khr1: hs.Model, shared_data: Path, way: str) 
     body = SimulatedBody(robot, start=robot.channels.angles(first))
     line = TimedLine(body)
     line.pose(first)
-    if way == "streamed":
+    if played == "streamed":
         streamed(line, player, robot.channels.values)
     else:
         from_memory(line, [(pose.speed, pose.channels) for pose in motion.poses])
@@ -292,21 +294,21 @@ def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -
         SimulatedRobot(boards, start=start) as body,
         KondoRobot(settings, boards.port, open_boards=open_patient) as robot,
     ):
-        found = robot.read_back()
-        assert found["l_knee"] == pytest.approx(start["l_knee"], abs=0.01)
+        angles = robot.read_back()
+        assert angles["l_knee"] == pytest.approx(start["l_knee"], abs=0.01)
         assert body.held
         with pytest.raises(SimulatedBodyError, match="driven"):
             body.run()
         robot.energise()
         time.sleep(0.1)
         lead(robot, body, 2)
-        found = robot.read_back()
+        angles = robot.read_back()
         body.catch_up()
         joints = dict(zip(khr1.joint_names, body.q[7:], strict=True))
-        for name, angle in found.items():
+        for name, angle in angles.items():
             assert joints[name] == pytest.approx(angle, abs=np.radians(1.5))
         assert not body.held and not body.fallen and body.failure == ""
-        assert body.distance().forward > 0.01
+        assert body.displacement().forward > 0.01
         path = body.run().save(tmp_path / "walk.npz")
         robot.free()
         deadline = time.monotonic() + PATIENCE
@@ -317,7 +319,7 @@ def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -
     assert run.check().ok and run.t[-1] > 2.0
     assert steps_of(WalkSummary.of_run(run)) == 2
     assert body.run().t[-1] > run.t[-1]  # kept when it was closed
-    assert all(board.felt is None for board in boards.boards)
+    assert all(board.servo_angles is None for board in boards.boards)
 
 
 def test_boards_that_are_driven_already_are_refused() -> None:
@@ -326,7 +328,7 @@ def test_boards_that_are_driven_already_are_refused() -> None:
         boards.boards[0].hear(rcb1.SetPositions(0, 0, part(HOME, 0)), 0.0)
         with pytest.raises(ParameterError, match="before"):
             SimulatedRobot(boards)
-        assert boards.boards[0].felt is None
+        assert boards.boards[0].servo_angles is None
 
 
 def test_a_body_that_cannot_be_is_refused_before_time_counts() -> None:

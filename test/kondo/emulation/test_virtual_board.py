@@ -76,7 +76,7 @@ def test_other_boards_are_not_answered(legs: VirtualBoard) -> None:
 
 
 @pytest.mark.parametrize("speed", range(8))
-def test_a_way_takes_its_time(legs: VirtualBoard, speed: int) -> None:
+def test_a_motion_takes_its_time(legs: VirtualBoard, speed: int) -> None:
     """Evenly, by the seconds a degree of the speed step."""
     legs.hear(rcb1.SetPositions(1, speed, moved(-40)), 10.0)
     whole = 40 * SPEED_STEPS[speed]
@@ -86,7 +86,7 @@ def test_a_way_takes_its_time(legs: VirtualBoard, speed: int) -> None:
         assert legs.angles(10.0 + share * whole)[1] == pytest.approx(expected)
 
 
-def test_a_new_order_begins_where_the_servo_is(legs: VirtualBoard) -> None:
+def test_a_new_command_begins_where_the_servo_is(legs: VirtualBoard) -> None:
     """No jump when an order comes on the way."""
     legs.hear(rcb1.SetPositions(1, 7, moved(-40)), 0.0)
     half = 20 * SPEED_STEPS[7]

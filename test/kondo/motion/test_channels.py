@@ -133,7 +133,7 @@ def test_out_of_range() -> None:
     ],
 )
 def test_faults_of_the_file(tmp_path: Path, old: str, new: str, message: str) -> None:
-    """A fault of the channel file is told with its line."""
+    """A fault of the channel file is reported with its line."""
     text = resource("config", "kondo", "khr1.yaml").read_text()
     path = tmp_path / "broken.yaml"
     path.write_text(text.replace(old, new, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motion files: what is read is what was written; faults are told with their line."""
+"""Motion files: what is read is what was written; faults have their line."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def lines() -> list[str]:
 def test_faults_name_their_line(
     tmp_path: Path, line: int, old: str, new: str, message: str
 ) -> None:
-    """A fault is told with the file and the line it stands in."""
+    """A fault is reported with the file and the line it stands in."""
     text = lines()
     text[line - 1] = text[line - 1].replace(old, new, 1)
     path = tmp_path / "broken.csv"

@@ -43,10 +43,10 @@ NOD = KondoMotion(
 def test_poses_last_by_their_largest_change(khr1: hs.Model) -> None:
     """Largest change in degrees times the seconds a degree of the speed step."""
     player = MotionPlayer(khr1, NOD, start=0.5)
-    ways = [0.0, 30 * SPEED_STEPS[3], 20 * SPEED_STEPS[6], 30 * SPEED_STEPS[7]]
-    np.testing.assert_allclose(np.diff(player.times), ways)
+    durations = [0.0, 30 * SPEED_STEPS[3], 20 * SPEED_STEPS[6], 30 * SPEED_STEPS[7]]
+    np.testing.assert_allclose(np.diff(player.times), durations)
     assert player.times[0] == 0.5
-    assert player.duration == pytest.approx(sum(ways))
+    assert player.duration == pytest.approx(sum(durations))
 
 
 def test_all_channels_arrive_together(khr1: hs.Model) -> None:
@@ -62,9 +62,9 @@ def test_all_channels_arrive_together(khr1: hs.Model) -> None:
     for time, angles in zip(player.times[1:], player.angles[1:], strict=True):
         np.testing.assert_allclose(player.at(time), angles, atol=1e-12)
     np.testing.assert_array_equal(player.at(99.0), player.angles[-1])
-    way = player.way(0.6)
-    np.testing.assert_array_equal(way.start, player.at(0.6))
-    np.testing.assert_array_equal(way.angles, player.at(way.arrival))
+    segment = player.segment(0.6)
+    np.testing.assert_array_equal(segment.start, player.at(0.6))
+    np.testing.assert_array_equal(segment.angles, player.at(segment.arrival))
 
 
 def test_repeats_go_on_from_the_last_pose(khr1: hs.Model) -> None:
@@ -91,13 +91,13 @@ def test_unused_channels_stay(khr1: hs.Model) -> None:
     assert player.duration == pytest.approx(SPEED_STEPS[5])
     head = khr1.joint_names.index("head_yaw")
     np.testing.assert_allclose(np.degrees(player.angles[:, head]), 30.0)
-    # a channel without a servo may come into use: nothing is known of its way
+    # a channel without a servo may come into use: nothing is known of its motion
     grip = KondoMotion("grip", (pose(4), pose(4, ch4=90), pose(4, ch4=80)))
     assert MotionPlayer(khr1, grip).duration == pytest.approx(10 * SPEED_STEPS[4])
 
 
 def test_refused(khr1: hs.Model, bip: hs.Model) -> None:
-    """Poses out of range, other robots, no plays: told with what and where."""
+    """Poses out of range, other robots, no plays: reported with what and where."""
     bent = KondoMotion("bent", (pose(4), pose(4, ch13=140)))
     with pytest.raises(hs.ParameterError, match=r"pose 1: ch13 \(l_hip_roll\)"):
         MotionPlayer(khr1, bent)
@@ -112,8 +112,10 @@ def test_refused(khr1: hs.Model, bip: hs.Model) -> None:
             PoseServo(khr1, **{name: 1})
     with pytest.raises(hs.ParameterError, match="gain"):
         PoseServo(khr1, gain=0.0)
-    for wrong in (np.zeros(17), MotionPlayer(khr1, NOD).way(0.0)):
-        with pytest.raises(hs.ParameterError, match="a Way that ends after 9 s"):
+    for wrong in (np.zeros(17), MotionPlayer(khr1, NOD).segment(0.0)):
+        with pytest.raises(
+            hs.ParameterError, match="a MotionSegment that ends after 9 s"
+        ):
             PoseServo(khr1).command(9.0, wrong)
 
 
@@ -138,15 +140,15 @@ def test_servo_torque_is_without_lead(khr1: hs.Model) -> None:
 
 
 def test_robot_follows_a_motion(khr1: hs.Model) -> None:
-    """Standing, the head and an arm go where they are told, late by the lag."""
+    """Standing, the head and an arm follow their set points, late by the lag."""
     player = MotionPlayer(khr1, NOD, start=0.1)
     servo = PoseServo(khr1, gain=12.0, damping=0.24)
     run = hs.Simulation(khr1, servo, PosePlayer(player)).run(khr1.neutral(), t_end=1.2)
     assert run.check()
     head = khr1.joint_names.index("head_yaw")
-    wanted = np.array([player.at(t - 0.02)[head] for t in run.t])
+    expected = np.array([player.at(t - 0.02)[head] for t in run.t])
     # at the corners of the motion the joint is late by its inertia as well
-    assert np.degrees(np.abs(run.q[:, 7 + head] - wanted)).max() < 4.0
+    assert np.degrees(np.abs(run.q[:, 7 + head] - expected)).max() < 4.0
     assert abs(np.degrees(run.q[-1, 7 + head])) < 0.5
 
 

@@ -44,8 +44,8 @@ def test_a_wrong_frame_moves_a_servo_little(board: int) -> None:
         moved.hear(sound, 0.0)
         moved.hear(wrong, 1.0)
         after = moved.angles(1.0 + SETTINGS.period)
-        way = max(abs(after[k] - home[k]) for k in used)
-        assert way <= SETTINGS.period / SPEED_STEPS[wrong.speed] + 1e-9
+        distance = max(abs(after[k] - home[k]) for k in used)
+        assert distance <= SETTINGS.period / SPEED_STEPS[wrong.speed] + 1e-9
         # The next frame stops it there and leads it back.
         moved.hear(rcb1.SetPositions(wrong.board, SLOW, home), 1.0 + SETTINGS.period)
         back = moved.angles(2.0)

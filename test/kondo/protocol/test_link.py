@@ -26,8 +26,8 @@ PATIENT = 10.0
 @pytest.fixture
 def robot() -> Iterator[Emulator]:
     """A robot that answers."""
-    with Emulator() as found:
-        yield found
+    with Emulator() as boards:
+        yield boards
 
 
 def test_an_exchange(robot: Emulator) -> None:
@@ -60,7 +60,7 @@ def test_a_silent_board(robot: Emulator) -> None:
         assert link.statistics.failed == 1
 
 
-def test_a_bad_line_is_borne() -> None:
+def test_a_bad_line_is_tolerated() -> None:
     """Set points arrive although bytes are lost and damaged."""
     faults = LineFaults(lost=0.01, corrupted=0.01, seed=5)
     with (
@@ -74,7 +74,7 @@ def test_a_bad_line_is_borne() -> None:
 
 
 def test_unplugged(tmp_path: Path) -> None:
-    """The port's end is told as such; a new link goes on."""
+    """The port's end is reported as such; a new link resumes."""
     name = tmp_path / "khr1"
     with Emulator(link=name) as robot:
         link = SerialLink(str(name), timeout=PATIENT, retries=0)

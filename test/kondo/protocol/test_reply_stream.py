@@ -85,5 +85,5 @@ def test_bytes_that_are_none_are_left_out(noise: bytes, cut: int) -> None:
     list(stream.feed(noise[:cut], 0.0))
     list(stream.feed(noise[cut:], 0.1))
     number = owed.sent(rcb1.GetSwitches(1), 0.2)
-    found = list(stream.feed(bytes(4) + rcb1.Switches(1, 2).encode(), 0.3))
-    assert found[-1].number == number
+    replies = list(stream.feed(bytes(4) + rcb1.Switches(1, 2).encode(), 0.3))
+    assert replies[-1].number == number

@@ -23,10 +23,10 @@ def heard(sent: float, newest: float, time: float) -> Heard:
 @pytest.fixture
 def waits() -> ReplyTimeout:
     """Of a line that has answered for a while, after 2 ms."""
-    found = ReplyTimeout(TIMEOUT, True, OwedReplies())
+    timeout = ReplyTimeout(TIMEOUT, True, OwedReplies())
     for k in range(50):
-        found.answered(QUESTION, heard(k, k, k + 0.002), 0.002)
-    return found
+        timeout.answered(QUESTION, heard(k, k, k + 0.002), 0.002)
+    return timeout
 
 
 def test_damaged_answers_are_no_reason_to_wait_longer(waits: ReplyTimeout) -> None:

@@ -171,14 +171,14 @@ def test_malformed_model_file(tmp_path: Path, old: str, new: str, message: str) 
 def test_the_line_is_right(tmp_path: Path) -> None:
     """The line of the error is the line of the fault."""
     path = broken(tmp_path, "toe: 0.065", "toe: tow")
-    wanted = (
+    expected = (
         path.read_text()
         .splitlines()
         .index("  toe: tow               # ankle to the front edge of the sole")
     )
     with pytest.raises(hs.ModelFileError, match="lengths.toe") as caught:
         TreeFile(path)
-    assert caught.value.line == wanted + 1
+    assert caught.value.line == expected + 1
     assert caught.value.key == "lengths.toe"
 
 

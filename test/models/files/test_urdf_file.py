@@ -37,11 +37,11 @@ def test_round_trip(model: hs.Model, tmp_path: Path, rng: np.random.Generator) -
         )
         np.testing.assert_allclose(again.tags(q), model.tags(q), atol=1e-12)
         for frame in REP_120:
-            ours, theirs = model.frame_pose(q, frame), again.frame_pose(q, frame)
-            assert ours.isApprox(theirs, 1e-12)
+            computed, theirs = model.frame_pose(q, frame), again.frame_pose(q, frame)
+            assert computed.isApprox(theirs, 1e-12)
         q_h = rng.uniform(-0.5, 0.5, model.nv)
-        ours, theirs = model.humans.inertia(q_h), again.humans.inertia(q_h)
-        np.testing.assert_allclose(theirs, ours, atol=1e-9)
+        computed, theirs = model.humans.inertia(q_h), again.humans.inertia(q_h)
+        np.testing.assert_allclose(theirs, computed, atol=1e-9)
 
 
 def test_files_under_urdf_are_up_to_date(

@@ -87,9 +87,9 @@ def test_as_xacro_itself(tmp_path: Path) -> None:
     path.write_text(WHOLE)
     for given in ({}, {"robot": "zed"}):
         theirs = xacro.process_file(str(path), mappings=dict(given)).toxml()
-        wanted = ET.canonicalize(theirs, strip_text=True)
-        wanted = re.sub(' xmlns:xacro="[^"]*"', "", wanted)
-        assert ET.canonicalize(expand_xacro(path, given), strip_text=True) == wanted
+        expected = ET.canonicalize(theirs, strip_text=True)
+        expected = re.sub(' xmlns:xacro="[^"]*"', "", expected)
+        assert ET.canonicalize(expand_xacro(path, given), strip_text=True) == expected
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

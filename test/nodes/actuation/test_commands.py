@@ -33,8 +33,8 @@ def stimulation(**fields: Any) -> Any:
 
 def test_values_by_name() -> None:
     """Values go where their names are; the others keep the last ones."""
-    found = named_values(KNOWN, ["c", "a"], [7.0, 8.0], LAST, "effort", "bip")
-    np.testing.assert_array_equal(found, [8.0, 2.0, 7.0])
+    values = named_values(KNOWN, ["c", "a"], [7.0, 8.0], LAST, "effort", "bip")
+    np.testing.assert_array_equal(values, [8.0, 2.0, 7.0])
     np.testing.assert_array_equal(LAST, [1.0, 2.0, 3.0])
 
 

@@ -76,7 +76,7 @@ def test_memory_is_bounded(tmp_path: Path, khr1: hs.Model) -> None:
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path, khr1: hs.Model) -> None:
-    """A file in the way is an OSError, for the node to tell."""
+    """A file in the way is an OSError, for the node to report."""
     (tmp_path / "file").write_text("")
     recorder = RunRecorder(tmp_path / "file" / "run.npz", 10)
     record(recorder, khr1, 1)

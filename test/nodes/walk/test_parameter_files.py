@@ -10,7 +10,7 @@ import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker, WalkPhase
-from humans_sim.control.walking.servo_walk import Order
+from humans_sim.control.walking.servo_walk import ScheduledCommand
 
 
 @pytest.mark.parametrize(("graph", "speed"), [("walk", 0.05), ("walk-bip", 0.15)])
@@ -25,7 +25,7 @@ def test_three_steps(graph: str, speed: float) -> None:
     walker = Walker(model, period=period)
     simulation, walk = walking_robot(
         walker,
-        [Order(0.0, Velocity(speed), 3)],
+        [ScheduledCommand(0.0, Velocity(speed), 3)],
         servo=given["servo"],
         method=given["method"],
     )
@@ -36,9 +36,9 @@ def test_three_steps(graph: str, speed: float) -> None:
     last = walk.commands[-1]
     assert last.plan.phase is WalkPhase.STANDING and last.plan.steps == 3
     assert not last.fallen and last.tilt < 0.1
-    way = run.q[-1, 0] - run.q[0, 0]
+    distance = run.q[-1, 0] - run.q[0, 0]
     planned = last.plan.com[0] - walk.commands[0].plan.com[0]
-    assert way == pytest.approx(planned, rel=0.2)
+    assert distance == pytest.approx(planned, rel=0.2)
 
 
 def test_held_torques_are_stable() -> None:

@@ -106,9 +106,9 @@ def test_a_page_elsewhere_gets_nothing(page: PageServer, tmp_path: Path) -> None
             return set(tab.value("window.log || []") or [])
 
         wait(lambda: all(log() & set(ends) for ends in attempts), "the attack")
-        found = log()
-        assert "refused" in found and "unread" in found
-        assert not found & {"open", "message", "read"}
+        entries = log()
+        assert "refused" in entries and "unread" in entries
+        assert not entries & {"open", "message", "read"}
     finally:
         tab.close()
         hostile.shutdown()

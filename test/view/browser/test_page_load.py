@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many browsers that come and go: the page goes on, and nobody waits for them."""
+"""Many browsers that come and go: the page works on, and nobody waits for them."""
 
 from __future__ import annotations
 

@@ -34,14 +34,14 @@ FORWARD = "Forward [m/s]"
 
 
 class Robot:
-    """A page with the controls of a robot that notes what it is told."""
+    """A page with the controls of a robot that notes its commands."""
 
     def __init__(self) -> None:
         """Nobody leads it."""
-        self.now, self.told = 0.0, []
+        self.now, self.received = 0.0, []
         self.page = PageServer("127.0.0.1", free_port("127.0.0.1", 0))
         actions = RobotActions(
-            walk=self.told.append, stop=lambda: self.told.append("!")
+            walk=self.received.append, stop=lambda: self.received.append("!")
         )
         limits = Limits(forward=0.1, backward=0.1)
         arming = Arming(30.0, lambda: self.now)
@@ -70,9 +70,9 @@ class Robot:
         wait(lambda: not self.control(FORWARD).disabled, "the sliders")
 
     def take(self) -> list[Any]:
-        """What it was told since the last time."""
-        wait(lambda: bool(self.told), "a command")
-        taken, self.told[:] = list(self.told), []
+        """Commands since the last time."""
+        wait(lambda: bool(self.received), "a command")
+        taken, self.received[:] = list(self.received), []
         return taken
 
 
@@ -99,7 +99,7 @@ def test_one_browser_leads_once_it_is_armed(robot: Robot) -> None:
         assert robot.take()[0] == "!"
         wait(lambda: robot.control(FORWARD).disabled, "the end")
         wait(lambda: robot.control(FORWARD).value == 0.0, "the slider")
-        assert robot.told in ([], [Velocity()]) and robot.panel.led is None
+        assert robot.received in ([], [Velocity()]) and robot.panel.led is None
 
 
 def test_the_stop_needs_nothing(robot: Robot) -> None:
@@ -130,11 +130,11 @@ def test_who_does_nothing_leads_no_more(robot: Robot) -> None:
         robot.take()
         robot.now = 58.0
         robot.panel.show(Status())
-        assert not robot.told and "armed for 1 s" in robot.panel._status._shown
+        assert not robot.received and "armed for 1 s" in robot.panel._status._shown
         robot.now = 59.5
         robot.press(line, FORWARD, 0.02)
         wait(lambda: robot.control(FORWARD).value == 0.02, "the slider")
-        assert not robot.told
+        assert not robot.received
         robot.panel.show(Status())
         assert robot.take() == [Velocity()]
         assert "not led for 30 s" in robot.panel._status._shown
@@ -163,7 +163,7 @@ def test_what_does_not_walk_is_not_armed() -> None:
 
 
 def test_a_page_that_only_shows(khr1: hs.Model) -> None:
-    """It tells how things are and has nothing to command with."""
+    """It shows how things are and has nothing to command with."""
     page = WalkPage(khr1, port=0)
     try:
         page.add_watch_panel()

@@ -33,7 +33,7 @@ from .test_panel import Calls, control
 
 
 def standing(model: hs.Model, q: np.ndarray, share: float = 0.5) -> Touches:
-    """Contacts of a model that stands; the left sole bears a share of the weight."""
+    """Contacts of a model that stands; the left sole carries a share of the weight."""
     places = model.contact(q)
     left = np.array([name.startswith("l_") for name in model.contact_names])
     weight = weight_of(model)
@@ -166,8 +166,8 @@ def test_planned_steps_go_along_with_the_real_feet(khr1: hs.Model) -> None:
     away = StepPlan(khr1, settings).steps(plan, moved(plan.q, 1.0, -2.0, 0.5))
     turn = pin.SE3(pin.utils.rotate("z", 0.5), np.array([1.0, -2.0, 0.0]))
     for step, same in zip(away, steps, strict=True):
-        wanted = [turn.act(corner) for corner in same.corners]
-        np.testing.assert_allclose(step.corners, wanted, atol=1e-6)
+        expected = [turn.act(corner) for corner in same.corners]
+        np.testing.assert_allclose(step.corners, expected, atol=1e-6)
 
 
 def test_progress() -> None:
@@ -188,7 +188,7 @@ def test_progress() -> None:
 
 
 def test_follower() -> None:
-    """Comes along calmly, jumps after a jump, stays where it is told to."""
+    """Comes along calmly, jumps after a jump, stays where it is put."""
     follower = Follower(0.3)
     for k in range(200):
         follower.update(np.array([0.001 * k, 0.01 * (-1) ** k]), 0.03 * k)
@@ -296,7 +296,7 @@ def walk(khr1: hs.Model) -> Iterator[LiveWalk]:
 
 
 def test_it_walks_stops_and_begins_anew(walk: LiveWalk) -> None:
-    """Without a page: steps are made, time stops and goes on, a reset is a reset."""
+    """Without a page: steps are made, time stops and resumes, a reset is a reset."""
     wait(lambda: walk.seen.steps >= 3, "three steps")
     assert not walk.seen.failed, walk.seen.message
     assert walk.seen.phase in ("starting", "walking")
@@ -307,7 +307,7 @@ def test_it_walks_stops_and_begins_anew(walk: LiveWalk) -> None:
     time = walk.seen.time
     walk.push(np.array([0.0, 0.01]))
     walk.pause(False)
-    wait(lambda: walk.seen.time > time + 0.1, "time to go on")
+    wait(lambda: walk.seen.time > time + 0.1, "time to resume")
     walk.command(Velocity())
     wait(lambda: walk.seen.phase == "standing", "the stop")
     walk.command(Velocity(vx=0.03))
@@ -332,9 +332,9 @@ def test_a_push_that_is_too_hard(walk: LiveWalk) -> None:
 def test_a_simulation_that_cannot_go_on(
     walk: LiveWalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason is told, everything else stays as it was, and Reset helps."""
+    """The reason is reported, everything else stays as it was, and Reset helps."""
 
-    def fail(self: Walker, t: float, measured: object = None) -> None:
+    def fail(self: Walker, t: float, sensors: object = None) -> None:
         raise hs.HumansError("the legs do not reach")
 
     with monkeypatch.context() as broken:
@@ -384,8 +384,8 @@ def test_in_a_browser(khr1: hs.Model, tmp_path: Path) -> None:
         tab = Tab(live.page.url, tmp_path / "profile", (480, 360))
 
         def time() -> float:
-            found = re.search(r"time\s+([\d.]+) s", tab.text())
-            return float(found.group(1)) if found else -1.0
+            match = re.search(r"time\s+([\d.]+) s", tab.text())
+            return float(match.group(1)) if match else -1.0
 
         wait(lambda: time() > 0.2, "the time on the page")
         tab.click("Pause")
@@ -397,7 +397,7 @@ def test_in_a_browser(khr1: hs.Model, tmp_path: Path) -> None:
         assert pushes[0] == pytest.approx([0.0, 0.03])
         assert walk.seen.time == stopped
         tab.click("Play")
-        wait(lambda: time() > stopped + 0.1, "time to go on")
+        wait(lambda: time() > stopped + 0.1, "time to resume")
         tab.click("Reset")
         wait(lambda: walk.seen.time < stopped, "the reset")
     finally:

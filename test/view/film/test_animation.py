@@ -75,9 +75,9 @@ def test_outlines_are_those_of_the_meshes(model: hs.Model) -> None:
         pose = data.oMi[solid.joint] * solid.placement
         points.append(solid.mesh.vertices @ pose.rotation.T + pose.translation)
     cloud = np.vstack(points)
-    wanted = (*cloud[:, 0].min(keepdims=True), *cloud[:, 0].max(keepdims=True))
+    expected = (*cloud[:, 0].min(keepdims=True), *cloud[:, 0].max(keepdims=True))
     left, right, bottom, top = view.extent(q)
-    assert (left, right) == pytest.approx(wanted)
+    assert (left, right) == pytest.approx(expected)
     assert (bottom, top) == pytest.approx((cloud[:, 2].min(), cloud[:, 2].max()))
 
 
@@ -175,9 +175,9 @@ def test_page_is_whole(drop: Run, tmp_path: Path) -> None:
 def test_page_holds_the_motion(drop: Run, tmp_path: Path) -> None:
     """In real time and with a pause: the base where the run has it, crate, forces."""
     text = animate(drop, tmp_path / "a.html").read_text()
-    found = re.search(r'__VISER_EMBED_DATA__="([^"]+)"', text)
-    assert found is not None
-    packed = base64.b64decode(found.group(1))[8:]
+    match = re.search(r'__VISER_EMBED_DATA__="([^"]+)"', text)
+    assert match is not None
+    packed = base64.b64decode(match.group(1))[8:]
     content = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     size = int.from_bytes(content[:8], "little")
     recording = msgspec.msgpack.decode(content[8 : 8 + size])
@@ -234,7 +234,7 @@ def test_one_sample(drop: Run, tmp_path: Path, name: str, k: int) -> None:
     assert path.stat().st_size > 1000
 
 
-def test_a_long_way_is_followed(drop: Run) -> None:
+def test_a_long_path_is_followed(drop: Run) -> None:
     """A robot that goes far stays in the middle of the picture, as large as ever."""
     q = drop.q.copy()
     q[:, 0] += np.linspace(0.0, 20.0, len(q))
@@ -254,7 +254,7 @@ def test_unknown_format(drop: Run, tmp_path: Path, name: str) -> None:
 
 
 def test_what_cannot_be_shown(drop: Run, bip: hs.Model, tmp_path: Path) -> None:
-    """Classic problems, another model, another scene: each is told."""
+    """Classic problems, another model, another scene: each is reported."""
     ball = Simulation(bouncing_ball(0.5)).run(np.array([0.1]), t_end=0.1)
     with pytest.raises(ParameterError, match="only runs of biped models.*bouncing"):
         animate(ball, tmp_path / "a.png")

@@ -85,15 +85,15 @@ def bars(panel: Any, colour: str) -> list[tuple[int, float, float]]:
     """Row, start and end of the bars of a colour."""
     from matplotlib.colors import to_rgba
 
-    found = []
+    rows = []
     for collection in panel.collections:
         if len(collection.get_facecolor()) == 0:
             continue
         if tuple(collection.get_facecolor()[0]) == to_rgba(colour):
             for path in collection.get_paths():
                 box = path.get_extents()
-                found.append((round((box.y0 + box.y1) / 2), box.x0, box.x1))
-    return found
+                rows.append((round((box.y0 + box.y1) / 2), box.x0, box.x1))
+    return rows
 
 
 def test_contacts(block: Run, figure: Figure) -> None:
@@ -148,7 +148,7 @@ def test_forces(block: Run, figure: Figure) -> None:
 
 
 def test_forces_of_limits_are_left_out() -> None:
-    """A stop bears a moment; it is no force in newtons."""
+    """A stop carries a moment; it is no force in newtons."""
     run = Simulation(pendulum(-0.2)).run(np.array([-0.2]), np.array([-0.5]), t_end=0.02)
     run = replace(run, forces=np.ones_like(run.forces))
     titles = [panel.get_title() for panel in plot_run(run).axes]
@@ -301,20 +301,20 @@ def boxes(figure: Figure) -> dict[str, Any]:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
-    found = {"title": figure._suptitle.get_window_extent(renderer)}
+    places = {"title": figure._suptitle.get_window_extent(renderer)}
     for k, panel in enumerate(figure.axes):
-        found[f"panel {k}"] = panel.get_window_extent(renderer)
-        found[f"title {k}"] = panel.title.get_window_extent(renderer)
+        places[f"panel {k}"] = panel.get_window_extent(renderer)
+        places[f"title {k}"] = panel.title.get_window_extent(renderer)
         if panel.get_ylabel():
-            found[f"label {k}"] = panel.yaxis.label.get_window_extent(renderer)
+            places[f"label {k}"] = panel.yaxis.label.get_window_extent(renderer)
         if panel.get_legend() is not None:
-            found[f"legend {k}"] = panel.get_legend().get_window_extent(renderer)
+            places[f"legend {k}"] = panel.get_legend().get_window_extent(renderer)
         for j, text in enumerate(panel.get_yticklabels()):
             place = text.get_window_extent(renderer)
             middle = (place.y0 + place.y1) / 2
             if text.get_text() and panel.bbox.y0 <= middle <= panel.bbox.y1:
-                found[f"tick {k} {j}"] = place
-    return found
+                places[f"tick {k} {j}"] = place
+    return places
 
 
 @pytest.mark.parametrize("name", ["block", "flight", "leg", "crowd"])
@@ -372,7 +372,7 @@ def test_labels(block: Run, flight: Run) -> None:
     [("a.png", b"\x89PNG\r\n"), ("a.PDF", b"%PDF-"), ("a.svg", b"<?xml")],
 )
 def test_files(block: Run, tmp_path: Path, name: str, start: bytes) -> None:
-    """The ending tells the format; no other file is left."""
+    """The ending decides the format; no other file is left."""
     path = tmp_path / "sub" / name
     first(block).plot(path)  # the shortest run there is
     assert path.read_bytes().startswith(start)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a run: one page that tells what happened, for any run."""
+"""The report of a run: one page that says what happened, for any run."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pictures(text: str) -> list[Image.Image]:
     """The pictures in a page."""
-    found = re.findall(r'src="data:image/\w+;base64,([^"]+)"', text)
-    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
+    images = re.findall(r'src="data:image/\w+;base64,([^"]+)"', text)
+    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in images]
 
 
 def headings(text: str) -> list[str]:
@@ -205,8 +205,8 @@ def test_axes_of_the_pictures(walk: Run) -> None:
             assert legend.x0 >= panel.get_window_extent().x1
 
 
-def test_long_ways_are_cut_into_rows(khr1: hs.Model) -> None:
-    """A way much longer than wide: rows in one scale that go on where one ends."""
+def test_long_paths_are_cut_into_rows(khr1: hs.Model) -> None:
+    """A path much longer than wide: rows in one scale, each from where one ends."""
     q = np.tile(khr1.neutral(), (200, 1))
     q[:, 0] += np.linspace(0.0, 4.0, 200)
     motion = RunMotion.of_run(kinematic_run(khr1, 0.02 * np.arange(200), q))
@@ -239,7 +239,7 @@ def test_command(walk: Run, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "Walked 2 steps" in done.output and "step length" in done.output
     assert "Walked 2 steps" in (tmp_path / "walk.html").read_text()
-    # what is physically wrong is told, and is no error of the command
+    # what is physically wrong is reported, and is no error of the command
     wrong = dataclasses.replace(walk, gaps=walk.gaps - 1e-7)
     file = wrong.save(tmp_path / "wrong.npz")
     page = tmp_path / "page.html"

@@ -39,7 +39,7 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
     """Acceleration, forces, residual, contact velocities, directions, least margin.
 
     The direction of sliding given is that of the beginning of the step. Past the end
-    of the sliding, where the velocity has turned around, the old direction goes on: the
+    of the sliding, where the velocity has turned around, the old direction stays: the
     right-hand side stays smooth there, and the event is found between.
 
     Args:
