@@ -127,6 +127,7 @@ class Radau5(Dop853):
 
     def __init__(self, problem: InitialValueProblem) -> None:
         rhs, t, y, rtol, atol, first_step = problem
+
         def jac(t, y):
             f0 = rhs(t, y)
             n = len(y)
@@ -137,6 +138,7 @@ class Radau5(Dop853):
                 J[:, i] = (rhs(t, d) - f0) / (d[i] - y[i])
             rhs(t, y)
             return J
+
         self._solver = Radau(
             rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jac
         )

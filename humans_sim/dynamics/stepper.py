@@ -52,6 +52,7 @@ class Options:
     max_work: float = 200_000
     zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
+    hand_over: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""

@@ -117,7 +117,7 @@ class EventSearch:
         resting = self._resting(last)
         if resting.size:
             none = np.zeros(len(self._signals), dtype=bool)
-            return FoundEvents(end.t, True, resting, none)
+            return DetectedEvents(end.t, True, resting, none)
         self._motion.modes.continue_after_step(
             self._system, last.q, last.direction, last.motion
         )
