@@ -17,8 +17,8 @@ from humans_sim.contact.problem.modes import (
     idle_forces,
 )
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
 from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
+from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
 from humans_sim.dynamics.event_records import impact_event, mode_events
 from humans_sim.dynamics.integrators import IMPLICIT
@@ -56,7 +56,7 @@ class ContactEvents:
         """No impact happened yet."""
         self._system, self._motion, self._options = system, motion, options
         self._decision = ModeDecision(system, loads, motion)
-        self._creeping = options.integrator in IMPLICIT
+        self._creeps = options.integrator in IMPLICIT
         self._last_impact: dict[int, tuple[float, float]] = {}
 
     def handle(
@@ -110,12 +110,12 @@ class ContactEvents:
         if which.size == 0:
             self._motion.open_all()
         else:
-            if self._creeping:
+            if self._creeps:
                 stopped = np.union1d(stopped, self._slow(state))
             slides = self._project_velocity(state, which, stopped)
             self._decision.decide(state, which, slides)
-            if self._creeping:
-                self._motion.let_creep(state)
+            if self._creeps:
+                self._motion.modes.let_creep()
         new = self._motion.mode
         state.events += mode_events(state.t, self._system.contacts, old, new)
 

@@ -14,9 +14,15 @@ from humans_sim.contact.problem.force_distribution import (
     margins,
 )
 from humans_sim.contact.problem.modes import SLIDE, idle_forces
-from humans_sim.dynamics.event_driven.acceleration_kernels import FAST
+from humans_sim.dynamics.event_driven.acceleration_kernels import (
+    CREEP,
+    FAST,
+    SLOW,
+)
 from humans_sim.dynamics.system import System
 
+_REST = 0.3
+"""Share of its rounding below which a creeping contact is at rest."""
 _STEPS = 8
 """Steps after which the forces without effect are determined anew."""
 
@@ -35,6 +41,7 @@ class ContactModes:
         idle: projector on forces without effect, by
             :func:`~humans_sim.contact.problem.modes.idle_forces`.
         age: steps since that projector was determined.
+        creeps: sliding contacts whose friction turns with their velocity (k,).
     """
 
     which: np.ndarray
@@ -44,15 +51,15 @@ class ContactModes:
     direction: np.ndarray
     reference: np.ndarray
     idle: np.ndarray
+    creeps: np.ndarray
     age: int = 0
-    creep_since: float = math.inf
 
     @classmethod
     def all_open(cls) -> ContactModes:
         """No contact is closed."""
         none, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
         vectors = np.zeros((0, 2)), np.zeros((0, 3)), np.zeros((0, 0))
-        return cls(none, none, none, numbers, *vectors)
+        return cls(none, none, none, numbers, *vectors, none > 0)
 
     @classmethod
     def at(
@@ -74,23 +81,21 @@ class ContactModes:
             direction,
             reference,
             np.zeros((0, 0)),
+            np.zeros(len(which), dtype=bool),
         )
         modes.determine_idle_forces(system, q)
         return modes
 
-    def arrays(self, direction: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Fields of :class:`~humans_sim.contact.problem.modes.ModeArrays`.
-
-        Args:
-            direction: of sliding (k, 2).
-        """
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What :func:`acceleration_in_modes` takes of them."""
         return (
             self.mode,
             self.tangents,
             self.friction,
-            direction,
+            self.direction,
             self.reference,
             self.idle,
+            self.creeps,
         )
 
     @property
@@ -122,22 +127,25 @@ class ContactModes:
             motion: velocities of the contacts there (k, 3) [m/s].
         """
         fast = np.hypot(motion[:, 1], motion[:, 2]) > FAST
-        scale = np.where(self.creeping, 2.0, 1.0)[:, None]
-        self.direction = np.where(fast[:, None], scale * direction, self.direction)
+        self.direction = np.where(fast[:, None], direction, self.direction)
         self.age += 1
         if self.any_closed and self.age >= _STEPS:
             self.determine_idle_forces(system, q)
 
-    @property
-    def creeping(self) -> np.ndarray:
-        """Contacts that creep (k,)."""
-        still = np.hypot(self.direction[:, 0], self.direction[:, 1]) > 1.5
-        return (self.mode == SLIDE) & (self.friction > 0) & still
+    def let_creep(self) -> None:
+        """From now on the friction of sliding contacts turns with their velocity."""
+        self.creeps = (self.mode == SLIDE) & (self.friction > 0)
 
-    def begin_creep(self, t):
-        chosen = (self.mode == SLIDE) & (self.friction > 0) & ~self.creeping
-        self.direction = np.where(chosen[:, None], 2.0 * self.direction, self.direction)
-        self.creep_since = t
+    def resting(self, motion: np.ndarray) -> np.ndarray:
+        """Creeping contacts whose friction is far inside its cone (indices).
+
+        Args:
+            motion: velocities of the contacts (k, 3) [m/s].
+        """
+        shifted = motion[:, 1:] + SLOW * self.direction
+        slow = np.hypot(shifted[:, 0], shifted[:, 1]) < _REST * CREEP * SLOW
+        which: np.ndarray = self.which[self.creeps & slow]
+        return which
 
     def margins(self, forces: np.ndarray) -> np.ndarray:
         """How far each contact is from lifting or slipping (k,) [N]."""

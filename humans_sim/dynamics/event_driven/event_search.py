@@ -15,7 +15,6 @@ from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
-from humans_sim.dynamics.event_driven.acceleration_kernels import CREEP, SLOW
 from humans_sim.dynamics.event_driven.smooth_motion import (
     FORCE,
     Evaluation,
@@ -114,7 +113,7 @@ class EventSearch:
         self._start = end
         if suspects:
             return self._first(suspects, start.t, end.t)
-        resting = self._resting(last)
+        resting = self._motion.modes.resting(last.motion)
         if resting.size:
             none = np.zeros(len(self._signals), dtype=bool)
             return DetectedEvents(end.t, True, resting, none)
@@ -141,14 +140,6 @@ class EventSearch:
         return DetectedEvents(
             first, contact, np.array(stopped, dtype=np.int64), signals
         )
-
-    def _resting(self, end: Evaluation) -> np.ndarray:
-        """Contacts that crept and are at rest at the end of a step (indices)."""
-        modes = self._motion.modes
-        shifted = end.motion[:, 1:] + 0.5 * SLOW * modes.direction
-        rests = np.hypot(shifted[:, 0], shifted[:, 1]) < 0.3 * CREEP * SLOW
-        which: np.ndarray = modes.which[modes.creeping & rests]
-        return which
 
     def _gap_of(self, contact: int) -> Callable[[float], float]:
         """A gap over the times of the last step."""
@@ -213,7 +204,7 @@ class EventSearch:
     def _ending_slides(self, before: np.ndarray, end: Evaluation) -> list[_Suspect]:
         """Sliding contacts that come to rest in the step."""
         modes, motion = self._motion.modes, self._motion
-        slides = (modes.mode == SLIDE) & (modes.friction > 0) & ~modes.creeping
+        slides = (modes.mode == SLIDE) & (modes.friction > 0) & ~modes.creeps
         if not slides.any():
             return []
         level = np.where(before > 2 * SPEED, SPEED, -SPEED)

@@ -181,7 +181,10 @@ class EventStepper(Stepper):
         else:
             raise error
         self._budget.begin_period()
-        detail = {"text": str(error), "duration [s]": self.t - begin}
+        detail: dict[str, float | str] = {
+            "text": str(error),
+            "duration [s]": self.t - begin,
+        }
         self.state.events.append(Event(self.t, kinds.HAND_OVER, "", detail))
 
     def _next_due(self) -> float:

@@ -107,10 +107,6 @@ class SmoothMotion:
         """
         self.modes = ContactModes.at(self._system, q, which, mode, direction, reference)
 
-    def let_creep(self, state: State) -> None:
-        """Contacts that slide slowly have no direction but that of their velocity."""
-        self.modes.begin_creep(state.t)
-
     def derivative(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
         """Rates of y: the coordinates of the chart, v and z."""
         nv = self._system.nv
@@ -125,7 +121,7 @@ class SmoothMotion:
                 applied - terms.bias,
                 v,
                 terms[2:],
-                modes.arrays(modes.direction),
+                modes.arrays(),
                 STABILISATION,
             )
         )
@@ -155,7 +151,7 @@ class SmoothMotion:
             evaluation.applied - terms.bias,
             evaluation.v,
             terms[2:],
-            modes.arrays(evaluation.direction),
+            modes.arrays(),
             0.0,
         )[1]
 
