@@ -2,9 +2,10 @@
 """Variable-step integrators with dense output: one step at a time, then look back.
 
 ``dop853`` is the explicit Runge-Kutta method of order 8 (scipy): right for rigid bodies
-between events. ``cvode`` is SUNDIALS' multistep method (scikit-sundae), the successor
-of the manual's LSODAR: right for stiff actuation. Both are driven step by step; the
-caller looks for events inside the step just made.
+between events. ``radau`` is the implicit Runge-Kutta method of order 5 (scipy): right
+for stiff actuation and soles that creep, on every machine. ``cvode`` is SUNDIALS'
+multistep method (scikit-sundae), the successor of the manual's LSODAR. All are driven
+step by step; the caller looks for events inside the step just made.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853, Radau
 
 from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
-NAMES = ("dop853", "cvode")
+NAMES = ("dop853", "radau", "cvode")
+IMPLICIT = ("radau", "cvode")
+_DIFFERENCE = 1e-9
+"""Difference for the Jacobian: far below the speed of soles that creep [m, m/s]."""
 
 
 class IntegrationError(HumansError):
@@ -69,6 +73,8 @@ def start(name: str, problem: InitialValueProblem) -> Integrator:
     """Start the named integrator."""
     if name == "dop853":
         return Dop853(problem)
+    if name == "radau":
+        return ImplicitRadau(problem)
     if name == "cvode":
         return Cvode(problem)
     raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
@@ -117,6 +123,29 @@ class Dop853:
     def refresh(self) -> None:
         """Evaluate the right-hand side anew; the step size is kept."""
         self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
+
+
+class ImplicitRadau(Dop853):
+    """Radau's implicit Runge-Kutta method of order 5, scipy's."""
+
+    def __init__(self, problem: InitialValueProblem) -> None:
+        """Start."""
+        rhs, t, y, rtol, atol, first_step = problem
+
+        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
+            rates = rhs(t, y)
+            columns = np.empty((len(y), len(y)))
+            for i in range(len(y)):
+                moved = y.copy()
+                moved[i] += _DIFFERENCE
+                columns[:, i] = (rhs(t, moved) - rates) / (moved[i] - y[i])
+            return columns
+
+        self._solver = Radau(
+            rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jacobian
+        )
+        self.t, self.y = t, y
+        self._dense = None
 
 
 class Cvode:

@@ -30,7 +30,8 @@ class Options:
     """How to integrate.
 
     Attributes:
-        integrator: ``dop853`` or ``cvode`` (event-driven).
+        integrator: ``dop853``, ``radau`` or ``cvode`` (event-driven); with the implicit
+            ones, ``radau`` and ``cvode``, contacts may creep.
         rtol: relative tolerance of the integrator.
         atol: absolute tolerance [m, rad, m/s, rad/s].
         max_step: largest step of the integrator [s]; what comes and goes between the
@@ -41,6 +42,8 @@ class Options:
             one sampling period may take (event-driven); beyond, the run ends.
         zeno_time: impacts of one contact closer than this pile up [s], if also
         zeno_speed: they are slower than this [m/s].
+        hand_over: whether a few time steps of ``time_step`` go on where events jam or
+            take more than ``max_work`` (event-driven); each is an event ``hand_over``.
     """
 
     integrator: str = "dop853"
@@ -52,6 +55,7 @@ class Options:
     max_work: float = 200_000
     zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
+    hand_over: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""

@@ -17,6 +17,7 @@ LIMIT_LEFT = "limit_left"
 PUSH = "push"
 RESET = "reset"
 FAILURE = "failure"
+HAND_OVER = "hand_over"
 EVENTS_LEFT_OUT = "events_left_out"
 """Kinds of events; parts that plug in add their own."""
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,24 +27,36 @@ def cvode_here() -> bool:
     return True
 
 
-@pytest.mark.sundials
-@pytest.mark.skipif(
-    not cvode_here(), reason="scikit-sundae is not installed (no wheel for arm64 Linux)"
+@pytest.mark.parametrize(
+    "implicit",
+    [
+        "radau",
+        pytest.param(
+            "cvode",
+            marks=[
+                pytest.mark.sundials,
+                pytest.mark.skipif(
+                    not cvode_here(),
+                    reason="scikit-sundae is not installed (no wheel for arm64 Linux)",
+                ),
+            ],
+        ),
+    ],
 )
-def test_cvode_agrees_with_dop853(khr1: hs.Model) -> None:
+def test_implicit_integrators_agree_with_dop853(khr1: hs.Model, implicit: str) -> None:
     """The same impact times and the same rest, by another method altogether."""
     ball = problems.bouncing_ball(0.7)
     times = {}
-    for integrator in ("dop853", "cvode"):
+    for integrator in ("dop853", implicit):
         sim = hs.Simulation(ball, integrator=integrator)
         run = sim.run(np.array([1.0]), t_end=2.0)
         assert run.check()
         times[integrator] = [e.time for e in run.events if e.kind == "impact"]
-    np.testing.assert_allclose(times["cvode"], times["dop853"], atol=1e-6)
+    np.testing.assert_allclose(times[implicit], times["dop853"], atol=1e-6)
     q = khr1.neutral()
     q[2] += 0.01
     ends = []
-    for integrator in ("dop853", "cvode"):
+    for integrator in ("dop853", implicit):
         sim = hs.Simulation(
             khr1, actuation=Servo(khr1, numbers=ServoNumbers()), integrator=integrator
         )
@@ -51,6 +64,40 @@ def test_cvode_agrees_with_dop853(khr1: hs.Model) -> None:
         assert run.check()
         ends.append(run.q[-1])
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+
+
+def test_soles_creep(khr1: hs.Model) -> None:
+    """Feet that slip by micrometres a second are stiff: friction over speed.
+
+    The walk begins on both feet, a closed chain that its servos pull at: eight corners
+    slip from rest, each in a direction of its own.
+    """
+
+    def walk(**options: Any) -> hs.Run:
+        controller = hs.Walk(forward=0.06)
+        options |= {"method": "event_driven", "max_work": 2000}
+        return hs.Simulation(khr1, Servo(khr1), controller, **options).run(t_end=0.06)
+
+    run = walk(integrator="radau", rtol=1e-6, atol=1e-8)
+    assert run.check()
+    assert (run.contacts == 2).any()
+    with pytest.raises(hs.SimulationError, match="max_work"):
+        walk(integrator="dop853", rtol=1e-6, atol=1e-8)
+
+
+def test_events_that_jam_are_handed_over(khr1: hs.Model) -> None:
+    """Where events take too much work, time steps of the same contact problem go on."""
+    q = khr1.neutral()
+    q[2] += 0.005
+    options = {"max_work": 100, "time_step": 1e-4}
+    with pytest.raises(hs.SimulationError, match="max_work"):
+        hs.Simulation(khr1, **options).run(q, t_end=0.1)
+    run = hs.Simulation(khr1, hand_over=True, **options).run(q, t_end=0.1)
+    exact = hs.Simulation(khr1).run(q, t_end=0.1)
+    steps = [event for event in run.events if event.kind == "hand_over"]
+    assert steps and all("max_work" in str(e.detail["text"]) for e in steps)
+    assert run.t[-1] == pytest.approx(0.1)
+    np.testing.assert_allclose(run.q[-1], exact.q[-1], atol=2e-3)
 
 
 @pytest.mark.skipif(cvode_here(), reason="scikit-sundae is installed")

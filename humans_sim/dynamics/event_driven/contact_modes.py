@@ -13,9 +13,16 @@ from humans_sim.contact.problem.force_distribution import (
     best_split,
     margins,
 )
-from humans_sim.contact.problem.modes import idle_forces
+from humans_sim.contact.problem.modes import SLIDE, idle_forces
+from humans_sim.dynamics.event_driven.acceleration_kernels import (
+    CREEP,
+    FAST,
+    SLOW,
+)
 from humans_sim.dynamics.system import System
 
+_REST = 0.3
+"""Share of its rounding below which a creeping contact is at rest."""
 _STEPS = 8
 """Steps after which the forces without effect are determined anew."""
 
@@ -34,6 +41,7 @@ class ContactModes:
         idle: projector on forces without effect, by
             :func:`~humans_sim.contact.problem.modes.idle_forces`.
         age: steps since that projector was determined.
+        creeps: sliding contacts whose friction turns with their velocity (k,).
     """
 
     which: np.ndarray
@@ -43,6 +51,7 @@ class ContactModes:
     direction: np.ndarray
     reference: np.ndarray
     idle: np.ndarray
+    creeps: np.ndarray
     age: int = 0
 
     @classmethod
@@ -50,7 +59,7 @@ class ContactModes:
         """No contact is closed."""
         none, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
         vectors = np.zeros((0, 2)), np.zeros((0, 3)), np.zeros((0, 0))
-        return cls(none, none, none, numbers, *vectors)
+        return cls(none, none, none, numbers, *vectors, none > 0)
 
     @classmethod
     def at(
@@ -72,23 +81,21 @@ class ContactModes:
             direction,
             reference,
             np.zeros((0, 0)),
+            np.zeros(len(which), dtype=bool),
         )
         modes.determine_idle_forces(system, q)
         return modes
 
-    def arrays(self, direction: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Fields of :class:`~humans_sim.contact.problem.modes.ModeArrays`.
-
-        Args:
-            direction: of sliding (k, 2).
-        """
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What :func:`acceleration_in_modes` takes of them."""
         return (
             self.mode,
             self.tangents,
             self.friction,
-            direction,
+            self.direction,
             self.reference,
             self.idle,
+            self.creeps,
         )
 
     @property
@@ -109,13 +116,36 @@ class ContactModes:
         self.age = 0
 
     def continue_after_step(
-        self, system: System, q: np.ndarray, direction: np.ndarray
+        self, system: System, q: np.ndarray, direction: np.ndarray, motion: np.ndarray
     ) -> None:
-        """Follow a step without events to its end."""
-        self.direction = direction
+        """Follow a step without events to its end.
+
+        Args:
+            system: what moves.
+            q: configuration at the end.
+            direction: of sliding there (k, 2).
+            motion: velocities of the contacts there (k, 3) [m/s].
+        """
+        fast = np.hypot(motion[:, 1], motion[:, 2]) > FAST
+        self.direction = np.where(fast[:, None], direction, self.direction)
         self.age += 1
         if self.any_closed and self.age >= _STEPS:
             self.determine_idle_forces(system, q)
+
+    def let_creep(self) -> None:
+        """From now on the friction of sliding contacts turns with their velocity."""
+        self.creeps = (self.mode == SLIDE) & (self.friction > 0)
+
+    def resting(self, motion: np.ndarray) -> np.ndarray:
+        """Creeping contacts whose friction is far inside its cone (indices).
+
+        Args:
+            motion: velocities of the contacts (k, 3) [m/s].
+        """
+        shifted = motion[:, 1:] + SLOW * self.direction
+        slow = np.hypot(shifted[:, 0], shifted[:, 1]) < _REST * CREEP * SLOW
+        which: np.ndarray = self.which[self.creeps & slow]
+        return which
 
     def margins(self, forces: np.ndarray) -> np.ndarray:
         """How far each contact is from lifting or slipping (k,) [N]."""

@@ -113,7 +113,13 @@ class EventSearch:
         self._start = end
         if suspects:
             return self._first(suspects, start.t, end.t)
-        self._motion.modes.continue_after_step(self._system, last.q, last.direction)
+        resting = self._motion.modes.resting(last.motion)
+        if resting.size:
+            none = np.zeros(len(self._signals), dtype=bool)
+            return DetectedEvents(end.t, True, resting, none)
+        self._motion.modes.continue_after_step(
+            self._system, last.q, last.direction, last.motion
+        )
         self._sliding = self._motion.sliding_speeds(last)
         return None
 
@@ -198,7 +204,7 @@ class EventSearch:
     def _ending_slides(self, before: np.ndarray, end: Evaluation) -> list[_Suspect]:
         """Sliding contacts that come to rest in the step."""
         modes, motion = self._motion.modes, self._motion
-        slides = (modes.mode == SLIDE) & (modes.friction > 0)
+        slides = (modes.mode == SLIDE) & (modes.friction > 0) & ~modes.creeps
         if not slides.any():
             return []
         level = np.where(before > 2 * SPEED, SPEED, -SPEED)

@@ -22,6 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from humans_sim.contact.problem.contact_problem import ContactProblemError
+from humans_sim.contact.problem.modes import OPEN
+from humans_sim.core.errors import HumansError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
 from humans_sim.dynamics.control_clock import ControlClock
@@ -30,12 +33,21 @@ from humans_sim.dynamics.event_driven.event_search import DetectedEvents, EventS
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
 from humans_sim.dynamics.event_driven.work_budget import WorkBudget
-from humans_sim.dynamics.stepper import Options, Stepper
+from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.stepper import Options, StepError, Stepper
 from humans_sim.dynamics.system import System
+from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
+from humans_sim.results import events as kinds
+from humans_sim.results.events import Event
 from humans_sim.results.sample import Sample
 
 _ADMISSIBLE = -1e-10
 """Margin from which on the forces of a sample are given as they are [N]."""
+
+
+_HAND_OVER = 5
+"""Time steps of a hand-over, where events jam."""
+_MOST_HAND_OVERS = 100
 
 
 class EventStepper(Stepper):
@@ -97,6 +109,18 @@ class EventStepper(Stepper):
         bound = t_end if bound is None else bound
         self._budget.begin_period()
         while self.t < t_end:
+            try:
+                self._advance(t_end, bound)
+            except (StepError, IntegrationError, ContactProblemError) as error:
+                if not self.options.hand_over:
+                    raise
+                self._hand_over(t_end, error)
+        while self._next_due() <= self.t:
+            self._handle_due_event()
+
+    def _advance(self, t_end: float, bound: float) -> None:
+        """From event to event up to ``t_end``."""
+        while self.t < t_end:
             self._budget.check(t_end)
             if not self._integrator.running:
                 self._start()
@@ -113,8 +137,55 @@ class EventStepper(Stepper):
                     self._handle_due_event()
                 else:
                     self._step(min(bound, due))
-        while self._next_due() <= self.t:
-            self._handle_due_event()
+
+    def _hand_over(self, t_end: float, error: HumansError) -> None:
+        """Go on by time steps of the same contact problem, where events jam.
+
+        Raises:
+            HumansError: the contacts cannot be decided even after many of them.
+        """
+        self._forget_step()
+        begin = self.t
+        steps = ImpulseSteps(self.system, self.loads, self.state)
+        steps.mode = self.mode
+        for _ in range(_MOST_HAND_OVERS):
+            end = min(t_end, self.t + _HAND_OVER * self.options.time_step)
+            while self.t < end:
+                due = self._next_due()
+                if due <= self.t:
+                    self.loads.pushes.expire(self.t)
+                    self.handle_events()
+                    continue
+                left = min(due, end) - self.t
+                size = self.options.time_step
+                fired = steps.take(left if left < 1.5 * size else size)
+                if min(due, end) - self.t < 1e-9 * size:
+                    self.state.t = min(due, end)
+                if fired.any():
+                    self.handle_events(fired)
+            closed = np.flatnonzero(steps.mode != OPEN)
+            self.motion.close(
+                self.q,
+                closed,
+                steps.mode[closed],
+                np.zeros((closed.size, 2)),
+                steps.forces[closed],
+            )
+            try:
+                self._contacts.handle(self.state, NO_CONTACTS)
+            except (StepError, ContactProblemError):
+                if self.t < t_end:
+                    continue
+                raise
+            break
+        else:
+            raise error
+        self._budget.begin_period()
+        detail: dict[str, float | str] = {
+            "text": str(error),
+            "duration [s]": self.t - begin,
+        }
+        self.state.events.append(Event(self.t, kinds.HAND_OVER, "", detail))
 
     def _next_due(self) -> float:
         """When a controller, the actuation or a push has its next event [s]."""

@@ -121,7 +121,7 @@ class SmoothMotion:
                 applied - terms.bias,
                 v,
                 terms[2:],
-                modes.arrays(modes.direction),
+                modes.arrays(),
                 STABILISATION,
             )
         )
@@ -151,7 +151,7 @@ class SmoothMotion:
             evaluation.applied - terms.bias,
             evaluation.v,
             terms[2:],
-            modes.arrays(evaluation.direction),
+            modes.arrays(),
             0.0,
         )[1]
 
