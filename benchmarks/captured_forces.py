@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forces of walks: markers alone against force plates, and plates against torques.
 
-With recordings (``--static``, ``--walk``, ``--marker-set``, and ``--forces`` if the
+With recordings (``--static``, ``--walk``, ``--marker-set``, and ``--force-file`` if the
 walk has no plates of its own) the person is measured from the static trial and the
 walk. Rows show how the vertical force from markers alone agrees with the plates, foot
 by foot and in sum, and what is left over at the base with the plates, without and with
@@ -36,7 +36,7 @@ def recorded(options: argparse.Namespace, console: Console) -> None:
     files = [options.static, options.walk]
     subject = calibrate_recordings(files, options.marker_set).subject
     result = hs.reconstruct(subject.model(), options.walk, subject.marker_set())
-    plates = None if options.forces is None else hs.read_force_file(options.forces)
+    plates = None if options.force_file is None else hs.read_force_file(options.force_file)
     table = Table(title=f"{options.walk.name}: vertical force, markers alone")
     for column in ("plates' low pass", "what", "r", "rms [% weight]", "frames"):
         table.add_column(column)
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--static", type=Path, help="a trial of standing still")
     parser.add_argument("--walk", type=Path, help="the walk")
     parser.add_argument("--marker-set", help="name or file of the marker set")
-    parser.add_argument("--forces", type=Path, help="forces of the ground (.mot)")
+    parser.add_argument("--force-file", type=Path, help="forces of the ground (.mot)")
     options = parser.parse_args()
     console = Console()
     if options.walk is None:

@@ -246,7 +246,7 @@ def reconstruct(
         bool,
         typer.Option("--inverse-dynamics", help="Torques and the ground's reaction."),
     ] = False,
-    forces: Annotated[
+    force_file: Annotated[
         Path | None,
         typer.Option(help="Ground forces (.mot, .sto) for these, of one recording."),
     ] = None,
@@ -290,7 +290,7 @@ def reconstruct(
         formats=tuple(word.strip() for word in formats.split(",") if word.strip()),
         report=report,
         inverse_dynamics=inverse_dynamics,
-        forces=forces,
+        force_file=force_file,
         plates=plates,
         reduce_residual=reduce_residuals,
         convention=convention,
@@ -298,9 +298,9 @@ def reconstruct(
     )
     person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)
-    if forces is not None and len(jobs) > 1:
+    if force_file is not None and len(jobs) > 1:
         raise ParameterError(
-            f"--forces is of one recording, and there are {len(jobs)}: do each apart"
+            f"--force-file is of one recording, and there are {len(jobs)}"
         )
     if make_output_folder(output):
         say(f"folder made: {output}")

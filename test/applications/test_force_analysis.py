@@ -104,11 +104,11 @@ def test_the_report_shows_them(standing: Reconstruction, file: Path) -> None:
 def test_options_that_exclude_each_other(file: Path) -> None:
     """Forces of a file go neither without plates nor with another frame."""
     with pytest.raises(ParameterError, match="plates are excluded"):
-        TrialSettings(forces=file, plates=False)
+        TrialSettings(force_file=file, plates=False)
     with pytest.raises(ParameterError, match="inverse dynamics only"):
         TrialSettings(reduce_residual=True)
     with pytest.raises(ParameterError, match="frame change"):
-        TrialSettings(forces=file, frame_change="standing").steps()
-    one, other = TrialSettings(forces=file), TrialSettings(forces=file.with_name("x"))
+        TrialSettings(force_file=file, frame_change="standing").steps()
+    one, other = TrialSettings(force_file=file), TrialSettings(force_file=file.with_name("x"))
     file.with_name("x").write_text(file.read_text() + "\n")
     assert one.identity() != other.identity()

@@ -139,15 +139,15 @@ def test_forces_of_a_motion(run: Run, standing: Path, tmp_path: Path) -> None:
     folder = tmp_path / "reconstructed"
     loads = folder / f"{standing.stem}_loads.mot"
     (tmp_path / "plates.mot").write_text(loads.read_text())
-    done = run(*words, "--forces", "plates.mot", "--reduce-residuals")
+    done = run(*words, "--force-file", "plates.mot", "--reduce-residuals")
     assert done.exit_code == 0, done.output
     assert "plates cover" in done.output and "markers alone: r" in done.output
     header = (folder / f"Forces{standing.stem}.csv").read_text().partition("\n")[0]
     assert "l_sole_fz" in header and "residual_fx" in header
     assert (folder / f"{standing.stem}_forces.sto").is_file()
     (tmp_path / "other.trc").write_bytes(standing.read_bytes())
-    two = [*words[:2], "other.trc", *words[2:], "--forces", "plates.mot"]
-    assert "--forces is of one recording" in plain_error(run(*two))
+    two = [*words[:2], "other.trc", *words[2:], "--force-file", "plates.mot"]
+    assert "--force-file is of one recording" in plain_error(run(*two))
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class TrialSettings:
         formats: what is written, of ``reconstruction_files.FORMATS``.
         report: whether a page is written too.
         inverse_dynamics: whether torques and the ground's reaction are worked out.
-        forces: file of the ground's forces for these, instead of the recording's.
+        force_file: file of the ground's forces for these, instead of the recording's.
         plates: whether force plates are used for these.
         reduce_residual: whether the body is shifted to agree with the plates.
         convention: names and signs of angles: one of the package, or a file's path.
@@ -62,7 +62,7 @@ class TrialSettings:
     formats: tuple[str, ...] = USUAL_FORMATS
     report: bool = True
     inverse_dynamics: bool = False
-    forces: Path | None = None
+    force_file: Path | None = None
     plates: bool = True
     reduce_residual: bool = False
     convention: str = HUMANS
@@ -82,9 +82,9 @@ class TrialSettings:
         check_convention(self.convention)
         if not self.formats and not self.report:
             raise ParameterError("nothing is to be written: give a format or a report")
-        if self.forces is not None and not self.plates:
+        if self.force_file is not None and not self.plates:
             raise ParameterError("a file of forces is given, and plates are excluded")
-        if self.reduce_residual and not (self.inverse_dynamics or self.forces):
+        if self.reduce_residual and not (self.inverse_dynamics or self.force_file):
             raise ParameterError("residuals are reduced with inverse dynamics only")
         for name, value in (("longest gap", self.max_gap), ("cut-off", self.cutoff)):
             if value is not None and not (math.isfinite(value) and value >= 0):
@@ -120,7 +120,7 @@ class TrialSettings:
                     f"'{self.frame_change}'"
                 )
             chosen = replace(chosen, frame=read_frame(read_yaml(self.frame_change)))
-        if self.forces is not None and chosen.frame != "recorded":
+        if self.force_file is not None and chosen.frame != "recorded":
             raise ParameterError(
                 "a file of forces is in the frame of the recording: it excludes a "
                 "frame change"
@@ -134,7 +134,7 @@ class TrialSettings:
         for key, path in (
             ("pipeline", self.pipeline),
             ("correspondence", correspondence),
-            ("forces", self.forces),
+            ("force_file", self.force_file),
         ):
             identity[key] = None if path is None else content_hash(path)
         if self.convention not in convention_names():

@@ -245,10 +245,10 @@ def _reconstruct_trial(
 def _forces(job: Job, result: Reconstruction) -> ForceResults | None:
     """Forces of the motion, if they are asked for."""
     settings, person = job.settings, job.person
-    if not settings.inverse_dynamics and settings.forces is None:
+    if not settings.inverse_dynamics and settings.force_file is None:
         return None
     options = ForceOptions(
-        file=settings.forces,
+        file=settings.force_file,
         up=settings.up or "y",
         plates=settings.plates,
         mass=None if person is None else person.mass,

@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 
 LEFT, RIGHT, MIDDLE = "tab:blue", "tab:orange", "0.25"
 """Colours of what is on the left, on the right, and in between."""
+GREY = "0.65"
+"""Colour of what matters less."""
 WIDTH = 11.0
 """Width of a figure [inch]."""
 PANEL = 2.3

@@ -21,7 +21,7 @@ from humans_sim.analysis.strides import find_strides
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.observation.posture.result_writer import POSTURE_ARRAYS
-from humans_sim.view.plots import posture_plots
+from humans_sim.view.plots import joint_plots, posture_plots
 from humans_sim.view.reports import posture_report, stick_figure
 from humans_sim.view.reports.posture_report import write_posture_report
 
@@ -256,7 +256,7 @@ def test_other_endings_are_refused(result: Reconstruction, tmp_path: Path) -> No
 
 def test_joint_panels(result: Reconstruction) -> None:
     """Left and right share a panel in degrees; limits are shaded; unseen has none."""
-    figure = posture_plots.joint_angles(result)
+    figure = joint_plots.joint_angles(result)
     panels = {panel.get_title(): panel for panel in figure.axes if panel.get_visible()}
     assert len(panels) == 20 and "wrist roll" not in panels
     knee = panels["knee"]
@@ -273,7 +273,7 @@ def test_joint_panels(result: Reconstruction) -> None:
 
 def test_panels_of_a_convention(result: Reconstruction) -> None:
     """Names and signs are the convention's; limits only where they are the model's."""
-    figure = posture_plots.joint_angles(result, "rajagopal")
+    figure = joint_plots.joint_angles(result, "rajagopal")
     panels = {panel.get_title(): panel for panel in figure.axes if panel.get_visible()}
     assert len(panels) == 20 and "wrist dev" not in panels
     place = result.model.joint_names.index("r_knee")
@@ -281,7 +281,7 @@ def test_panels_of_a_convention(result: Reconstruction) -> None:
     assert right == pytest.approx(-np.degrees(result.q[:, 7 + place]))
     assert panels["knee angle"].patches[0].get_y() == pytest.approx(-5.0)
     strides = find_strides(result.model, result.t, result.q)
-    figure = posture_plots.stride_curves(result, strides, "plug-in-gait")
+    figure = joint_plots.stride_curves(result, strides, "plug-in-gait")
     titles = {panel.get_title() for panel in figure.axes if panel.get_visible()}
     assert {"HipAngles X", "KneeAngles X", "PelvisAngles Y"} <= titles
     assert not any("Elbow" in title for title in titles)
@@ -303,7 +303,7 @@ def test_worst_moments(result: Reconstruction) -> None:
 def test_symmetric_walks_have_one_curve(result: Reconstruction) -> None:
     """Over their own strides left and right coincide."""
     strides = find_strides(result.model, result.t, result.q)
-    figure = posture_plots.stride_curves(result, strides)
+    figure = joint_plots.stride_curves(result, strides)
     panels = {panel.get_title(): panel for panel in figure.axes if panel.get_visible()}
     assert set(panels) == {
         "hip pitch",
