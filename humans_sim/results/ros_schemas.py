@@ -132,6 +132,7 @@ string FALL="fall"
 string RESET="reset"
 string TIMEOUT="timeout"
 string FAILURE="failure"
+string HAND_OVER="hand_over"
 string EVENTS_LEFT_OUT="events_left_out"
 std_msgs/Header header
 float64 time

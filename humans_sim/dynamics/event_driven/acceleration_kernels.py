@@ -29,7 +29,7 @@ At the onset and at the end of sliding the velocity is zero and has no direction
 own; without a memory its direction would turn infinitely fast there.
 """
 FAST = 10 * SLOW
-"""Speed from which on nothing is left of the memory [m/s].
+"""Speed from which on nothing is left of the memory of a contact that creeps [m/s].
 
 It may change there, and the right-hand side does not jump.
 """
@@ -77,12 +77,11 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
             for i in range(tangents[c]):
                 held[c, 1 + i] += 2.0 * rate * motion[c, 1 + i]
         elif mode[c] == SLIDE and tangents[c] > 0:
-            square = motion[c, 1] ** 2 + motion[c, 2] ** 2
-            share = max(0.0, 1.0 - square / FAST**2) ** 3
-            lean = SLOW * share
-            d1, d2, rounding = motion[c, 1], motion[c, 2], 0.0
+            d1, d2, lean, rounding = motion[c, 1], motion[c, 2], SLOW, 0.0
             if creeps[c]:
-                rounding = share * square * CREEP**2
+                square = d1 * d1 + d2 * d2
+                share = max(0.0, 1.0 - square / FAST**2) ** 3
+                lean, rounding = SLOW * share, share * square * CREEP**2
             elif d1 * remembered[c, 0] + d2 * remembered[c, 1] < 0.0:
                 d1, d2 = -d1, -d2
             d1, d2 = d1 + lean * remembered[c, 0], d2 + lean * remembered[c, 1]

@@ -86,13 +86,17 @@ class ContactModes:
         modes.determine_idle_forces(system, q)
         return modes
 
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What :func:`acceleration_in_modes` takes of them."""
+    def arrays(self, direction: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What :func:`acceleration_in_modes` takes of them.
+
+        Args:
+            direction: of sliding (k, 2); contacts that creep keep what they remember.
+        """
         return (
             self.mode,
             self.tangents,
             self.friction,
-            self.direction,
+            np.where(self.creeps[:, None], self.direction, direction),
             self.reference,
             self.idle,
             self.creeps,
@@ -126,8 +130,8 @@ class ContactModes:
             direction: of sliding there (k, 2).
             motion: velocities of the contacts there (k, 3) [m/s].
         """
-        fast = np.hypot(motion[:, 1], motion[:, 2]) > FAST
-        self.direction = np.where(fast[:, None], direction, self.direction)
+        slow = self.creeps & (np.hypot(motion[:, 1], motion[:, 2]) <= FAST)
+        self.direction = np.where(slow[:, None], self.direction, direction)
         self.age += 1
         if self.any_closed and self.age >= _STEPS:
             self.determine_idle_forces(system, q)

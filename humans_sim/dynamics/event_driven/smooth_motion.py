@@ -121,7 +121,7 @@ class SmoothMotion:
                 applied - terms.bias,
                 v,
                 terms[2:],
-                modes.arrays(),
+                modes.arrays(modes.direction),
                 STABILISATION,
             )
         )
@@ -151,7 +151,7 @@ class SmoothMotion:
             evaluation.applied - terms.bias,
             evaluation.v,
             terms[2:],
-            modes.arrays(),
+            modes.arrays(evaluation.direction),
             0.0,
         )[1]
 
