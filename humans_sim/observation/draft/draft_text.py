@@ -13,7 +13,8 @@ from humans_sim.core.errors import printable
 
 if TYPE_CHECKING:  # a draft writes itself by this file
     from humans_sim.models.model import Model
-    from humans_sim.observation.draft.draft_set import DraftMarker, MarkerSetDraft
+    from humans_sim.observation.draft.draft_marker import DraftMarker
+    from humans_sim.observation.draft.draft_set import MarkerSetDraft
     from humans_sim.observation.markers.marker_set import SetMarker
 
 _LENGTHS = {

@@ -142,11 +142,11 @@ def read_labels(labels: Sequence[str], known: Landmarks) -> dict[str, LabelMeani
     tables: dict[str, dict[str, str]] = {}
     segments: dict[tuple[str, str], str] = {}
     places: dict[tuple[str, str], np.ndarray] = {}
-    for source, marker in zip(known.sources, known.markers.markers, strict=True):
-        name, label = source
+    for landmark, marker in zip(known.sources, known.markers.markers, strict=True):
+        name, label = landmark
         if not name:  # skin
             continue
-        segments[source], places[source] = marker.segment, marker.at
+        segments[landmark], places[landmark] = marker.segment, marker.at
         for word in (label, *marker.aliases):
             tables.setdefault(name, {}).setdefault(plain_name(word), label)
     plain = {label: plain_name(label) for label in labels}

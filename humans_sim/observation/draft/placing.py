@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pinocchio as pin
@@ -37,6 +38,11 @@ _UPRIGHT, _ARM = 1e-2, 1e-3
 _DAMPING = 0.1
 _ARMS = ((0.15, 0.1, 0.0), (0.5, 0.3, 0.0), (1.4, 0.0, 0.0), (0.2, 1.3, 0.2))
 """Shoulder roll, elbow pitch and shoulder pitch of standing persons [rad]."""
+_ARM_FITS = 0.04
+"""Markers of an arm that are nearer to their places leave nothing to look for [m]."""
+_ARM_JOINTS = ("shoulder_roll", "shoulder_pitch", "shoulder_yaw", "elbow_pitch")
+_ARM_ANGLES = ((0.1, 0.5, 1.3), (-0.2, 0.3, 1.0), (-0.7, 0.0, 0.7), (0.1, 0.8, 1.5))
+"""Postures of an arm that are tried [rad]."""
 _SHARES = (0.98, 0.93, 0.87, 0.82, 0.55)
 """Height of the topmost marker in statures: vertex, head, shoulder, pelvis."""
 _QUICK, _THOROUGH, _KEPT = 3, 10, 4
@@ -123,7 +129,10 @@ class PersonFitter:
         ]
         if not height:
             fits = [self._scaled(fit, allowed) for fit in fits]
-        return min(fits, key=lambda fit: fit.cost)
+        best = min(fits, key=lambda fit: fit.cost)
+        for side in "rl":
+            best = self._with_arm(side, best, allowed)
+        return best
 
     def refit(self, fit: Fit, allowed: np.ndarray) -> Fit:
         """The same person with other landmarks allowed."""
@@ -146,6 +155,24 @@ class PersonFitter:
             else:
                 step /= 2
         return fit
+
+    def _with_arm(self, side: str, fit: Fit, allowed: np.ndarray) -> Fit:
+        """The same with an arm in another posture, where that fits better."""
+        segments = self.places.segments[fit.nearest]
+        arm = np.isin(
+            segments, [f"{side}_{part}" for part in ("arm", "forearm", "hand")]
+        )
+        if not (fit.near()[arm] > _ARM_FITS).any():
+            return fit
+        names = self.model.joint_names
+        joints = [7 + names.index(f"{side}_{word}") for word in _ARM_JOINTS]
+        fits = [fit]
+        for angles in product(*_ARM_ANGLES):
+            q = fit.q.copy()
+            q[joints] = angles
+            fits.append(self._rounds(fit.height, q, allowed, _QUICK))
+        best = min(fits, key=lambda other: other.cost)
+        return self._rounds(best.height, best.q, allowed, _THOROUGH)
 
     def _rounds(
         self, height: float, q: np.ndarray, allowed: np.ndarray, most: int

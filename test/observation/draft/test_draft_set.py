@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
-from humans_sim.observation.draft.draft_set import Certainty
+from humans_sim.observation.draft.draft_marker import Certainty
 from humans_sim.observation.markers.marker_set import MarkerSet, load_marker_set
 from humans_sim.observation.markers.synthetic import synthetic_trial
 from humans_sim.observation.markers.trial import MarkerTrial
