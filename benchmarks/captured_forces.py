@@ -36,7 +36,9 @@ def recorded(options: argparse.Namespace, console: Console) -> None:
     files = [options.static, options.walk]
     subject = calibrate_recordings(files, options.marker_set).subject
     result = hs.reconstruct(subject.model(), options.walk, subject.marker_set())
-    plates = None if options.force_file is None else hs.read_force_file(options.force_file)
+    plates = (
+        None if options.force_file is None else hs.read_force_file(options.force_file)
+    )
     table = Table(title=f"{options.walk.name}: vertical force, markers alone")
     for column in ("plates' low pass", "what", "r", "rms [% weight]", "frames"):
         table.add_column(column)

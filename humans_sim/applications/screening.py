@@ -11,6 +11,7 @@ from humans_sim.observation.markers.assemble import ReadOptions
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.pipeline import PipelineSettings, prepare
 from humans_sim.observation.markers.trial import MarkerTrial
+from humans_sim.observation.screening.frames import look_at
 from humans_sim.observation.screening.labels import (
     better_set,
     motion_markers,
@@ -41,8 +42,10 @@ def screen_recording(
     used = motion_markers(marker_set)
     steps = replace(steps or PipelineSettings(), fill=False, filter=False)
     aliases = {marker.name: marker.aliases for marker in used.markers}
+    # The standing frame is made of the first samples, others of none.
+    some = trial if steps.frame == "standing" else look_at(trial)
     try:
-        ready = prepare(trial, steps, used.names, aliases)
+        ready = prepare(some, steps, used.names, aliases)
     except ParameterError as error:
         better = better_set(trial, model, 1)
         if better is None:

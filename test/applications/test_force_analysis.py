@@ -109,6 +109,9 @@ def test_options_that_exclude_each_other(file: Path) -> None:
         TrialSettings(reduce_residual=True)
     with pytest.raises(ParameterError, match="frame change"):
         TrialSettings(force_file=file, frame_change="standing").steps()
-    one, other = TrialSettings(force_file=file), TrialSettings(force_file=file.with_name("x"))
+    one, other = (
+        TrialSettings(force_file=file),
+        TrialSettings(force_file=file.with_name("x")),
+    )
     file.with_name("x").write_text(file.read_text() + "\n")
     assert one.identity() != other.identity()

@@ -28,12 +28,11 @@ from humans_sim.observation.screening.findings import (
     Severity,
     Topic,
 )
+from humans_sim.observation.screening.frames import LAG, look_at, speeds
 from humans_sim.observation.screening.handedness import Tetrahedra
 from humans_sim.observation.screening.scale import screen_scale
 from humans_sim.observation.screening.upright import screen_up
 
-_FRAMES = 40
-"""Pairs of frames that are looked at."""
 _OTHER_WAY = 0.45
 """Share of tetrahedra the other way round from which a recording is mirrored."""
 _TURNED, _DOUBTFUL = 0.25, 0.12
@@ -43,8 +42,6 @@ _MIXED, _LOOSE = 0.3, 0.1
 which they may be."""
 _FASTEST = 12.0
 """Median speed of a person's markers that nobody exceeds, a sprinter's [m/s]."""
-_LAG = 0.1
-"""Time over which a speed is a person's, not a marker's noise [s]."""
 _SHAKEN, _SHAKY = 0.04, 0.02
 """Deviation of distances within a segment that markers on skin do not have, and that
 they hardly have [m]."""
@@ -139,13 +136,13 @@ def screen(
         known: what the user gave.
     """
     known = known or AxesKnown()
+    trial = look_at(trial)
     seen = ~trial.occluded
     if not (seen.sum(axis=1) >= FEWEST).any():
         text = f"no frame has {FEWEST} markers of the set {marker_set.name}"
         return Screening((Finding(Topic.EMPTY, text, Severity.REFUSAL),))
     expected, tetrahedra = _expected(model, marker_set, trial.names)
-    rows = _rows(len(trial))
-    positions = trial.positions[rows]
+    positions = trial.positions
     look = Arrangement(expected, tetrahedra, positions)
     height = model.parts.parameters.get("h")
     factor, findings = screen_scale(look.scale, known.units, height)
@@ -153,10 +150,9 @@ def screen(
     if look.misplaced > _MIXED:
         return Screening((_mixed(look),))  # whatever else there is follows from it
     findings += _screen_labels(look)
-    findings += _screen_motion(look, factor * _speeds(trial, 1))
-    lag = 1 if len(trial) < 2 else max(round(_LAG * trial.rate), 1)
-    speeds = median(factor * _speeds(trial, lag))
-    upright = screen_up(expected, look.positions, speeds, known.file_axis, known.up)
+    findings += _screen_motion(look, factor * speeds(trial))
+    walking = median(factor * speeds(trial, LAG))
+    upright = screen_up(expected, look.positions, walking, known.file_axis, known.up)
     findings += upright.findings
     findings += _screen_sight(model, marker_set, trial.names, seen)
     return Screening(tuple(findings), factor, upright.up, look.scale / factor)
@@ -168,13 +164,6 @@ def _expected(
 ) -> tuple[ExpectedMarkers, Tetrahedra]:
     expected = ExpectedMarkers.of(model, [marker_set[name] for name in names])
     return expected, Tetrahedra.of(expected)
-
-
-def _rows(count: int) -> np.ndarray:
-    """Frames to look at: some all over the trial, each with the one after it."""
-    first = np.unique(np.linspace(0, max(count - 2, 0), _FRAMES).astype(int))
-    rows: np.ndarray = np.unique(np.concatenate([first, first + 1]))
-    return rows[rows < count]
 
 
 def _mixed(look: Arrangement) -> Finding:
@@ -207,18 +196,7 @@ def _screen_labels(look: Arrangement) -> list[Finding]:
     return []
 
 
-def _speeds(trial: MarkerTrial, lag: int) -> np.ndarray:
-    """Speeds over so many frames at some times, NaN where not seen (k, m) [m/s]."""
-    if len(trial) <= lag:
-        return np.full((1, len(trial.names)), np.nan)
-    first = np.unique(np.linspace(0, len(trial) - 1 - lag, _FRAMES).astype(int))
-    step = trial.positions[first + lag] - trial.positions[first]
-    period = trial.times[first + lag] - trial.times[first]
-    speeds: np.ndarray = np.linalg.norm(step, axis=2) / period[:, None]
-    return speeds
-
-
-def _screen_motion(look: Arrangement, speeds: np.ndarray) -> list[Finding]:
+def _screen_motion(look: Arrangement, fast: np.ndarray) -> list[Finding]:
     """Faster than anybody, or shaken apart."""
     findings = []
     if look.looseness > _SHAKY:
@@ -229,7 +207,7 @@ def _screen_motion(look: Arrangement, speeds: np.ndarray) -> list[Finding]:
         shaken = look.looseness > _SHAKEN
         severity = Severity.REFUSAL if shaken else Severity.DOUBT
         findings.append(Finding(Topic.MOTION, text, severity))
-    speed = float(median(speeds.reshape(-1, 1))[0])
+    speed = float(median(fast.reshape(-1, 1))[0])
     if speed > _FASTEST:
         text = (
             f"markers move at {speed:.0f} m/s: frames are not in their order, or the "
