@@ -13,14 +13,19 @@ one step of the time-stepping method. A contact that slides already has a known
 direction of friction. Infinite friction is the manual's sticking law: the tangents of a
 closed contact are held whatever its normal force.
 
-Method: Gauss-Seidel sweeps, each contact solved exactly (open, stick, or slip with the
-direction found by bisection), until the modes can be read off; then the linear
-equations of those modes are solved and the answer is verified. Where the sweeps cycle,
-the fixed point of De Saxce's form is followed: with :math:`\mu |u_t|` added to the
-normal motion and held, the problem is a convex one on the cones, solved by accelerated
-projected gradients. Redundant contacts make W singular: u is unique then and f is one
-of many. Where forces near to the answer are known, as in time stepping, Newton's method
-(:mod:`~humans_sim.contact.problem.newton`) is many times faster.
+Method: Newton's method (:mod:`~humans_sim.contact.problem.newton`), with interior
+points where it fails; beyond some fifty contacts that meet few others each, its sparse
+form (:mod:`~humans_sim.contact.problem.sparse_newton`). W need not be quite symmetric
+for them. Then the others, until one arrives: Gauss-Seidel sweeps, each contact solved
+exactly (open, stick, or slip with the direction found by bisection), until the modes
+can be read off; the linear equations of those modes are solved and the answer is
+verified. Where the sweeps cycle, the fixed point of De Saxce's form is followed: with
+:math:`\mu |u_t|` added to the normal motion and held, the problem is a convex one on
+the cones, solved by accelerated projected gradients. The best of all is the answer.
+
+Contacts that slide in a known direction begin with the sweeps: of two solutions
+(Painleve) these take the stable one. Redundant contacts make W singular: u is unique
+then and f is one of many.
 """
 
 from __future__ import annotations
@@ -29,13 +34,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from humans_sim.contact.problem.block_matrix import BlockMatrix
 from humans_sim.contact.problem.fixed_point import by_fixed_point
 from humans_sim.contact.problem.gauss_seidel import first_sweeps, last_sweeps
 from humans_sim.contact.problem.law_kernels import ContactProblem, modes_of, residual_of
+from humans_sim.contact.problem.newton import by_newton
 from humans_sim.contact.problem.polish_kernels import ACCEPTED
+from humans_sim.contact.problem.sparse_newton import by_sparse_newton
 from humans_sim.core.errors import HumansError, ParameterError
 
 _TOLERATED = 1e-6
+_SPARSE, _DENSITY = 50, 0.3
+"""Contacts, and share of pairs that meet, at which the sparse form is the faster."""
+_MANY = 100
+"""Contacts beyond which the slow methods serve only where nothing is tolerable."""
 
 
 class ContactProblemError(HumansError):
@@ -78,8 +90,8 @@ def solve_contact(
     """Solve the contact problem.
 
     Args:
-        delassus: W (3k, 3k), symmetric, positive semidefinite; rows of tangents that a
-            contact does not have are zero.
+        delassus: W (3k, 3k), positive semidefinite, symmetric but for rounding; rows
+            of tangents that a contact does not have are zero.
         free: b (k, 3), motion without contact forces.
         tangents: (k,) number of tangents of each contact.
         friction: (k,); infinite for the sticking law.
@@ -117,8 +129,11 @@ def solve_contact(
     )
     fields = tuple(problem)
     best, best_residual = forces, residual_of(fields, forces)
-    for attempt in (first_sweeps, by_fixed_point, last_sweeps):
-        if best_residual <= ACCEPTED:
+    attempts = [first_sweeps, by_fixed_point, last_sweeps]
+    if not sliding.any():
+        attempts.insert(0, _by_newton)
+    for attempt in attempts:
+        if best_residual <= (ACCEPTED if k <= _MANY else _TOLERATED):
             break
         other, residual = attempt(fields)
         if residual < best_residual:
@@ -133,3 +148,13 @@ def solve_contact(
     best = best * scale[:, None]
     motion = free + (delassus @ best.ravel()).reshape(k, 3)
     return ContactSolution(best, motion, mode, float(best_residual))
+
+
+def _by_newton(problem):
+    """Newton's method, by the form that suits the number of contacts."""
+    delassus, free, _, _, _ = problem
+    if len(free) >= _SPARSE:
+        blocks = BlockMatrix.of_dense(delassus)
+        if blocks.density <= _DENSITY:
+            return by_sparse_newton(problem, blocks)
+    return by_newton(problem)

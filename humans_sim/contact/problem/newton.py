@@ -30,14 +30,19 @@ from humans_sim.contact.problem.law_kernels import (
 )
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
 
-_REGULAR = 1e-10
+REGULAR = 1e-10
 _NEWTON = 12
 _POLISH = 12
-_SOFTNESS = (0.0, 0.01, 0.1)
+SOFTNESS = (0.0, 0.01, 0.1)
 _NEAR = 100.0
 """How many times the accepted residual need not be worked at any further."""
-_SEARCH = 1e-3
-_CONVERGED = 1e-11
+SEARCH = 1e-3
+CONVERGED = 1e-11
+EXACT = 1e-14
+"""Residual at which the forces are as good as rounding lets them be."""
+ACCEPTED = 1e-8
+"""Residual from which repeating brings the forces to a solution."""
+_REPEATS = 3
 _IDLE = 1e-12
 """Share of the largest normal force below which a force is rounding."""
 
@@ -79,20 +84,78 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
                     matrix[3 * c + i, 3 * d + j] = (
                         scale[c] * scale[d] * delassus[3 * c + i, 3 * d + j]
                     )
-    regular = matrix.copy()
-    for i in range(3 * n):
-        regular[i, i] += _REGULAR
     none = np.zeros((n, 2))
     if size == 0.0:
         return np.zeros((n, 3)), 0.0
-    goal = _CONVERGED * size
-    exact = ContactProblem(matrix, motion, tangents, friction, none)
+    problem = ContactProblem(matrix, motion, tangents, friction, none)
+    residual = _arrive(problem, forces, size, accepted)
+    for c in range(n):
+        for i in range(3):
+            forces[c, i] *= scale[c]
+    return forces, residual
+
+
+@njit(cache=True)
+def by_newton(problem):
+    """Solve a contact problem, its normals on one scale, from a cold start.
+
+    The little of the identity that was added to W is taken out again: about the forces
+    that it led to, it has next to no effect (the proximal point method).
+
+    Args:
+        problem: fields of a contact problem whose contacts slide in no known direction.
+
+    Returns:
+        forces inside their cones (k, 3), and the residual, relative.
+    """
+    matrix, free, tangents, friction, none = problem
+    forces = np.zeros(free.shape)
+    size = np.abs(free).max()
+    if size == 0.0:
+        return forces, 0.0
+    exact = ContactProblem(matrix, free, tangents, friction, none)
+    residual = _arrive(exact, forces, size, ACCEPTED)
+    regular = _regular(matrix)
+    for _ in range(_REPEATS):
+        if residual <= EXACT:
+            break
+        trial, shifted = forces.copy(), free - REGULAR * forces
+        near = ContactProblem(regular, shifted, tangents, friction, none)
+        _newton(near, trial, EXACT * size, _POLISH)
+        confine(trial, tangents, friction)
+        trial_residual = residual_of(exact, trial)
+        if not trial_residual < residual:
+            break
+        residual = trial_residual
+        forces[:] = trial
+    return forces, residual
+
+
+@njit(cache=True)
+def _regular(matrix):
+    """W with a little of the identity added."""
+    regular = matrix.copy()
+    for i in range(matrix.shape[0]):
+        regular[i, i] += REGULAR
+    return regular
+
+
+@njit(cache=True)
+def _arrive(exact, forces, size, accepted):
+    """Newton's method, and interior points where it fails; changes the forces.
+
+    Returns:
+        the residual, relative.
+    """
+    matrix, motion, tangents, friction, none = exact
+    regular = _regular(matrix)
+    goal = CONVERGED * size
     near = ContactProblem(regular, motion, tangents, friction, none)
     _newton(near, forces, goal, _NEWTON)
-    _confine(forces, tangents, friction)
+    confine(forces, tangents, friction)
     residual = residual_of(exact, forces)
     enough = accepted
-    for softness in _SOFTNESS:
+    for softness in SOFTNESS:
         if residual <= enough:
             break
         enough = _NEAR * accepted
@@ -101,19 +164,16 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
             if polish:
                 _newton(near, other, goal, _POLISH)
             trial = other.copy()
-            _confine(trial, tangents, friction)
+            confine(trial, tangents, friction)
             trial_residual = residual_of(exact, trial)
             if not trial_residual >= residual:
                 residual = trial_residual
                 forces[:] = trial
-    for c in range(n):
-        for i in range(3):
-            forces[c, i] *= scale[c]
-    return forces, residual
+    return residual
 
 
 @njit(cache=True)
-def _confine(forces, tangents, friction):
+def confine(forces, tangents, friction):
     """Put forces that rounding left outside their cones back."""
     n = forces.shape[0]
     load = 0.0
@@ -158,7 +218,7 @@ def _newton(problem, forces, goal, most):
             new = _errors(problem, trial, motion, errors)
             # The shortest step is taken in any case: the errors have kinks, and
             # beyond one the way down may begin.
-            if new <= (1.0 - 1e-4 * share) * norm or share < _SEARCH:
+            if new <= (1.0 - 1e-4 * share) * norm or share < SEARCH:
                 break
             share *= 0.5
         forces[:] = trial
