@@ -99,7 +99,7 @@ def library_steps(
     for k in range(round(SECONDS / PERIOD)):
         stepper.advance((k + 1) * PERIOD)
         deepest = min(deepest, float(stepper.sample().gaps.min()))
-    return np.array(times), deepest, float(stepper.q[0]), stepper.rough_steps
+    return np.array(times), deepest, float(stepper.q[0]), stepper.steps.rough_steps
 
 
 def peers(
