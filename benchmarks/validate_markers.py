@@ -24,6 +24,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
+import humans_sim as hs
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "test" / "helpers"))
 
@@ -33,11 +35,10 @@ from marker_validation import (  # noqa: E402
     SIDES,
     Outcome,
     Recording,
-    VerticalForce,
     direct_ankle,
+    forces_beside_plates,
     measure,
     misses,
-    vertical_force,
 )
 
 PAGE = ROOT / "docs" / "validation.md"
@@ -151,22 +152,26 @@ def ankle_table(data: Path, people: People) -> str:
     return table(head, rows)
 
 
-def force_table(forces: dict[Recording, VerticalForce]) -> str:
-    """Vertical forces beside plates."""
-    rows = [
-        [
-            recording.name,
-            f"{recording.mass:.1f} kg",
-            f"{force.t[force.complete][-1] - force.t[force.complete][0]:.2f} s",
-            f"{force.r:.3f}",
-            f"{100 * force.rms:.1f} %",
-            f"{100 * force.ours[force.complete].mean():.0f} %",
-            f"{100 * force.plates[force.complete].mean():.0f} %",
-        ]
-        for recording, force in forces.items()
-    ]
-    head = ["recording", "mass", "whole on plates", "r", "rms, of the weight"]
-    return table([*head, "mean, markers", "mean, plates"], rows)
+def force_table(forces: dict[Recording, hs.ForceComparison]) -> str:
+    """Vertical forces beside plates, and what plates leave over."""
+    rows = []
+    for recording, force in forces.items():
+        feet = [force.feet[name] for name in sorted(force.feet, reverse=True)]
+        left = force.residual
+        rows.append(
+            [
+                recording.name,
+                f"{force.mass:.1f} kg",
+                ", ".join(f"{foot.correlation:.3f}" for foot in feet),
+                ", ".join(f"{100 * foot.rms:.1f} %" for foot in feet),
+                f"{force.total.correlation:.3f}, {100 * force.total.rms:.1f} %",
+                ", ".join(f"{100 * part:.1f}" for part in left.force_rms) + " %",
+                f"{100 * left.force_norm_rms:.1f} %",
+            ]
+        )
+    head = ["recording", "mass by plates", "r, right and left foot", "rms"]
+    head += ["sum of the feet: r, rms", "residual x, y, z", "residual, whole"]
+    return table(head, rows)
 
 
 def draw_angles(recording: Recording, static: Outcome, both: Outcome) -> Figure:
@@ -196,26 +201,31 @@ def draw_angles(recording: Recording, static: Outcome, both: Outcome) -> Figure:
     return figure
 
 
-def draw_forces(forces: dict[Recording, VerticalForce]) -> Figure:
-    """Vertical forces of the walks."""
-    figure = Figure(figsize=(9.5, 3.0), layout="constrained")
-    panels = figure.subplots(1, len(forces), sharey=True)
-    for axes, (recording, force) in zip(panels, forces.items(), strict=True):
-        span = force.t[force.complete]
-        axes.axvspan(span[0], span[-1], color="#eeeeee", lw=0)
-        axes.plot(force.t, force.plates, color=THEIRS, lw=2.2)
-        axes.plot(force.t, force.ours, color=BOTH, lw=1.5)
-        axes.set_title(
-            f"{recording.name}\nr {force.r:.3f}, rms {100 * force.rms:.0f} % of the "
-            "weight",
-            fontsize=9,
-        )
-        axes.set_xlabel("time [s]", fontsize=9)
-        axes.grid(alpha=0.3)
-        axes.tick_params(labelsize=8)
-    panels[0].set_ylabel("vertical force [body weights]", fontsize=9)
+def draw_forces(forces: dict[Recording, hs.ForceComparison]) -> Figure:
+    """Vertical forces of the walks, foot by foot."""
+    figure = Figure(figsize=(9.5, 4.6), layout="constrained")
+    panels = figure.subplots(2, len(forces), sharey=True, sharex="col")
+    for column, (recording, force) in enumerate(forces.items()):
+        weight = 9.81 * force.mass
+        for row, name in enumerate(sorted(force.feet, reverse=True)):
+            axes: Axes = panels[row, column]
+            rows = force.plates.measured
+            measured = np.where(rows, force.plates.feet[name][:, 2] / weight, np.nan)
+            axes.plot(force.plates.t, measured, color=THEIRS, lw=2.2)
+            alone = force.alone.feet[name][:, 2] / weight
+            axes.plot(force.alone.t, alone, color=BOTH, lw=1.5)
+            foot = force.feet[name]
+            text = f"r {foot.correlation:.3f}, rms {100 * foot.rms:.0f} % of the weight"
+            side = SIDE[name[0]]
+            axes.set_title(f"{recording.name}, {side} foot\n{text}", fontsize=9)
+            axes.grid(alpha=0.3)
+            axes.tick_params(labelsize=8)
+            if row == 1:
+                axes.set_xlabel("time [s]", fontsize=9)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("vertical force\n[body weights]", fontsize=9)
     figure.legend(
-        panels[0].lines,
+        panels[0, 0].lines,
         ["force plates", "markers alone"],
         loc="outside lower center",
         ncols=2,
@@ -261,12 +271,12 @@ def main() -> int:
         print(f"{data} has no {', '.join(missing)}: give --data", file=sys.stderr)
         return 2
     people: People = {}
-    forces: dict[Recording, VerticalForce] = {}
+    forces: dict[Recording, hs.ForceComparison] = {}
     failures = []
     for recording in RECORDINGS:
         outcomes = tuple(measure(data, recording, motion=m) for m in (False, True))
         people[recording] = outcomes
-        forces[recording] = vertical_force(data, recording, outcomes[1])
+        forces[recording] = forces_beside_plates(data, recording, outcomes[1])
         failures += misses(recording, *outcomes)
     tables = {
         "calibration": calibration_table(people),

@@ -8,15 +8,13 @@ the model of Rajagopal et al.) and a Plug-in Gait recording with Vicon's own ang
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.signal import find_peaks
 from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
-from humans_sim.analysis.inverse_dynamics import inverse_dynamics
 from humans_sim.applications.calibration import calibrate_recordings
 from humans_sim.observation.markers.ezc3d_module import ezc3d_module
 from humans_sim.observation.markers.trial import MarkerTrial
@@ -279,50 +277,12 @@ def _pitch(vectors: np.ndarray, ahead: np.ndarray) -> np.ndarray:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class VerticalForce:
-    """Vertical ground force from markers alone, beside plates, in body weights."""
-
-    t: np.ndarray
-    ours: np.ndarray
-    plates: np.ndarray
-    complete: np.ndarray
-
-    @property
-    def r(self) -> float:
-        """Correlation while both feet are on plates."""
-        return float(
-            np.corrcoef(self.ours[self.complete], self.plates[self.complete])[0, 1]
-        )
-
-    @property
-    def rms(self) -> float:
-        """Root mean square difference there, in body weights."""
-        gap = (self.ours - self.plates)[self.complete]
-        return float(np.sqrt((gap**2).mean()))
-
-
-def vertical_force(data: Path, recording: Recording, outcome: Outcome) -> VerticalForce:
-    """Vertical force of a walk.
-
-    Plates hold the whole person from the first peak of their sum to the last: before
-    and after, a foot is on the floor beside them.
-    """
-    # Markers alone: the recording's own plates must not help.
-    walk = replace(outcome.walk, trial=replace(outcome.walk.trial, plates=()))
-    forces = inverse_dynamics(walk)
-    weight = 9.81 * recording.mass
-    if recording.forces:
-        reactions = hs.read_force_file(data / recording.forces)
-        series = [(each.times, each.force[:, 2]) for each in reactions]
-    else:
-        plates = hs.read_markers(data / recording.walk).plates
-        series = [(plate.times, plate.force[:, 2]) for plate in plates]
-    total = sum(np.interp(forces.t, t, force) for t, force in series) / weight
-    peaks = find_peaks(total, height=1.0)[0]
-    rows = np.arange(len(total))
-    complete = (rows >= peaks[0]) & (rows <= peaks[-1])
-    return VerticalForce(forces.t, forces.ground[:, 2] / weight, total, complete)
+def forces_beside_plates(
+    data: Path, recording: Recording, outcome: Outcome
+) -> hs.ForceComparison:
+    """Vertical forces of a walk from markers alone, beside plates."""
+    plates = hs.read_force_file(data / recording.forces) if recording.forces else None
+    return hs.compare_with_plates(outcome.walk, plates)
 
 
 def misses(recording: Recording, static: Outcome, both: Outcome) -> list[str]:
