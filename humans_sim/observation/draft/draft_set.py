@@ -193,13 +193,13 @@ def draft_marker_set(
 
 def _standing_positions(static: MarkerTrial) -> dict[str, np.ndarray]:
     """Median position of each marker that is seen often enough, by label."""
-    found = {}
+    medians = {}
     for column, name in enumerate(static.names):
         seen = static.positions[:, column]
         seen = seen[np.isfinite(seen).all(axis=1)]
         if len(seen) and len(seen) >= _SEEN * len(static):
-            found[name] = np.median(seen, axis=0)
-    return found
+            medians[name] = np.median(seen, axis=0)
+    return medians
 
 
 def _allowed(

@@ -109,8 +109,8 @@ def test_names_say_it(
         np.testing.assert_allclose(loaded[marker.name].at, marker.at, atol=2e-4)
         np.testing.assert_allclose(loaded[marker.name].spread, marker.spread)
         assert loaded[marker.name].calibration == marker.calibration
-    found = hs.reconstruct(draft.model, trial, loaded)
-    assert found.rms < 0.025 and set(found.ignored) >= {"LFEO", "ghost"}
+    result = hs.reconstruct(draft.model, trial, loaded)
+    assert result.rms < 0.025 and set(result.ignored) >= {"LFEO", "ghost"}
 
 
 def test_motions(person: hs.Model, human: hs.Model, rng: np.random.Generator) -> None:
