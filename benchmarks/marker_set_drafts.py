@@ -71,13 +71,13 @@ def report(
     )
     sure = sum(entry.certainty.value == "uncertain" for entry in entries)
     with tempfile.TemporaryDirectory() as folder:
-        found = walk_of(person, draft.save(Path(folder) / "draft.yaml"), trials)
-    off = [found.joint(name) - reference.joint(name) for name in LEGS]
+        drafted = walk_of(person, draft.save(Path(folder) / "draft.yaml"), trials)
+    off = [drafted.joint(name) - reference.joint(name) for name in LEGS]
     rms = np.degrees(np.sqrt(np.mean(np.square(off), axis=1)))
     shape = np.degrees(np.std(off, axis=1))
     print(
         f"{way:30s} {good:2d}/{len(entries)}  {sure} uncertain  stature "
-        f"{draft.model.height:.2f}  walk {1e3 * found.rms:5.1f} mm  legs "
+        f"{draft.model.height:.2f}  walk {1e3 * drafted.rms:5.1f} mm  legs "
         f"{rms.mean():4.1f} (most {rms.max():4.1f}, {LEGS[int(rms.argmax())]}), "
         f"curves alone {shape.mean():4.1f} degrees",
         flush=True,

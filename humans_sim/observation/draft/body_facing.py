@@ -34,6 +34,7 @@ def possible_facings(
     if left is not None:
         return [np.array([left[1], -left[0]]) / np.linalg.norm(left)], middle
     trunk = flat[heights > _ABOVE * total]
+    trunk = trunk if len(trunk) > 2 else flat
     across = np.linalg.eigh(np.cov((trunk - trunk.mean(axis=0)).T))[1][:, 1]
     across, middle = _symmetry(positions, across, trunk.mean(axis=0))
     forward = np.array([across[1], -across[0]])

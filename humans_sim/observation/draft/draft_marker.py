@@ -137,13 +137,27 @@ class FittedPerson:
         )  # fmt: skip
         return DraftMarker(marker, name, reason, certainty, comment, distance)
 
-    def unplaced(self, name: str, seen: bool) -> DraftMarker:
-        """A marker that is not placed: computed, or not in the static trial."""
+    def unplaced(
+        self, name: str, position: np.ndarray | None, middle: np.ndarray
+    ) -> DraftMarker:
+        """A marker that is not placed: computed, far away, or not in the static trial.
+
+        Args:
+            name: its label.
+            position: in the static trial (3,) [m]; None: it is not there.
+            middle: of all markers (3,) [m].
+        """
         meaning = self._meanings[name]
-        if meaning.computed or seen:
+        if meaning.computed:
             return DraftMarker(
                 None, name, "computed", Certainty.LEFT_OUT,
                 "by its label no marker, but a point that a program computed",
+            )  # fmt: skip
+        if position is not None:
+            away = float(np.linalg.norm(position - middle))
+            return DraftMarker(
+                None, name, "place", Certainty.LEFT_OUT,
+                f"{away:.1f} m from the middle of all markers",
             )  # fmt: skip
         if meaning.known and meaning.landmark is not None:
             row = self._places.sources.index(meaning.landmark)

@@ -34,6 +34,10 @@ from humans_sim.observation.markers.trial import MarkerTrial
 
 FEWEST = 6
 """Markers with a place without which there is no person."""
+_REACH = 2.5
+"""Markers of one person are not further from their middle [m]."""
+_LOWEST = 0.4
+"""Height of the markers of a leg [m]."""
 _SEEN = 0.1
 """Share of the frames in which a marker must be seen."""
 _WORST_FIT = 0.09
@@ -125,6 +129,16 @@ def draft_marker_set(
             f"{FEWEST}"
         )
     at = np.array([positions[name] for name in placed])
+    middle = np.median(at, axis=0)
+    near = np.linalg.norm(at - middle, axis=1) < _REACH
+    placed = [name for name, close in zip(placed, near, strict=True) if close]
+    at = at[near]
+    if len(at) < FEWEST or np.ptp(at[:, 2]) < _LOWEST:
+        raise MarkerSetDraftError(
+            f"the markers are not spread over a standing person: {len(at)} of them "
+            f"within {_REACH:g} m, {np.ptp(at[:, 2]) if len(at) else 0:.2f} m high: "
+            "check units and upward axis"
+        )
     fitter = PersonFitter(model, places, at)
     allowed = _allowed(placed, meanings, places)
     fit = fitter.find(allowed, _left(placed, at, meanings), height)
@@ -143,8 +157,8 @@ def draft_marker_set(
     if rms > _WORST_FIT:
         raise MarkerSetDraftError(
             f"the markers lie {1e3 * rms:.0f} mm from any place on a standing person: "
-            "is this the static trial, and does its upward axis point up? If so, give "
-            "the stature"
+            "is this the static trial, and are its units and its upward axis right? If "
+            "so, give the stature"
         )
     if pin.Quaternion(q[3:7]).matrix()[2, 2] < _UPRIGHT:
         raise MarkerSetDraftError(
@@ -164,7 +178,7 @@ def draft_marker_set(
         for row, name in enumerate(placed)
     }
     drafted |= {
-        name: scene.unplaced(name, name in positions)
+        name: scene.unplaced(name, positions.get(name), middle)
         for name in labels
         if name not in drafted
     }
@@ -179,13 +193,13 @@ def draft_marker_set(
 
 def _standing_positions(static: MarkerTrial) -> dict[str, np.ndarray]:
     """Median position of each marker that is seen often enough, by label."""
-    found = {}
+    medians = {}
     for column, name in enumerate(static.names):
         seen = static.positions[:, column]
         seen = seen[np.isfinite(seen).all(axis=1)]
         if len(seen) and len(seen) >= _SEEN * len(static):
-            found[name] = np.median(seen, axis=0)
-    return found
+            medians[name] = np.median(seen, axis=0)
+    return medians
 
 
 def _allowed(

@@ -36,7 +36,7 @@ def distance_spreads(
 
     Args:
         motions: recordings in which the person moves.
-        names: of the markers, in the order wanted.
+        names: of the markers, in the order of rows and columns.
     """
     m = len(names)
     frames = []

@@ -80,7 +80,9 @@ def test_names_say_it(
     trial = standing(person, real, rng)
     other = {"RKNE": "Right_Knee_Lat", "LTHI": "Thigh 2 L", "STRN": "xiphoid"}
     labels = tuple(other.get(name, name) for name in trial.names)
-    extra = np.concatenate([trial.positions, trial.positions[:, :2] + 3.0], axis=1)
+    extra = np.concatenate(
+        [trial.positions, trial.positions[:, :2] + [[2.0], [50.0]]], axis=1
+    )
     trial = replace(
         trial, names=(*labels, "LFEO", "ghost"), positions=extra,
         filled=np.zeros(extra.shape[:2], dtype=bool),
@@ -107,8 +109,8 @@ def test_names_say_it(
         np.testing.assert_allclose(loaded[marker.name].at, marker.at, atol=2e-4)
         np.testing.assert_allclose(loaded[marker.name].spread, marker.spread)
         assert loaded[marker.name].calibration == marker.calibration
-    found = hs.reconstruct(draft.model, trial, loaded)
-    assert found.rms < 0.025 and set(found.ignored) >= {"LFEO", "ghost"}
+    result = hs.reconstruct(draft.model, trial, loaded)
+    assert result.rms < 0.025 and set(result.ignored) >= {"LFEO", "ghost"}
 
 
 def test_motions(person: hs.Model, human: hs.Model, rng: np.random.Generator) -> None:
@@ -158,7 +160,10 @@ def test_nobody_stands_there(
     trial, _ = without_names(standing(person, real, rng), rng)
     with pytest.raises(hs.MarkerSetDraftError, match="a person needs 6"):
         hs.draft_marker_set(human, trial.select(trial.names[:5]))
-    scattered = rng.uniform(-2.0, 2.0, size=(1, len(trial.names), 3))
+    for trouble in (1e-3, 1e3):  # units
+        with pytest.raises(hs.MarkerSetDraftError, match="check units"):
+            hs.draft_marker_set(human, trial.moved(trouble * trial.positions))
+    scattered = rng.uniform(-2.0, 2.0, size=(1, len(trial.names), 3)) / 2
     anywhere = trial.moved(np.tile(scattered, (len(trial), 1, 1)))
     with pytest.raises(hs.MarkerSetDraftError, match="standing person"):
         hs.draft_marker_set(human, anywhere)

@@ -43,7 +43,7 @@ def test_rigidity_goes_before_place(swing: MarkerTrial) -> None:
     places[7] = [0.02, 0.04]  # nearer to the limb that it does not move with
     begun = np.array([0, 0, 0, 0, 1, 1, 1, 0])
     fixed = np.zeros(8, dtype=bool)
-    # The marker at the joint hardly moves: one further out tells more.
+    # The marker at the joint hardly moves: one further out shows more.
     members, costs = assign_segments(places, spreads, begun, fixed)
     assert members[:7].tolist() == [0, 0, 0, 0, 1, 1, 1]
     places[5], places[7] = [0.02, 0.04], [0.3, 0.01]
