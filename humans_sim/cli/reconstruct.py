@@ -83,11 +83,11 @@ def calibrate(
     height: _Height = None,
     mass: _Mass = None,
     correspondence: _Correspondence = None,
+    force: _Force = False,
     up: _Up = None,
     units: _Units = None,
     rate: _Rate = None,
     title: Annotated[str, typer.Option(help="One line about the person.")] = "",
-    force: _Force = False,
 ) -> None:
     """Measure a person from markers (without a file: list the marker sets)."""
     if not trials:
@@ -241,6 +241,7 @@ def reconstruct(
         up=None if up is None else up.value,
         units=None if units is None else units.value,
         rate=rate,
+        force=force,
         pipeline=pipeline,
         correspondence=correspondence,
         max_gap=max_gap,
@@ -249,7 +250,6 @@ def reconstruct(
         formats=tuple(word.strip() for word in formats.split(",") if word.strip()),
         report=report,
         inverse_dynamics=inverse_dynamics,
-        force=force,
     )
     person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)

@@ -30,6 +30,7 @@ class TrialSettings:
         up: axis of the files that points up; None: what they say.
         units: of the files; None: what they say.
         rate: samples a second; None: what they say [Hz].
+        force: whether recordings are done that cannot be the person.
         pipeline: file of :class:`PipelineSettings`; what follows goes before it.
         correspondence: file of the markers' labels.
         max_gap: longest gap that is filled [s]; 0: none.
@@ -38,13 +39,13 @@ class TrialSettings:
         formats: what is written, of ``reconstruction_files.FORMATS``.
         report: whether a page is written too.
         inverse_dynamics: whether torques and the ground's reaction are worked out.
-        force: whether recordings are reconstructed as they are, whatever they show.
     """
 
     mode: str = STATIC
     up: str | None = None
     units: str | None = None
     rate: float | None = None
+    force: bool = False
     pipeline: Path | None = None
     correspondence: Path | None = None
     max_gap: float | None = None
@@ -53,7 +54,6 @@ class TrialSettings:
     formats: tuple[str, ...] = USUAL_FORMATS
     report: bool = True
     inverse_dynamics: bool = False
-    force: bool = False
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.

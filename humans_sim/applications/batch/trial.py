@@ -25,7 +25,7 @@ from humans_sim.core.errors import HumansError
 from humans_sim.core.files import content_hash
 from humans_sim.core.json_text import fits
 from humans_sim.core.version import __version__
-from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 
 DONE, KEPT, FAILED = "done", "kept", "failed"
 """What became of a trial; kept: it was done before."""
@@ -241,7 +241,7 @@ def _write(job: Job, result: Reconstruction) -> tuple[str, ...]:
 
 
 def _summary(result: Reconstruction) -> dict[str, Any]:
-    rejected = result.rejected
+    rejected = result.status == MarkerStatus.REJECTED
     means, rms = result.marker_means, result.marker_rms
     worst = int(np.argmax(np.nan_to_num(means, nan=-1.0)))
     frames = []

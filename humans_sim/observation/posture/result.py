@@ -42,9 +42,9 @@ class Reconstruction:
         solve_times: wall time of each frame, averaged over a few (n,) [s].
         unobservable: joints that no marker of the trial can see; they stay near rest.
         mode: ``static`` or ``smooth``.
+        doubts: what a look at the recording before speaks against it.
         missing: markers of the set that the recording does not have.
         ignored: labels of the recording that the set does not have.
-        doubts: what a look at the recording before speaks against it.
     """
 
     model: Model
@@ -57,9 +57,9 @@ class Reconstruction:
     solve_times: np.ndarray
     unobservable: tuple[str, ...]
     mode: str
+    doubts: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
 
     @property
     def t(self) -> np.ndarray:
