@@ -92,6 +92,7 @@ def calibrate(
     height: _Height = None,
     mass: _Mass = None,
     correspondence: _Correspondence = None,
+    force: _Force = False,
     up: _Up = None,
     units: _Units = None,
     rate: _Rate = None,
@@ -103,7 +104,6 @@ def calibrate(
         ),
     ] = None,
     convention: _Convention = "humans",
-    force: _Force = False,
 ) -> None:
     """Measure a person from markers (without a file: list the marker sets)."""
     if not trials:
@@ -282,6 +282,7 @@ def reconstruct(
         up=None if up is None else up.value,
         units=None if units is None else units.value,
         rate=rate,
+        force=force,
         pipeline=pipeline,
         correspondence=correspondence,
         max_gap=max_gap,
@@ -294,7 +295,6 @@ def reconstruct(
         plates=plates,
         reduce_residual=reduce_residuals,
         convention=convention,
-        force=force,
     )
     person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)

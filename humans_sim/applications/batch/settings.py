@@ -35,6 +35,7 @@ class TrialSettings:
         up: axis of the files that points up; None: what they say.
         units: of the files; None: what they say.
         rate: samples a second; None: what they say [Hz].
+        force: whether recordings are done that cannot be the person.
         pipeline: file of :class:`PipelineSettings`; what follows goes before it.
         correspondence: file of the markers' labels.
         max_gap: longest gap that is filled [s]; 0: none.
@@ -47,13 +48,13 @@ class TrialSettings:
         plates: whether force plates are used for these.
         reduce_residual: whether the body is shifted to agree with the plates.
         convention: names and signs of angles: one of the package, or a file's path.
-        force: whether recordings are reconstructed as they are, whatever they show.
     """
 
     mode: str = STATIC
     up: str | None = None
     units: str | None = None
     rate: float | None = None
+    force: bool = False
     pipeline: Path | None = None
     correspondence: Path | None = None
     max_gap: float | None = None
@@ -66,7 +67,6 @@ class TrialSettings:
     plates: bool = True
     reduce_residual: bool = False
     convention: str = HUMANS
-    force: bool = False
 
     def __post_init__(self) -> None:
         """Check what does not depend on a trial.

@@ -53,6 +53,10 @@ class SetMarker:
     calibration: bool = False
     spread: np.ndarray = field(default_factory=lambda: np.full(3, ANATOMICAL))
 
+    def measured(self) -> SetMarker:
+        """The marker once its place on a person is known: to what skin moves."""
+        return replace(self, spread=np.full(3, ANATOMICAL))
+
 
 @dataclass(frozen=True)
 class MarkerSet:

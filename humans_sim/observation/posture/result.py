@@ -45,6 +45,7 @@ class Reconstruction:
         solve_times: wall time of each frame, averaged over a few (n,) [s].
         unobservable: joints that no marker of the trial can see; they stay near rest.
         mode: ``static`` or ``smooth``.
+        doubts: what a look at the recording before speaks against it.
         missing: markers of the set that the recording does not have.
         ignored: labels of the recording that the set does not have.
         std: standard deviations of the coordinates (n, nv): base along the world's
@@ -53,7 +54,6 @@ class Reconstruction:
             worked out.
         bridged: joints that the markers of a frame do not show, led through by their
             motion before and after (n, nv - 6); None: none.
-        doubts: what a look at the recording before speaks against it.
     """
 
     model: Model
@@ -66,12 +66,12 @@ class Reconstruction:
     solve_times: np.ndarray
     unobservable: tuple[str, ...]
     mode: str
+    doubts: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     std: np.ndarray | None = None
     noise: float = float("nan")
     bridged: np.ndarray | None = None
-    doubts: tuple[str, ...] = ()
 
     @property
     def t(self) -> np.ndarray:

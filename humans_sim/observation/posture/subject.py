@@ -17,7 +17,6 @@ from humans_sim.models.catalogue import load_model, model_name_in
 from humans_sim.models.conventions import HUMANS
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import (
-    ANATOMICAL,
     MarkerSet,
     SetMarker,
 )
@@ -58,8 +57,7 @@ class Subject:
 
     def marker_set(self) -> MarkerSet:
         """Where the markers are on this person."""
-        known = np.full(3, ANATOMICAL)  # on skin: they are measured
-        markers = tuple(replace(marker, spread=known) for marker in self.markers)
+        markers = tuple(marker.measured() for marker in self.markers)
         return MarkerSet("subject", self.title or "calibrated", markers)
 
     def save(self, path: Path | str) -> Path:

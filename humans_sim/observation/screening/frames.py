@@ -7,9 +7,14 @@ import numpy as np
 
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.wide_search import FEWEST
+from humans_sim.observation.screening.arrangement import median
 
 LAG = 0.1
 """Time over which a speed is a person's, not a marker's noise [s]."""
+_FINE = 3
+"""Frames of a lag from which it is longer than a step."""
+_ALIKE = 0.5
+"""Share of the distance over a lag that no step from frame to frame has."""
 _PLACES = 40
 """Frames all over a recording, each with the next one and the one a lag later."""
 
@@ -54,3 +59,17 @@ def speeds(trial: MarkerTrial, lag: float | None = None) -> np.ndarray:
     spans = times[later[pairs]] - times[pairs]
     found: np.ndarray = np.linalg.norm(steps, axis=2) / spans[:, None]
     return found
+
+
+def disorder(trial: MarkerTrial) -> float:
+    """Distance from frame to frame, where it is no larger over a lag; else 0 [m].
+
+    Who moves is further away after a tenth of a second than in the next frame, unless
+    frames are not in the order of their times.
+    """
+    if len(trial) < 2 or LAG < _FINE * float(np.diff(trial.times).min()):
+        return 0.0
+    period = float(np.diff(trial.times).min())
+    near = float(median(period * speeds(trial).reshape(-1, 1))[0])
+    far = float(median(LAG * speeds(trial, LAG).reshape(-1, 1))[0])
+    return near if near > _ALIKE * far else 0.0

@@ -28,7 +28,7 @@ from humans_sim.observation.screening.findings import (
     Severity,
     Topic,
 )
-from humans_sim.observation.screening.frames import LAG, look_at, speeds
+from humans_sim.observation.screening.frames import LAG, disorder, look_at, speeds
 from humans_sim.observation.screening.handedness import Tetrahedra
 from humans_sim.observation.screening.scale import screen_scale
 from humans_sim.observation.screening.upright import screen_up
@@ -42,6 +42,8 @@ _MIXED, _LOOSE = 0.3, 0.1
 which they may be."""
 _FASTEST = 12.0
 """Median speed of a person's markers that nobody exceeds, a sprinter's [m/s]."""
+_JUMP = 0.03
+"""Distance from frame to frame that noise hardly has [m]."""
 _SHAKEN, _SHAKY = 0.04, 0.02
 """Deviation of distances within a segment that markers on skin do not have, and that
 they hardly have [m]."""
@@ -150,7 +152,7 @@ def screen(
     if look.misplaced > _MIXED:
         return Screening((_mixed(look),))  # whatever else there is follows from it
     findings += _screen_labels(look)
-    findings += _screen_motion(look, factor * speeds(trial))
+    findings += _screen_motion(look, factor * speeds(trial), factor * disorder(trial))
     walking = median(factor * speeds(trial, LAG))
     upright = screen_up(expected, look.positions, walking, known.file_axis, known.up)
     findings += upright.findings
@@ -196,7 +198,7 @@ def _screen_labels(look: Arrangement) -> list[Finding]:
     return []
 
 
-def _screen_motion(look: Arrangement, fast: np.ndarray) -> list[Finding]:
+def _screen_motion(look: Arrangement, fast: np.ndarray, jump: float) -> list[Finding]:
     """Faster than anybody, or shaken apart."""
     findings = []
     if look.looseness > _SHAKY:
@@ -208,11 +210,14 @@ def _screen_motion(look: Arrangement, fast: np.ndarray) -> list[Finding]:
         severity = Severity.REFUSAL if shaken else Severity.DOUBT
         findings.append(Finding(Topic.MOTION, text, severity))
     speed = float(median(fast.reshape(-1, 1))[0])
-    if speed > _FASTEST:
+    if jump > _JUMP:
         text = (
-            f"markers move at {speed:.0f} m/s: frames are not in their order, or the "
-            "rate is wrong (--rate)"
+            f"markers are {100 * jump:.0f} cm further in each frame, and no further "
+            "later: frames are not in their order"
         )
+        findings.append(Finding(Topic.MOTION, text, Severity.REFUSAL))
+    elif speed > _FASTEST:
+        text = f"markers move at {speed:.0f} m/s: is the rate wrong (--rate)?"
         findings.append(Finding(Topic.MOTION, text, Severity.REFUSAL))
     return findings
 

@@ -195,3 +195,21 @@ def test_forced(human: hs.Model) -> None:
     assert [f.topic for f in refusal.value.findings] == [Topic.SIDES]
     result = hs.reconstruct(human, mirrored, "cmu", force=True)
     assert not result.verdict.good and set(result.doubts) < set(result.verdict.reasons)
+
+
+@pytest.mark.parametrize("rate", [30.0, 100.0, 1000.0])
+def test_frames_in_their_order(human: hs.Model, rate: float) -> None:
+    """A quick motion at any rate is in order; shuffled it is not."""
+    markers = motion_markers(hs.load_marker_set("cmu", human))
+
+    def swinging(t: float) -> np.ndarray:
+        joints = 0.5 * np.sin(9.0 * t) * np.ones(len(human.joint_names))
+        return human.standing(np.clip(joints, human.lower_limits, human.upper_limits))
+
+    trial = synthetic_trial(human, markers, swinging, duration=2.0, rate=rate)
+    assert screen(human, trial, markers).findings == ()
+    order = np.random.default_rng(0).permutation(len(trial))
+    look = screen(human, trial.moved(trial.positions[order]), markers)
+    assert [f.topic for f in look.findings if f.severity is Severity.REFUSAL] == [
+        Topic.MOTION
+    ]
