@@ -138,9 +138,8 @@ class PinocchioProblem:
         settings.relative_feasibility_tol = 0.0
         settings.relative_complementarity_tol = 0.0
         delassus = pin.DelassusOperatorDense(self._matrix)
-        settings.max_iterations = 10000
         if method == "ADMM":
-            settings.lanczos_size = 10
+            settings.lanczos_size, settings.max_iterations = 10, 10000
         if sparse:
             delassus = pin.DelassusOperatorSparse(scipy.sparse.csc_matrix(self._matrix))
         begun = time.process_time()
