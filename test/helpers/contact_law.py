@@ -53,6 +53,7 @@ def random_problem(
     nv = int(rng.integers(3, 20)) if contacts is None else 2 * contacts
     rows = rng.normal(size=(3 * k, nv))
     root = rng.normal(size=(nv, nv))
-    mass = root @ root.T + 0.5 * np.eye(nv)
+    mass, v = root @ root.T + 0.5 * np.eye(nv), rng.normal(size=nv)
+    rows[::3] *= -np.sign(rows[::3] @ v)[:, None]
     w = rows @ np.linalg.solve(mass, rows.T)
-    return w, (rows @ rng.normal(size=nv)).reshape(k, 3)
+    return w, (rows @ v).reshape(k, 3)
