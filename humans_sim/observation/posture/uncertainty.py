@@ -408,7 +408,7 @@ def _turn_base(
     result: Reconstruction, rows: np.ndarray, hidden: np.ndarray, starts: np.ndarray
 ) -> None:
     """Turn the base of postures evenly through frames that do not show it."""
-    lost = hidden[:, 3:BASE].any(axis=1)
+    lost: np.ndarray = np.any(hidden[:, 3:BASE], axis=1)
     shown = np.flatnonzero(~lost)
     if not lost.any() or len(shown) < 2:
         return
