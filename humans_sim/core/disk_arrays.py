@@ -58,6 +58,18 @@ def row_slices(count: int) -> Iterator[slice]:
         yield slice(first, min(first + ROWS, count))
 
 
+def column_of(array: np.ndarray, column: int) -> np.ndarray:
+    """A copy of one column, whose rows lie all over the array."""
+    return by_rows(lambda rows: rows[:, column].copy(), array)
+
+
+def put_column(array: np.ndarray, column: int, values: np.ndarray) -> None:
+    """Write one column."""
+    for rows in row_slices(len(array)):
+        array[rows, column] = values[rows]
+        release(array)
+
+
 def by_rows(
     function: Callable[..., np.ndarray], *arrays: np.ndarray | None
 ) -> np.ndarray:

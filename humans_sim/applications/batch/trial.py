@@ -284,13 +284,15 @@ def _summary(result: Reconstruction, forces: ForceResults | None) -> dict[str, A
     means, rms = result.marker_means, result.marker_rms
     worst = int(np.argmax(np.nan_to_num(means, nan=-1.0)))
     frames = []
+    frame_rms = result.frame_rms
     for row in result.worst_frames(_WORST):
-        distances = np.where(result.used[row], result.residuals[row], -1.0)
+        distances = np.linalg.norm(result.differences[row], axis=1)
+        distances = np.where(result.used[row], distances, -1.0)
         frames.append(
             {
                 "frame": int(result.trial.frames[row]),
                 "time": float(result.t[row]),
-                "rms": _number(result.frame_rms[row]),
+                "rms": _number(frame_rms[row]),
                 "marker": result.names[int(np.argmax(distances))],
                 "largest": _number(distances.max()),
                 "used": int(result.used[row].sum()),

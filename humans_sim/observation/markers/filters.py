@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy.signal import butter, sosfilt_zi, sosfiltfilt
 
-from humans_sim.core.disk_arrays import by_rows, release
+from humans_sim.core.disk_arrays import by_rows, column_of, put_column
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
 
@@ -66,13 +66,12 @@ def smooth_markers(
     broken = np.concatenate([lost, [True]])
     bound = jump + jump_acceleration / rate**2
     for column, occluded in enumerate(trial.occluded.T):
-        parted = broken | jumps(trial.positions[:, column], bound)
+        values = column_of(positions, column)
+        parted = broken | jumps(values, bound)
         for rows in _stretches(~occluded, parted):
             if len(rows) > 1:
-                positions[rows, column] = zero_phase(
-                    positions[rows, column], rate, cutoff, order
-                )
-        release(positions, trial.positions)
+                values[rows] = zero_phase(values[rows], rate, cutoff, order)
+        put_column(positions, column, values)
     return trial.moved(positions)
 
 

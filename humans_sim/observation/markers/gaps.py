@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from humans_sim.core.disk_arrays import by_rows, release
+from humans_sim.core.disk_arrays import by_rows, column_of, put_column
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
 
@@ -42,18 +42,17 @@ def fill_gaps(trial: MarkerTrial, max_gap: float | None = MAX_GAP) -> MarkerTria
     positions = by_rows(np.copy, trial.positions)
     filled = trial.filled.copy()
     for column in np.flatnonzero(occluded.any(axis=0)):
+        values = column_of(trial.positions, int(column))
         seen = np.flatnonzero(~occluded[:, column])
         for stretch in _joined(trial.times, seen, longest):
             inside = np.arange(stretch[0], stretch[-1] + 1)
             missing = inside[occluded[inside, column]]
             if len(missing):
                 start = trial.times[stretch[0]]
-                spline = CubicSpline(
-                    trial.times[stretch] - start, trial.positions[stretch, column]
-                )
-                positions[missing, column] = spline(trial.times[missing] - start)
+                spline = CubicSpline(trial.times[stretch] - start, values[stretch])
+                values[missing] = spline(trial.times[missing] - start)
                 filled[missing, column] = True
-        release(positions, trial.positions)
+        put_column(positions, int(column), values)
     return replace(trial, positions=positions, filled=filled)
 
 

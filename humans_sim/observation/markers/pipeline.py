@@ -33,8 +33,8 @@ from humans_sim.observation.markers.frame_change import (
 )
 from humans_sim.observation.markers.gaps import MAX_GAP, fill_gaps
 from humans_sim.observation.markers.trial import MarkerTrial
-from humans_sim.observation.posture.settings import SmootherSettings, SolverSettings
-from humans_sim.observation.posture.settings_file import SETTINGS_KEYS, read_settings
+from humans_sim.observation.search_settings import SmootherSettings, SolverSettings
+from humans_sim.observation.search_settings_file import SETTINGS_KEYS, read_settings
 
 FRAMES = ("recorded", "standing")
 """Frames that need no numbers."""

@@ -12,7 +12,7 @@ import numpy as np
 from mcap_ros2.writer import Writer
 
 from humans_sim.core.files import atomic_stream
-from humans_sim.observation.posture.result import Reconstruction
+from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.results.ros_messages import (
     WORLD,
     base_transform,
@@ -87,7 +87,10 @@ def _messages(
     trial = result.trial
     number = int(trial.frames[k])
     cameras = trial.camera_residuals
-    distances = result.residuals[k, result.used[k]]
+    used = (result.status[k] == MarkerStatus.USED) | (
+        result.status[k] == MarkerStatus.INTERPOLATED
+    )
+    distances = np.linalg.norm(result.differences[k][used], axis=1)
     return {
         "/joint_states": {
             "header": head(stamp),
@@ -102,7 +105,7 @@ def _messages(
             "frame_number": number,
             "names": list(result.names),
             "positions": [xyz(position) for position in trial.positions[k]],
-            "occluded": trial.occluded[k].tolist(),
+            "occluded": np.isnan(trial.positions[k]).any(axis=1).tolist(),
             "residuals": [] if cameras is None else cameras[k].tolist(),
         },
         "/reconstruction_quality": {

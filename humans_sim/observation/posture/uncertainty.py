@@ -37,6 +37,8 @@ _FEWEST = 10
 """Frames that show something of a trial."""
 _LOOSE = 1e12
 """Variance of a coordinate of the base of which nothing is known."""
+_SOME = 10_000
+"""Frames of a trial that show what is usual."""
 _UNRELATED = 0.05
 """Correlation of residuals that is none."""
 _SAMPLE = 1000
@@ -58,12 +60,14 @@ def with_uncertainty(result: Reconstruction, solver: PostureSolver) -> Reconstru
     usual = usual_spreads(variances, settings)
     lasting = noise_correlation(result, settings.correlation)
     for _ in range(settings.rounds):
+        starts = priors = np.empty(0)  # those of the round before are gone
         hidden = hidden_coordinates(variances, noise, usual, result.t, solver)
         rows = np.flatnonzero(hidden.any(axis=1))
         if not len(rows):
             break
         starts, priors = _bridged(result, solver, variances, hidden, lasting, noise)
         _solve_again(result, solver, rows, starts, priors)
+        del starts
         # What markers alone show, at the better postures.
         variances[rows] = _row_variances(result, solver, weights, rows, prior)
     if len(rows):
@@ -144,7 +148,8 @@ def trial_noise(
 
 def usual_spreads(variances: np.ndarray, settings: UncertaintySettings) -> np.ndarray:
     """Standard deviations for unit noise of coordinates that are shown (nv,)."""
-    usual: np.ndarray = np.sqrt(np.quantile(variances, settings.usual, axis=0))
+    some = variances[:: max(1, len(variances) // _SOME)]
+    usual: np.ndarray = np.sqrt(np.quantile(some, settings.usual, axis=0))
     return usual
 
 
@@ -161,10 +166,8 @@ def hidden_coordinates(
     too: its posture was found from others that are not shown.
     """
     settings = solver.settings.uncertainty
-    std = noise * np.sqrt(variances)
-    hidden: np.ndarray = (std > settings.hidden) & (
-        std > settings.times_usual * noise * usual
-    )
+    bounds = np.maximum(settings.hidden, settings.times_usual * noise * usual)
+    hidden: np.ndarray = variances > (bounds / noise).astype(np.float32) ** 2
     hidden[:, BASE:] &= solver.rules.tracked
     for i in np.flatnonzero(hidden.any(axis=0)):
         rows = np.flatnonzero(hidden[:, i])
@@ -405,7 +408,7 @@ def _turn_base(
     result: Reconstruction, rows: np.ndarray, hidden: np.ndarray, starts: np.ndarray
 ) -> None:
     """Turn the base of postures evenly through frames that do not show it."""
-    lost = hidden[:, 3:BASE].any(axis=1)
+    lost: np.ndarray = np.any(hidden[:, 3:BASE], axis=1)
     shown = np.flatnonzero(~lost)
     if not lost.any() or len(shown) < 2:
         return

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from humans_sim.analysis.force_comparison import ForceComparison
 from humans_sim.analysis.inverse_dynamics import InverseDynamics
 from humans_sim.analysis.strides import Stride
+from humans_sim.core.disk_arrays import by_rows, release, row_slices
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
@@ -31,6 +32,7 @@ from humans_sim.view.plots.joint_plots import (
     joint_angles,
     joint_torques,
     seen_groups,
+    shown_rows,
     stride_curves,
 )
 
@@ -42,6 +44,8 @@ STATUS_COLOURS = {
     MarkerStatus.UNKNOWN: "#c9ced6",
 }
 """Colours of what became of a marker."""
+MOST_COLUMNS = 1500
+"""Columns of a picture of markers over time at most."""
 _MOMENT = 0.1
 """Frames closer than this are one moment [s]."""
 
@@ -78,9 +82,10 @@ def posture_figures(
 def worst_moments(result: Reconstruction, count: int) -> list[int]:
     """Rows with the largest rms, worst first; of neighbours only the worst."""
     chosen: list[int] = []
+    frame_rms = result.frame_rms
     for row in result.worst_frames(len(result.t)):
         apart = np.abs(result.t[chosen] - result.t[row])
-        if np.isfinite(result.frame_rms[row]) and (apart >= _MOMENT).all():
+        if np.isfinite(frame_rms[row]) and (apart >= _MOMENT).all():
             chosen.append(int(row))
             if len(chosen) == count:
                 break
@@ -89,21 +94,20 @@ def worst_moments(result: Reconstruction, count: int) -> list[int]:
 
 def distances(result: Reconstruction) -> Figure:
     """Root mean square and largest distance in each frame, and how many were used."""
-    t = result.t
-    used = np.where(result.used, result.residuals, np.nan)
+    t, part = result.t, shown_rows(len(result.t))
+    largest = by_rows(_largest, result.differences, result.used)
+    frame_rms = result.frame_rms
 
     def rms(panel: Any) -> None:
         panel.set_title("over the markers used in each frame")
         panel.set_ylabel("distance [mm]")
-        largest = np.nanmax(np.where(np.isnan(used), -np.inf, used), axis=1)
-        largest = np.where(np.isfinite(largest), largest, np.nan)
-        panel.plot(t, 1e3 * largest, color=GREY, lw=1.0, label="largest")
-        panel.plot(t, 1e3 * result.frame_rms, color=LEFT, lw=1.4, label="rms")
+        panel.plot(t[part], 1e3 * largest[part], color=GREY, lw=1.0, label="largest")
+        panel.plot(t[part], 1e3 * frame_rms[part], color=LEFT, lw=1.4, label="rms")
         panel.axhline(1e3 * result.rms, color=LEFT, lw=0.9, ls="--", label="rms of all")
         worst = worst_moments(result, 5)
         panel.plot(
             t[worst],
-            1e3 * result.frame_rms[worst],
+            1e3 * frame_rms[worst],
             "v",
             color="tab:red",
             ms=5,
@@ -114,11 +118,12 @@ def distances(result: Reconstruction) -> Figure:
     def count(panel: Any) -> None:
         panel.set_title(f"markers used, of {len(result.names)}")
         panel.set_ylabel("number [1]")
-        panel.plot(t, result.used.sum(axis=1), color=MIDDLE, lw=1.2, label="used")
-        rejected = (result.status == MarkerStatus.REJECTED).sum(axis=1)
+        count = result.used.sum(axis=1)[part]
+        panel.plot(t[part], count, color=MIDDLE, lw=1.2, label="used")
+        rejected = (result.status == MarkerStatus.REJECTED).sum(axis=1)[part]
         if rejected.any():
             colour = STATUS_COLOURS[MarkerStatus.REJECTED]
-            panel.plot(t, rejected, color=colour, lw=1.0, label="rejected")
+            panel.plot(t[part], rejected, color=colour, lw=1.0, label="rejected")
         panel.set_ylim(0, len(result.names) + 1)
 
     panels = [rms] if result.used.all() else [rms, count]
@@ -128,12 +133,29 @@ def distances(result: Reconstruction) -> Figure:
     return figure
 
 
+def _largest(differences: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Largest distance of the markers used in each frame (n,) [m]; NaN without any."""
+    distances = np.where(used, np.linalg.norm(differences, axis=2), -np.inf)
+    largest = np.nan_to_num(distances, nan=-np.inf, neginf=-np.inf).max(axis=1)
+    return np.where(np.isfinite(largest), largest, np.nan)
+
+
+def largest_of_markers(result: Reconstruction) -> np.ndarray:
+    """Largest distance of each marker where it was used (m,) [m]; NaN without any."""
+    largest = np.full(len(result.names), -np.inf)
+    for rows in row_slices(len(result.q)):
+        distances = np.linalg.norm(result.differences[rows], axis=2)
+        distances = np.where(result.used[rows], distances, -np.inf)
+        np.fmax(largest, distances.max(axis=0), out=largest)
+    release(result.differences)
+    return np.where(np.isfinite(largest), largest, np.nan)
+
+
 def marker_bars(result: Reconstruction) -> Figure:
     """Root mean square, mean and largest distance of each marker, worst first."""
     rms = 1e3 * result.marker_rms
     order = np.argsort(-np.nan_to_num(rms, nan=-1.0), kind="stable")
-    used = np.where(result.used, result.residuals, -np.inf)
-    largest = 1e3 * np.where(result.used.any(axis=0), used.max(axis=0), np.nan)
+    largest = 1e3 * largest_of_markers(result)
     height = 0.19 * len(order) + 0.9
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     panel = figure.subplots()
@@ -164,18 +186,18 @@ def marker_map(result: Reconstruction) -> Figure | None:
     if not len(shown):
         return None
     n, m = len(status), len(shown)
+    # Of frames that share a column of the picture the worst is shown.
+    starts = np.arange(0, n, -(-n // MOST_COLUMNS))
+    picture = np.maximum.reduceat(status[:, shown], starts, axis=0).T
     figure = Figure(figsize=(WIDTH, 0.17 * m + 1.1), layout="constrained")
     panel = figure.subplots()
-    colours = ListedColormap([STATUS_COLOURS[kind] for kind in MarkerStatus])
+    colours = np.array([to_rgba(STATUS_COLOURS[kind]) for kind in MarkerStatus])
     t = result.t
     half = (t[-1] - t[0]) / max(n - 1, 1) / 2 or 0.5
     panel.imshow(
-        status[:, shown].T,
+        np.rint(255 * colours).astype(np.uint8)[picture],
         aspect="auto",
         interpolation="nearest",
-        cmap=colours,
-        vmin=-0.5,
-        vmax=len(MarkerStatus) - 0.5,
         extent=(t[0] - half, t[-1] + half, m - 0.5, -0.5),
     )
     panel.set_yticks(range(m), [_plain(result.names[k]) for k in shown])

@@ -22,7 +22,11 @@ from humans_sim.observation.posture.forces_csv import Forces
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
 from humans_sim.observation.posture.verdict import DOUBTFUL, FAILED, GOOD
 from humans_sim.view.html_templates import render
-from humans_sim.view.plots.posture_plots import posture_figures, worst_moments
+from humans_sim.view.plots.posture_plots import (
+    largest_of_markers,
+    posture_figures,
+    worst_moments,
+)
 from humans_sim.view.reports.force_tables import force_tables
 from humans_sim.view.reports.report_parts import (
     Note,
@@ -178,7 +182,8 @@ def _worst_frame(result: Reconstruction) -> str:
 def _frames(result: Reconstruction) -> Table:
     records = []
     for row in worst_moments(result, _WORST):
-        used = np.where(result.used[row], result.residuals[row], -1.0)
+        distances = np.linalg.norm(result.differences[row], axis=1)
+        used = np.where(result.used[row], distances, -1.0)
         marker = int(np.argmax(used))
         records.append(
             {
@@ -194,7 +199,7 @@ def _frames(result: Reconstruction) -> Table:
 
 
 def _markers(result: Reconstruction) -> Table:
-    used = np.where(result.used, result.residuals, -1.0).max(axis=0)
+    largest = largest_of_markers(result)
     rms, means = result.marker_rms, result.marker_means
     lost, rejected = result.occluded, result.status == MarkerStatus.REJECTED
     return numbers(
@@ -203,7 +208,7 @@ def _markers(result: Reconstruction) -> Table:
                 "marker": name,
                 "rms [mm]": _mm(rms[k]),
                 "mean [mm]": _mm(means[k]),
-                "largest [mm]": _mm(used[k] if used[k] >= 0 else np.nan),
+                "largest [mm]": _mm(largest[k]),
                 "occluded": _share(lost[:, k]),
                 "rejected": _share(rejected[:, k]),
             }

@@ -69,8 +69,10 @@ def extra_table(extra: Mapping[str, Any] | None) -> Table | None:
 
 def figure_urls(figures: Mapping[str, Figure]) -> dict[str, str]:
     """Figures as images within the page, by their captions."""
-    urls = {}
-    for caption, figure in figures.items():
+    urls, left = {}, dict(figures)
+    while left:  # a figure that is drawn is no longer needed
+        caption = next(iter(left))
+        figure = left.pop(caption)
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=_DPI)
         urls[caption] = image_url(stream.getvalue(), "png")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from strolls import walking
 from tab import Tab, wait
@@ -324,7 +325,9 @@ def test_map_of_markers(result: Reconstruction) -> None:
     figure = posture_plots.marker_map(result)
     assert figure is not None
     shown = np.asarray(figure.axes[0].images[0].get_array())
-    assert (shown == result.status[:, [4, 9, 12]].T).all()
+    colours = [to_rgba(posture_plots.STATUS_COLOURS[kind]) for kind in MarkerStatus]
+    expected = np.rint(255 * np.array(colours))[result.status[:, [4, 9, 12]].T]
+    assert (shown == expected).all()
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names == [result.names[k] for k in (4, 9, 12)]
     assert "used in every frame: 25" in figure.axes[0].get_xlabel()

@@ -10,7 +10,7 @@ from typing import Any
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue
-from humans_sim.observation.posture.settings import SmootherSettings, SolverSettings
+from humans_sim.observation.search_settings import SmootherSettings, SolverSettings
 
 _PARTS = ("gate", "tracking", "start", "uncertainty")
 SETTINGS_KEYS = ("search", *_PARTS, "smoothing")

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that tune the search for postures, all of them.
+
+A file of pipeline settings may change them: ``search``, ``gate``, ``tracking``,
+``start``, ``smoothing`` and ``uncertainty`` are its keys
+(:meth:`humans_sim.observation.markers.PipelineSettings.load`); the file
+``config/reconstruction/settings.yaml`` has them all as they come.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from humans_sim.core.checked_numbers import NumbersInRange
+from humans_sim.core.errors import ParameterError
+
+USUAL_NOISE = 0.005
+"""Standard deviation of a marker where residuals cannot show it [m]."""
+
+
+@dataclass(frozen=True)
+class GateSettings(NumbersInRange):
+    """When a marker is where it cannot be, by metres and seconds.
+
+    It is compared with where the last frames lead. What is believed is a radius: a
+    share of ``outlier``, and what an acceleration makes of one step in time; it grows
+    with the time since the marker was last used.
+
+    Attributes:
+        share: of ``outlier`` that is the radius of a marker used just before.
+        acceleration: largest usual one of a marker [m/s^2].
+        drift: growth of the radius while a marker is away [m/s].
+        growth: most that this makes of the first radius.
+        patience: after this time a marker is believed wherever it is [s].
+        exchanged: share of their distances below which two markers that would lie at
+            each other's place are exchanged.
+    """
+
+    RANGES = {
+        "share": (0.05, 10.0),
+        "acceleration": (0.0, 1e5),
+        "drift": (0.0, 100.0),
+        "growth": (1.0, 100.0),
+        "patience": (0.0, 1e3),
+        "exchanged": (0.0, 1.0),
+    }
+
+    share: float = 0.5
+    acceleration: float = 300.0
+    drift: float = 0.5
+    growth: float = 3.0
+    patience: float = 0.2
+    exchanged: float = 0.5
+
+
+@dataclass(frozen=True)
+class TrackSettings(NumbersInRange):
+    """How one frame leads to the next.
+
+    Attributes:
+        persistence: time over which a speed lasts [s].
+        fastest: a coordinate that changed faster is not expected to go on so
+            [m/s, rad/s].
+        rejected: robust weight below which a marker is said to be rejected.
+        lost: share of markers astray or rejected above which a person is lost.
+        misfit: root mean square distance below which no frame is suspicious [m].
+        worse: cost over the usual one that makes a frame suspicious.
+        learning: time over which the usual cost is averaged [s].
+        pause: between two looks for a better posture [s].
+        looks: most iterations of such a look: live frames wait for it.
+    """
+
+    RANGES = {
+        "persistence": (1e-6, 10.0),
+        "fastest": (0.0, 1e4),
+        "rejected": (0.0, 1.0),
+        "lost": (0.0, 1.0),
+        "misfit": (0.0, 1.0),
+        "worse": (1.0, 1e6),
+        "learning": (1e-3, 1e3),
+        "pause": (0.0, 1e3),
+        "looks": (1, 10_000),
+    }
+
+    persistence: float = 0.045
+    fastest: float = 40.0
+    rejected: float = 0.25
+    lost: float = 0.5
+    misfit: float = 0.003
+    worse: float = 4.0
+    learning: float = 0.1
+    pause: float = 0.05
+    looks: int = 10
+
+
+@dataclass(frozen=True)
+class StartSettings(NumbersInRange):
+    """How a posture is searched for from far away.
+
+    Attributes:
+        headings: that are tried, evenly about the vertical.
+        trunk: joints from the base to the farthest body of the trunk.
+        reach: markers of one person are not farther from their middle [m].
+        near: median distance at which no other heading is tried [m].
+        rounds: of looks beside a posture.
+        directions: of such a look.
+        aside: how far it goes [rad].
+        throws: of a limb without gain after which a posture is taken.
+        gain: share of the cost below which a thrown posture is better.
+        beside: the same of one beside a posture where the last frames led.
+        caution: damping of the first steps [m^2].
+        bridge: gaps that are bridged in the first frame [s].
+    """
+
+    RANGES = {
+        "headings": (1, 360),
+        "trunk": (0, 100),
+        "reach": (0.1, 100.0),
+        "near": (0.0, 1.0),
+        "rounds": (0, 100),
+        "directions": (1, 100),
+        "aside": (0.0, math.pi),
+        "throws": (0, 10_000),
+        "gain": (0.0, 1.0),
+        "beside": (0.0, 1.0),
+        "caution": (0.0, 1e6),
+        "bridge": (1e-3, 10.0),
+    }
+
+    headings: int = 4
+    trunk: int = 3
+    reach: float = 3.0
+    near: float = 0.03
+    rounds: int = 3
+    directions: int = 6
+    aside: float = 0.8
+    throws: int = 40
+    gain: float = 0.9
+    beside: float = 0.5
+    caution: float = 0.1
+    bridge: float = 0.25
+
+
+@dataclass(frozen=True)
+class UncertaintySettings(NumbersInRange):
+    """What is known of joints before markers are looked at.
+
+    Attributes:
+        marker_noise: standard deviation of a marker where its residuals cannot show
+            it [m].
+        least_noise: standard deviation below which none is believed [m].
+        hidden: standard deviation above which a coordinate may be hidden [m, rad].
+        usual: share of the frames of a trial in which a coordinate is shown as usual.
+        times_usual: over its usual standard deviation above which it is.
+        moment: time for which a coordinate must be shown between two gaps [s].
+        rounds: of solving frames with hidden coordinates again.
+        correlation: longest time over which residuals are one noise [s].
+        lag: time over which accelerations of a trial are learnt [s].
+        least_density: of the power of accelerations [rad^2/s^3, m^2/s^3].
+        least_motion: share of a coordinate's changes over the lag that is motion at
+            least, not noise.
+        usual_density: the same as the least where a trial does not show it.
+        speed: usual one of a coordinate where a trial does not show it [rad/s, m/s].
+        least_speed: below which none is believed [rad/s, m/s].
+    """
+
+    RANGES = {
+        "marker_noise": (1e-6, 1.0),
+        "least_noise": (1e-9, 1.0),
+        "hidden": (1e-6, 10.0),
+        "usual": (0.0, 1.0),
+        "times_usual": (1.0, 1e3),
+        "moment": (0.0, 10.0),
+        "rounds": (1, 10),
+        "correlation": (0.0, 10.0),
+        "lag": (1e-3, 10.0),
+        "least_density": (1e-12, 1e6),
+        "least_motion": (0.0, 1.0),
+        "usual_density": (1e-12, 1e6),
+        "speed": (1e-6, 100.0),
+        "least_speed": (1e-9, 100.0),
+    }
+
+    marker_noise: float = USUAL_NOISE
+    least_noise: float = 1e-6
+    hidden: float = 0.05
+    usual: float = 0.2
+    times_usual: float = 2.5
+    moment: float = 0.06
+    rounds: int = 2
+    correlation: float = 0.1
+    lag: float = 0.25
+    least_density: float = 1.0
+    least_motion: float = 0.3
+    usual_density: float = 125.0
+    speed: float = 1.0
+    least_speed: float = 0.05
+
+
+@dataclass(frozen=True)
+class SolverSettings(NumbersInRange):
+    """How a posture is found.
+
+    Attributes:
+        outlier: distance at which a marker counts a quarter of its weight, less
+            beyond [m]; infinite: plain least squares.
+        rest_weight: pull of a joint towards rest, in squared metres a squared radian,
+            against 1 for a marker; it decides where markers do not.
+        track_weight: the same towards where the last frames lead, while tracking.
+        tolerance: largest change of a coordinate at which the search ends [m, rad].
+        iterations: most iterations of a frame.
+        gate: which markers are where they cannot be.
+        tracking: how one frame leads to the next.
+        start: the search from far away.
+        uncertainty: of the joints.
+
+    Raises:
+        ParameterError: a setting is out of its range.
+    """
+
+    RANGES = {
+        "outlier": (1e-3, math.inf),
+        "rest_weight": (1e-14, 1.0),
+        "track_weight": (0.0, 1.0),
+        "tolerance": (1e-12, 1e-2),
+        "iterations": (1, 10_000),
+    }
+
+    outlier: float = 0.1
+    rest_weight: float = 1e-12
+    track_weight: float = 1e-5
+    tolerance: float = 1e-6
+    iterations: int = 50
+    gate: GateSettings = field(default_factory=GateSettings)
+    tracking: TrackSettings = field(default_factory=TrackSettings)
+    start: StartSettings = field(default_factory=StartSettings)
+    uncertainty: UncertaintySettings = field(default_factory=UncertaintySettings)
+
+
+@dataclass(frozen=True)
+class SmootherSettings:
+    """How smooth a motion is expected to be.
+
+    Attributes:
+        marker_noise: standard deviation of a marker [m]; None: from the residuals.
+        joint_acceleration: usual size of a joint's acceleration [rad/s^2].
+        base_acceleration: of the base [m/s^2].
+        base_turning: angular, of the base [rad/s^2].
+        memory: time over which an acceleration lasts [s].
+        iterations: most Gauss-Newton steps.
+        window: frames solved at once; longer trials are pieced together.
+        overlap: frames that two pieces share on each side.
+    """
+
+    marker_noise: float | None = None
+    joint_acceleration: float = 50.0
+    base_acceleration: float = 10.0
+    base_turning: float = 30.0
+    memory: float = 0.05
+    iterations: int = 30
+    window: int = 500
+    overlap: int = 60
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that are not above zero.
+
+        Raises:
+            ParameterError: a field is not finite, negative or zero.
+        """
+        given = {k: v for k, v in vars(self).items() if v is not None}
+        for name, value in given.items():
+            if not (math.isfinite(value) and value > 0):
+                raise ParameterError(f"{name} must be above zero, not {value}")
+
+    def stiffness(self, joints: int) -> list[float]:
+        """Weight of squared accelerations, of base and joints, against a marker's 1."""
+        noise = USUAL_NOISE if self.marker_noise is None else self.marker_noise
+        sizes = [self.base_acceleration] * 3 + [self.base_turning] * 3
+        sizes += [self.joint_acceleration] * joints
+        return [noise**2 / (size**2 * self.memory) for size in sizes]
