@@ -32,6 +32,7 @@ class Integrator(StrEnum):
     """Integrator of smooth motion."""
 
     DOP853 = "dop853"
+    RADAU = "radau"
     CVODE = "cvode"
 
 

@@ -16,7 +16,7 @@ import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.batch.record import Ledger
 from humans_sim.applications.batch.settings import TrialSettings
-from humans_sim.applications.batch.trial import Job, kept
+from humans_sim.applications.batch.trial import Job, previous_outcome
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.person import Person
 from humans_sim.applications.scenarios import read_scenario
@@ -240,7 +240,7 @@ def _record(path: Path) -> None:
     (folder / "a.npz").touch()
     ledger = Ledger(folder)
     job = Job("a", folder / "a.trc", Person(), TrialSettings(), folder)
-    outcome = kept(job, ledger, "f")
+    outcome = previous_outcome(job, ledger, "f")
     if outcome is not None:
         assert outcome.summary["frames"] >= 0 and outcome.seconds == outcome.seconds
     (ledger.home / "journal.jsonl").unlink(missing_ok=True)
