@@ -140,8 +140,11 @@ def reconstruct(
     if not isinstance(recording, Prepared):
         trial = part_of(_read(recording, reading), start, end)
         look = screen_recording(model, trial, marker_set, preparation, reading)
-        recording = _prepare(decided(look, trial, force), marker_set, preparation)
-        del trial  # long ones are large
+        # Long trials are large: nothing here holds the markers as read any longer.
+        given = [decided(look, trial, force)]
+        del trial
+        names, aliases = _labels(marker_set)
+        recording = prepare(given.pop(), preparation, names, aliases)
     elif (preparation, reading, start, end) != (None, ReadOptions(), 0.0, 0.0):
         raise ParameterError(
             "these markers are prepared: preparation, up, units, rate, start and end "
@@ -220,17 +223,10 @@ def _read(recording: MarkerTrial | Path | str, reading: ReadOptions) -> MarkerTr
     return recording
 
 
-def _prepare(
-    trial: MarkerTrial, marker_set: MarkerSet, steps: PipelineSettings | None
-) -> Prepared:
-    """Prepare the markers of a set that are used on motions."""
+def _labels(marker_set: MarkerSet) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """Markers of a set that are used on motions, and their other names."""
     used = [marker for marker in marker_set.markers if not marker.calibration]
-    return prepare(
-        trial,
-        steps,
-        [marker.name for marker in used],
-        {marker.name: marker.aliases for marker in used},
-    )
+    return [m.name for m in used], {m.name: m.aliases for m in used}
 
 
 def _path(path: Path | str | None) -> Path | None:

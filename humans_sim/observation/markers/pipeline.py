@@ -213,6 +213,7 @@ def prepare(
         table = None if path is None else load_correspondence(path, names)
         known = identify(trial, table, names, aliases)
         trial, missing, ignored = known.trial, known.missing, known.ignored
+        del known  # it would hold the markers of a long trial a second time
     elif settings.correspondence is not None:
         raise ParameterError("a correspondence file needs the markers of a set")
     if settings.fill:
