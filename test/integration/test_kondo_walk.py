@@ -81,7 +81,7 @@ def test_walk_without_hardware(
     node.create_subscription(JointState, "joint_states", see, 10)
     process = start(
         *("-m", "humans_sim", "up", "kondo_walk", "--headless", "--check"),
-        *("--seconds", "15", "--ros", "p kondo_bridge:use_fake_hardware:=true"),
+        *("--seconds", "45", "--ros", "p kondo_bridge:use_fake_hardware:=true"),
         *("--ros", "p kondo_bridge:command_timeout:=2.0"),
         *("--ros", "p kondo_walk:cmd_vel:=[0.03,0.0,0.0]"),
     )
