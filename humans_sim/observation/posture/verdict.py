@@ -29,6 +29,8 @@ _FILLED, _UNSEEN = 0.2, 0.2
 """Shares of interpolated and of missing samples from which a result is doubtful."""
 _AT_LIMIT, _LIMIT_FRAMES = 1e-3, 0.2
 """Distance to a limit that is at it [rad]; share of frames that is too often."""
+_HIDDEN_FRAMES = 0.2
+"""Share of frames in which a joint may be hidden."""
 _LISTED = 6
 
 
@@ -93,10 +95,13 @@ def _doubts(result: Reconstruction) -> Iterable[str]:
         yield f"{100 * filled:.0f} % of the samples are interpolated"
     if unseen > _UNSEEN:
         yield f"{100 * unseen:.0f} % of the samples were not seen"
-    joints = at_limits(result)
-    if joints:
-        words = [f"{name} ({100 * share:.0f} %)" for name, share in joints.items()]
-        yield f"joints are at their limits: {_listed(words)}"
+    for what, joints in (
+        ("joints are at their limits", at_limits(result)),
+        ("markers do not show joints, which are led through", often_hidden(result)),
+    ):
+        if joints:
+            words = [f"{name} ({100 * share:.0f} %)" for name, share in joints.items()]
+            yield f"{what}: {_listed(words)}"
 
 
 def at_limits(result: Reconstruction) -> dict[str, float]:
@@ -107,11 +112,26 @@ def at_limits(result: Reconstruction) -> dict[str, float]:
     angles, model = result.q[:, 7:], result.model
     at = angles < np.asarray(model.lower_limits) + _AT_LIMIT
     at |= angles > np.asarray(model.upper_limits) - _AT_LIMIT
-    shares = dict(zip(model.joint_names, at.mean(axis=0).tolist(), strict=True))
+    return _too_often(result, at, _LIMIT_FRAMES)
+
+
+def often_hidden(result: Reconstruction) -> dict[str, float]:
+    """Share of the frames that do not show a joint, where that is too often."""
+    if result.bridged is None:
+        return {}
+    return _too_often(result, result.bridged, _HIDDEN_FRAMES)
+
+
+def _too_often(
+    result: Reconstruction, frames: np.ndarray, limit: float
+) -> dict[str, float]:
+    """Joints that markers see, with their shares of the frames above a limit."""
+    names = result.model.joint_names
+    shares = zip(names, frames.mean(axis=0).tolist(), strict=True)
     return {
         name: share
-        for name, share in shares.items()
-        if share > _LIMIT_FRAMES and name not in result.unobservable
+        for name, share in shares
+        if share > limit and name not in result.unobservable
     }
 
 

@@ -63,6 +63,14 @@ def at_limit(result: Reconstruction, joint: str, share: float) -> Reconstruction
     return replace(result, q=q)
 
 
+def hidden(result: Reconstruction, joint: str, share: float) -> Reconstruction:
+    """With a joint that a share of the frames does not show."""
+    bridged = np.zeros((len(result.t), len(result.model.joint_names)), dtype=bool)
+    place = result.model.joint_names.index(joint)
+    bridged[: int(share * len(bridged)), place] = True
+    return replace(result, bridged=bridged)
+
+
 ALL, FIRST = slice(None), slice(0, 1)
 REJECTED, OCCLUDED = MarkerStatus.REJECTED, MarkerStatus.OCCLUDED
 CASES = {
@@ -106,6 +114,12 @@ CASES = {
         GOOD,
         "",
     ),
+    "a joint hidden": (
+        lambda r: hidden(r, "r_knee", 0.4),
+        DOUBTFUL,
+        "markers do not show joints, which are led through: r_knee (40 %)",
+    ),
+    "hidden for a moment": (lambda r: hidden(r, "r_knee", 0.1), GOOD, ""),
     "doubted before": (
         lambda r: replace(r, doubts=("it is upside down",)),
         DOUBTFUL,
