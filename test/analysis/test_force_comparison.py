@@ -38,7 +38,7 @@ def walk(request: pytest.FixtureRequest, shared_data: Path) -> ForceComparison:
     folder, static, motion, forces = WALKS[request.param]
     place = shared_data / folder
     if not place.is_dir():
-        pytest.skip(f"no recordings in {folder}")
+        pytest.skip(f"the public recordings of {folder} are not at hand")
     subject = calibrate_recordings([place / static], request.param).subject
     result = hs.reconstruct(subject.model(), place / motion, subject.marker_set())
     return compare_with_plates(result, hs.read_force_file(place / forces))

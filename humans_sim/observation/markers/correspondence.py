@@ -203,7 +203,7 @@ def _claim(
                 break
     if ambiguous:
         raise ParameterError(
-            f"{'; '.join(ambiguous)}: say which in a correspondence file"
+            f"{'; '.join(ambiguous)}: assign them in a correspondence file"
         )
     sources.update({name: k for k, name in takers.items()})
 

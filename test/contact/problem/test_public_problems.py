@@ -21,7 +21,7 @@ def test_public_problems(shared_data: Path) -> None:
     files = sorted((shared_data / "contact_problems").glob("*.npz"))
     files = [path for path in files if path.stat().st_size <= MOST]
     if not files:
-        pytest.skip("no public contact problems at hand")
+        pytest.skip("the public contact problems of Siconos are not at hand")
     read = runpy.run_path(str(BOARD))["read"]
     sizes = []
     for path in files:
