@@ -20,6 +20,7 @@ from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.energy_balance import (
     HALVED,
+    IMPROVED,
     REPEATED,
     energy_error,
     energy_scale,
@@ -221,7 +222,7 @@ class ImpulseSteps:
     ) -> StepResult:
         """A step through the functions of the system."""
         system, state, table = self._system, self._state, self._system.contacts
-        mean = state.v
+        mean, error = state.v, np.inf
         if self._predicts:
             mean = mean + 0.5 * h * self._acceleration
         for _ in range(_ATTEMPTS):
@@ -257,8 +258,8 @@ class ImpulseSteps:
             loaded = impulses[:, 0] > 0.0
             both = self._floats and not loaded.any()
             scale = max(energy_scale(*energies), energy_scale(kinetic, potential))
-            error = energy_error(excess, both, scale)
-            if error <= REPEATED or not self._predicts:
+            before, error = error, energy_error(excess, both, scale)
+            if error <= REPEATED or error > IMPROVED * before or not self._predicts:
                 break
         taken, left = 0.0, self._carried
         if self._conservative and (loaded.any() or self._floats):
