@@ -54,6 +54,7 @@ _OPTIONAL = (
     "radii",
     "contacts",
     "contact_geometry",
+    "self_collision",
     "gravity",
     "actuation",
     "controller",
@@ -169,6 +170,7 @@ class Scenario:
             limits_of,
             located_errors,
             pushes_of,
+            self_collision_of,
         )
         from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
         from humans_sim.dynamics.simulation import Simulation
@@ -210,6 +212,8 @@ class Scenario:
             scene |= touching
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
+        if "self_collision" in fields:
+            scene["self_collision"] = self_collision_of(fields["self_collision"])
         known: dict[str, Any] = {"ground": ground}
         for key in ("contacts", "radii", "limits"):
             if key in scene:

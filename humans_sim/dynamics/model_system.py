@@ -23,9 +23,12 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.link_pairs import link_pairs
+from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.models import Model
-from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
+from humans_sim.models.self_collision import SelfCollision
+from humans_sim.results.contact_table import LIMIT, LINK, POINT, ContactTable
 
 ALL, BASE = "*", "base"
 """Words for what is locked: all joints, and the base."""
@@ -35,11 +38,9 @@ class ModelSystem:
     """The equations of motion of a model whose points may touch the scene.
 
     Contacts are, in this order: each contact point with each solid, then the lower and
-    the upper limit of each joint that is free to move. A contact point with a radius is
-    a ball around the point.
+    the upper limit of each joint that is free to move, then the points of each pair of
+    links that may touch. A contact point with a radius is a ball around the point.
     """
-
-    methods: tuple[str, ...] = (EVENT_DRIVEN, TIME_STEPPING)
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class ModelSystem:
         armature: np.ndarray | None = None,
         contacts: Sequence[str] | None = None,
         gravity: Sequence[float] | None = None,
+        self_collision: SelfCollision | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -67,6 +69,8 @@ class ModelSystem:
             armature: inertia of drives on the diagonal of the mass matrix (nv,).
             contacts: tags of the model that may touch; its contact points unless given.
             gravity: [m/s^2]; the model's own, downwards, unless given.
+            self_collision: links that touch each other (method time_stepping alone);
+                none unless given.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -99,7 +103,10 @@ class ModelSystem:
         free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
-        self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
+        self._links = self._self_contacts(self_collision)
+        self.contacts = self._table(
+            bounded_below, bounded_above, limit_restitution, self_collision
+        )
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
         still = ContactGeometry(
@@ -117,6 +124,7 @@ class ModelSystem:
             ),
         )
         self._pairs = len(names) * len(still.solids)
+        self._first_link = len(self.contacts) - len(self._links)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._still = tuple(still)
         self._moving = tuple(
@@ -170,10 +178,24 @@ class ModelSystem:
             radii_of_points[names.index(name)] = radius
         return radii_of_points
 
+    def _self_contacts(self, chosen: SelfCollision | None) -> SelfContacts:
+        pairs = link_pairs(self.model, chosen or SelfCollision(enabled=False))
+        return SelfContacts(pairs, self._pin, len(self.model.joint_names))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Accelerations of links that touch each other are not computed."""
+        both = (EVENT_DRIVEN, TIME_STEPPING)
+        return both[1:] if len(self._links) else both
+
     def _table(
-        self, below: list[int], above: list[int], limit_restitution: float
+        self,
+        below: list[int],
+        above: list[int],
+        limit_restitution: float,
+        chosen: SelfCollision | None,
     ) -> ContactTable:
-        ground, joints = self.ground, self.model.joint_names
+        ground, joints, links = self.ground, self.model.joint_names, self._links
         points = [
             name if len(ground.solids) == 1 else f"{name}/{solid.name}"
             for name in self.contact_points
@@ -182,14 +204,15 @@ class ModelSystem:
         ends = [f"{joints[j]}/lower" for j in below]
         ends += [f"{joints[j]}/upper" for j in above]
         friction = np.tile(ground.frictions(), len(self.contact_points))
+        counts = (len(points), len(ends), len(links))
+        own = None if chosen is None else chosen.friction
+        rough = ground.friction if own is None else own
         return ContactTable.of(
-            names=(*points, *ends),
-            kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
-            tangents=np.array([2] * len(points) + [0] * len(ends)),
-            friction=np.concatenate([friction, np.zeros(len(ends))]),
-            restitution=np.array(
-                [ground.restitution] * len(points) + [limit_restitution] * len(ends)
-            ),
+            names=(*points, *ends, *links.names),
+            kinds=np.repeat((POINT, LIMIT, LINK), counts).tolist(),
+            tangents=np.repeat((2, 0, 2), counts),
+            friction=np.concatenate([friction, np.repeat((0.0, rough), counts[1:])]),
+            restitution=np.repeat((ground.restitution, limit_restitution, 0.0), counts),
         )
 
     @property
@@ -202,7 +225,11 @@ class ModelSystem:
         return FreeBaseChart(q)
 
     def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Raise :class:`ConfigurationError` where q or v cannot be used."""
+        """Raise :class:`ConfigurationError` where q or v cannot be used.
+
+        A run begins here: nothing is known of where links touch.
+        """
+        self._links.forget()
         self.model.check_configuration(q)
         self.model.check_velocity(v)
         if len(self.locked) and np.any(v[self.locked]):
@@ -259,7 +286,18 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         if len(which):
             self._read(data, 2)
-            gap, rows, drift = contact_rows(which, data.J, self._moving, q)
+            links = which >= self._first_link
+            gap, rows, drift = contact_rows(which[~links], data.J, self._moving, q)
+            if links.any():
+                near = self._links.rows(data, which[links] - self._first_link)
+                gap, rows, drift = (
+                    merged(links, first, second)
+                    for first, second in zip(
+                        (gap, rows, drift),
+                        (*near, np.zeros((len(near[0]), 3))),
+                        strict=True,
+                    )
+                )
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
@@ -273,6 +311,13 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         self._read(data, 2)
         which, gap, rows, drift = closing_rows(time, closed, data.J, self._moving, q, v)
+        if len(self._links):
+            near = self._links.active(data, q, v, time, closed[self._first_link :])
+            if near is not None:
+                which = np.concatenate([which, near[0] + self._first_link])
+                gap = np.concatenate([gap, near[1]])
+                rows = np.concatenate([rows, near[2]])
+                drift = np.concatenate([drift, np.zeros((len(near[0]), 3))])
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
@@ -280,10 +325,13 @@ class ModelSystem:
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
         data = self._data
-        if self._pairs:
+        if self._pairs or len(self._links):
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
-        return point_gaps(self._still, q)
+        gaps: np.ndarray = point_gaps(self._still, q)
+        if len(self._links):
+            return self._links.with_gaps(gaps, data, q)
+        return gaps
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""
@@ -291,7 +339,12 @@ class ModelSystem:
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q, v)
             self._read(data, 1)
-        return point_gap_rates(self._still, self._motions, q, v)
+        gap, rate = point_gap_rates(self._still, self._motions, q, v)
+        if not len(self._links):
+            return gap, rate
+        pin.computeJointJacobians(self._pin, data, q)
+        own, own_rate = self._links.gap_rates(data, q, v)
+        return np.concatenate([gap, own]), np.concatenate([rate, own_rate])
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
@@ -322,6 +375,13 @@ class ModelSystem:
         generalised = jacobian[:3].T @ force + jacobian[3:].T @ moment
         generalised[self.locked] = 0.0
         return generalised
+
+
+def merged(second: np.ndarray, first: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Rows of two arrays, of the second where ``second`` is true."""
+    rows = np.empty((len(second), *first.shape[1:]))
+    rows[~second], rows[second] = first, other
+    return rows
 
 
 def _base_frame(model: pin.Model) -> int:

@@ -26,6 +26,7 @@ from humans_sim.dynamics.controller import (
 )
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
@@ -98,6 +99,10 @@ class Simulation:
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
         gravity: [m/s^2] (biped models only).
         pushes: from outside, at their times (biped models only).
+        self_collision: whether links that are no neighbours touch each other, or keys
+            that add to the model's own: ``exclude`` and ``include`` (pairs of links),
+            ``friction`` (by default the ground's); by default true for
+            ``time_stepping``, which alone takes it (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
@@ -121,6 +126,7 @@ class Simulation:
         contact_geometry: str = POINTS,
         gravity: Sequence[float] | None = None,
         pushes: Sequence[Push] = (),
+        self_collision: bool | Mapping[str, Any] | None = None,
         control_period: float | None = None,
         passive: bool | None = None,
         **options: Any,
@@ -140,6 +146,7 @@ class Simulation:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
                 radii = {**feet.radii, **(radii or {})}
+            method = EVENT_DRIVEN if method is None else method
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
@@ -150,14 +157,15 @@ class Simulation:
                 armature=None if actuation is None else actuation.armature,
                 contacts=contacts,
                 gravity=gravity,
+                self_collision=own_links(model, self_collision, method),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
-            if any(scene) or contact_geometry != POINTS:
+            if any(scene) or contact_geometry != POINTS or self_collision is not None:
                 raise ParameterError(
-                    "ground, locked, radii, contacts, contact_geometry, gravity and "
-                    "pushes belong to biped models; a system in general coordinates "
-                    "has its own"
+                    "ground, locked, radii, contacts, contact_geometry, gravity, "
+                    "pushes and self_collision belong to biped models; a system in "
+                    "general coordinates has its own"
                 )
             self.system = model
         method = EVENT_DRIVEN if method is None else method
