@@ -212,8 +212,6 @@ class Scenario:
             scene |= touching
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
-        if "self_collision" in fields:
-            scene["self_collision"] = self_collision_of(fields["self_collision"])
         known: dict[str, Any] = {"ground": ground}
         for key in ("contacts", "radii", "limits"):
             if key in scene:
@@ -224,12 +222,16 @@ class Scenario:
         control = build_controller(
             fields.get("actuation"), fields.get("controller"), model, scene
         )
+        own_links = None
+        if "self_collision" in fields:
+            own_links = self_collision_of(fields["self_collision"])
         simulation = Simulation(
             model,
             control.actuation,
             control.controller,
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
+            self_collision=own_links,
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )

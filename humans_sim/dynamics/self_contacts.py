@@ -39,7 +39,7 @@ from humans_sim.dynamics.system import SLOW
 
 _WATCH = 1e-3
 """Points are known from this distance on, before they touch [m]."""
-_AHEAD = 4.0
+_AHEAD = 3.0
 """And from where links may touch within so many halves of a step."""
 _STALE = 0.5
 """Joints that moved farther need other points [rad, m]."""
