@@ -288,16 +288,20 @@ class SelfContacts:
         return gaps, rates
 
     def rows(self, data: pin.Data, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps and Jacobians of some contacts that have a point.
+        """Gaps and Jacobians of some contacts; zero where there is no point.
 
         Args:
             data: holds poses and Jacobians of all joints.
             which: their numbers (k,).
         """
-        gap, point, normal = chosen_gaps(self._chosen, self._poses(data))
-        k = np.searchsorted(self._slots, which)
-        joints = self._chosen[0][k]
-        return gap[k], pair_rows(joints, self._support, data.J, point[k], normal[k])
+        gaps, rows = np.zeros(len(which)), np.zeros((len(which), 3, data.J.shape[1]))
+        known = np.isin(which, self._slots)
+        if known.any():
+            k = np.searchsorted(self._slots, which[known])
+            chosen = tuple(column[k] for column in self._chosen)
+            gaps[known], point, normal = chosen_gaps(chosen, self._poses(data))
+            rows[known] = pair_rows(chosen[0], self._support, data.J, point, normal)
+        return gaps, rows
 
     def active(
         self,
@@ -322,7 +326,8 @@ class SelfContacts:
         self.choose(data, q, v, time)
         if not len(self._slots):
             return None
-        gap, rows = self.rows(data, self._slots)
+        gap, point, normal = chosen_gaps(self._chosen, self._poses(data))
+        rows = pair_rows(self._chosen[0], self._support, data.J, point, normal)
         rate = rows[:, 0] @ v
         near = gap <= time * np.maximum(-rate, SLOW)
         keep = np.flatnonzero(near | (closed[self._slots] != 0))

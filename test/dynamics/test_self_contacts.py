@@ -160,6 +160,20 @@ def test_hand_of_human36_on_its_thigh() -> None:
     assert run.check()["largest gap x force"].ok
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_limp_robot_falls_onto_itself(khr1: hs.Model, seed: int) -> None:
+    """Limbs that whirl hook into each other, and no step breaks."""
+    v = np.zeros(khr1.nv)
+    v[6:] = np.random.default_rng(seed).normal(size=khr1.nv - 6) * 5
+    run = hs.Simulation(khr1, method="time_stepping").run(v0=v, t_end=0.3)
+    check = run.check()
+    for name in ("least gap", "least normal force", "largest gap x force"):
+        assert check[name].ok, check[name]
+    links = [k for k, kind in enumerate(run.table.kinds) if kind == "link"]
+    assert (run.forces[:, links, 0] > 0).any()
+    assert np.abs(run.v).max() < 200.0
+
+
 def test_near_pairs_are_not_missed(khr1: hs.Model) -> None:
     """Along a path of joints, every pair that coal finds near has a point."""
     system = system_of(khr1)

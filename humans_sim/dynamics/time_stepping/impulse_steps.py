@@ -20,12 +20,15 @@ from humans_sim.dynamics.time_stepping.impulses import (
     take_step,
     unsettled,
 )
+from humans_sim.results.contact_table import LINK
 
 _TOLERATED = 1e-5
 """Residual with which a step is still accepted; it is counted."""
 _SETTLED = 1e-10
 """How far from its surface a closed contact may be [m, rad]."""
 _SETTLINGS = 5
+_LITTLE = 1e-4
+"""How far links are moved to be put onto each other [m, rad]."""
 
 
 class ImpulseSteps:
@@ -54,6 +57,7 @@ class ImpulseSteps:
         self.forces = np.zeros((nc, 3))
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
+        self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
         self.count = self.rough_steps = 0
         self.worst_residual = 0.0
 
@@ -90,6 +94,9 @@ class ImpulseSteps:
         self.count += 1
         mean = 0.5 * (state.v + v)
         x = h * chart.rates(0.5 * h * mean, mean)
+        if (closed & ~self._onto).any():
+            x = self._pulled(chart, x, equations, which, closed)
+            closed &= self._onto
         state.q, self.gaps = self._settled(chart, x, equations, which, closed)
         state.v, state.t = v, state.t + h
         if state.z.size:
@@ -121,6 +128,29 @@ class ImpulseSteps:
         self.rough_steps += 1
         self.worst_residual = max(self.worst_residual, residual)
         return impulses
+
+    def _pulled(
+        self,
+        chart: Chart,
+        x: np.ndarray,
+        equations: tuple[np.ndarray, ...],
+        which: np.ndarray,
+        closed: np.ndarray,
+    ) -> np.ndarray:
+        """Coordinates with links that touch put onto each other, where that is little.
+
+        Links are only pushed apart later: points of several pairs that hook into each
+        other contradict each other in the last digits, and a small gap would then cost
+        a large motion.
+        """
+        gap = self._system.gaps(chart.configuration(x))
+        shift = closing_shift(*equations[:3], which, closed, gap)
+        if not np.abs(shift).max() < _LITTLE:
+            return x
+        near = x + chart.rates(x, shift)
+        after = self._system.gaps(chart.configuration(near))
+        better = np.abs(after[closed]).max() < np.abs(gap[closed]).max()
+        return near if better else x
 
     def _settled(
         self,

@@ -103,7 +103,7 @@ def test_lifts_out_whatever_the_attitude(khr1: hs.Model, angle: float) -> None:
     assert np.abs(gap[wrong]).max() < 1e-12
 
 
-@pytest.mark.parametrize(("locked", "growth"), [(["*"], 1e-4), ([], 5e-3)])
+@pytest.mark.parametrize(("locked", "growth"), [(["*"], 1e-4), ([], 1e-2)])
 def test_falls_without_gaining_energy(
     khr1: hs.Model, locked: list[str], growth: float
 ) -> None:
@@ -116,7 +116,7 @@ def test_falls_without_gaining_energy(
     assert check["largest force outside its cone"].ok
     assert run.forces[:, :8, 0].max() > 1.0
     # Of the order of the step: shifts that put gaps right may lift, and the limbs of
-    # the limp robot whirl at 20 rad/s.
+    # the limp robot whirl at 80 rad/s.
     assert check["largest growth of energy"].value < growth
 
 
