@@ -66,7 +66,7 @@ class LinkPairs:
 
 def own_links(
     model: Model, given: bool | Mapping[str, Any] | None, method: str
-) -> SelfCollision | None:
+) -> SelfCollision:
     """Which links of a model touch each other in a simulation.
 
     Args:
@@ -81,7 +81,7 @@ def own_links(
         own = model.parts.self_collision
         return own if given is None else own.with_changes(given)
     if given is None or given is False:
-        return None
+        return SelfCollision(enabled=False)
     raise ParameterError(
         f"self_collision needs method {TIME_STEPPING}: {method} takes points and balls "
         "that touch the scene, and the limits of joints"

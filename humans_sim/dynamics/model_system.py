@@ -28,7 +28,7 @@ from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.models import Model
 from humans_sim.models.self_collision import SelfCollision
-from humans_sim.results.contact_table import LIMIT, LINK, POINT, ContactTable
+from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 ALL, BASE = "*", "base"
 """Words for what is locked: all joints, and the base."""
@@ -204,16 +204,17 @@ class ModelSystem:
         ends = [f"{joints[j]}/lower" for j in below]
         ends += [f"{joints[j]}/upper" for j in above]
         friction = np.tile(ground.frictions(), len(self.contact_points))
-        counts = (len(points), len(ends), len(links))
         own = None if chosen is None else chosen.friction
-        rough = ground.friction if own is None else own
-        return ContactTable.of(
-            names=(*points, *ends, *links.names),
-            kinds=np.repeat((POINT, LIMIT, LINK), counts).tolist(),
-            tangents=np.repeat((2, 0, 2), counts),
-            friction=np.concatenate([friction, np.repeat((0.0, rough), counts[1:])]),
-            restitution=np.repeat((ground.restitution, limit_restitution, 0.0), counts),
+        table = ContactTable.of(
+            names=(*points, *ends),
+            kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
+            tangents=np.array([2] * len(points) + [0] * len(ends)),
+            friction=np.concatenate([friction, np.zeros(len(ends))]),
+            restitution=np.array(
+                [ground.restitution] * len(points) + [limit_restitution] * len(ends)
+            ),
         )
+        return table.with_links(links.names, ground.friction if own is None else own)
 
     @property
     def radii(self) -> np.ndarray:
@@ -289,15 +290,8 @@ class ModelSystem:
             links = which >= self._first_link
             gap, rows, drift = contact_rows(which[~links], data.J, self._moving, q)
             if links.any():
-                near = self._links.rows(data, which[links] - self._first_link)
-                gap, rows, drift = (
-                    merged(links, first, second)
-                    for first, second in zip(
-                        (gap, rows, drift),
-                        (*near, np.zeros((len(near[0]), 3))),
-                        strict=True,
-                    )
-                )
+                own = which - self._first_link
+                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
@@ -312,12 +306,11 @@ class ModelSystem:
         self._read(data, 2)
         which, gap, rows, drift = closing_rows(time, closed, data.J, self._moving, q, v)
         if len(self._links):
-            near = self._links.active(data, q, v, time, closed[self._first_link :])
-            if near is not None:
-                which = np.concatenate([which, near[0] + self._first_link])
-                gap = np.concatenate([gap, near[1]])
-                rows = np.concatenate([rows, near[2]])
-                drift = np.concatenate([drift, np.zeros((len(near[0]), 3))])
+            own = self._links.active(data, q, v, time, closed[self._first_link :])
+            if len(own):
+                which = np.concatenate([which, own + self._first_link])
+                own = which - self._first_link
+                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
@@ -375,13 +368,6 @@ class ModelSystem:
         generalised = jacobian[:3].T @ force + jacobian[3:].T @ moment
         generalised[self.locked] = 0.0
         return generalised
-
-
-def merged(second: np.ndarray, first: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Rows of two arrays, of the second where ``second`` is true."""
-    rows = np.empty((len(second), *first.shape[1:]))
-    rows[~second], rows[second] = first, other
-    return rows
 
 
 def _base_frame(model: pin.Model) -> int:

@@ -303,6 +303,26 @@ class SelfContacts:
             rows[known] = pair_rows(chosen[0], self._support, data.J, point, normal)
         return gaps, rows
 
+    def joined(
+        self,
+        data: pin.Data,
+        which: np.ndarray,
+        others: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Gaps, Jacobians and drifts of contacts, some of them of links.
+
+        Args:
+            data: holds poses and Jacobians of all joints.
+            which: numbers of contacts; those below zero are others (k,).
+            others: theirs, in their order.
+        """
+        links = which >= 0
+        gap, rows = np.empty(len(which)), np.empty((len(which), *others[1].shape[1:]))
+        drift = np.zeros((len(which), 3))
+        gap[~links], rows[~links], drift[~links] = others
+        gap[links], rows[links] = self.rows(data, which[links])
+        return gap, rows, drift
+
     def active(
         self,
         data: pin.Data,
@@ -310,8 +330,8 @@ class SelfContacts:
         v: np.ndarray,
         time: float,
         closed: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Contacts that are closed or close within a time: numbers, gaps, Jacobians.
+    ) -> np.ndarray:
+        """Numbers of the contacts that are closed or close within a time (k,).
 
         Args:
             data: holds poses and Jacobians of all joints at ``q``.
@@ -319,19 +339,14 @@ class SelfContacts:
             v: velocity.
             time: [s].
             closed: modes of all contacts (n,).
-
-        Returns:
-            None where there is none.
         """
         self.choose(data, q, v, time)
         if not len(self._slots):
-            return None
-        gap, point, normal = chosen_gaps(self._chosen, self._poses(data))
-        rows = pair_rows(self._chosen[0], self._support, data.J, point, normal)
-        rate = rows[:, 0] @ v
-        near = gap <= time * np.maximum(-rate, SLOW)
-        keep = np.flatnonzero(near | (closed[self._slots] != 0))
-        return (self._slots[keep], gap[keep], rows[keep]) if len(keep) else None
+            return self._slots
+        gap, rows = self.rows(data, self._slots)
+        near = gap <= time * np.maximum(-(rows[:, 0] @ v), SLOW)
+        active: np.ndarray = self._slots[near | (closed[self._slots] != 0)]
+        return active
 
 
 def address(array: np.ndarray) -> int:

@@ -67,5 +67,21 @@ class ContactTable:
             np.array(np.broadcast_to(restitution, n), dtype=float),
         )
 
+    def with_links(self, names: Sequence[str], friction: float) -> ContactTable:
+        """The same with contacts of links that touch each other, without restitution.
+
+        Args:
+            names: of these contacts.
+            friction: Coulomb's coefficient.
+        """
+        count = len(names)
+        return ContactTable(
+            names=(*self.names, *names),
+            kinds=(*self.kinds, *(LINK,) * count),
+            tangents=np.append(self.tangents, np.full(count, 2)),
+            friction=np.append(self.friction, np.full(count, float(friction))),
+            restitution=np.append(self.restitution, np.zeros(count)),
+        )
+
     def __len__(self) -> int:
         return len(self.names)

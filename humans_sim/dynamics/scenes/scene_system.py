@@ -21,6 +21,7 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.link_pairs import link_pairs, own_links
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_chart import SceneChart
 from humans_sim.dynamics.scenes.scene_contacts import SceneContacts
@@ -34,6 +35,7 @@ from humans_sim.dynamics.scenes.scene_kernels import (
     scene_rows,
     world_solids,
 )
+from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import TIME_STEPPING, Terms
 from humans_sim.models import Model
 from humans_sim.results.record import model_and_ground
@@ -69,6 +71,7 @@ class SceneSystem:
         contacts: Sequence[str] | None = None,
         armature: np.ndarray | None = None,
         gravity: Sequence[float] | None = None,
+        self_collision: bool | Mapping[str, Any] | None = None,
     ) -> None:
         """Put bodies, and a robot, on a ground.
 
@@ -80,6 +83,9 @@ class SceneSystem:
             contacts: tags of the robot that may touch; its contact points unless given.
             armature: inertia of the robot's drives (nv of the robot,).
             gravity: [m/s^2]; 9.81 downwards, or the robot's, unless given.
+            self_collision: whether links of the robot touch each other, or keys that
+                add to the model's own, as of
+                :class:`~humans_sim.dynamics.simulation.Simulation`.
 
         Raises:
             BodyError: there is no body, or two have one name.
@@ -123,7 +129,15 @@ class SceneSystem:
         known = self._known = SceneContacts(
             self.bodies, self._first, self.ground, robot, radii or {}, contacts
         )
+        self._links: SelfContacts | None = None
         self.contacts, self.thinnest = known.table, known.thinnest
+        self._first_link = len(self.contacts)
+        if robot is not None:
+            own = own_links(robot, self_collision, TIME_STEPPING)
+            pairs = link_pairs(robot, own)
+            self._links = SelfContacts(pairs, self._pin, len(robot.joint_names))
+            rough = self.ground.friction if own.friction is None else own.friction
+            self.contacts = known.table.with_links(self._links.names, rough)
         self._solids = known.solids.copy()
         self._poses = np.zeros((len(known.joints), 3, 4))
         self._twists = np.zeros((len(known.joints), 2, 3))
@@ -208,6 +222,8 @@ class SceneSystem:
         A run begins here: nothing is known of where boxes touch.
         """
         self._chosen = False
+        if self._links is not None:
+            self._links.forget()
         if q.shape != (self.nq,) or v.shape != (self.nv,):
             raise ConfigurationError(
                 f"{self.nq} coordinates and {self.nv} velocities are wanted"
@@ -252,14 +268,21 @@ class SceneSystem:
         """Gaps of all contacts [m, rad]."""
         pin.forwardKinematics(self._pin, self._data, q)
         self._read(False)
-        return np.concatenate([self._geometry(False)[0], self._limit_gaps(q)])
+        gaps = np.concatenate([self._geometry(False)[0], self._limit_gaps(q)])
+        if self._links is not None:
+            return self._links.with_gaps(gaps, self._data, q)
+        return gaps
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates."""
         pin.forwardKinematics(self._pin, self._data, q, v)
         self._read(True)
         gap, rate, *_ = self._all_rates(q, v)
-        return gap, rate
+        if self._links is None:
+            return gap, rate
+        pin.computeJointJacobians(self._pin, self._data, q)
+        own, own_rate = self._links.gap_rates(self._data, q, v)
+        return np.concatenate([gap, own]), np.concatenate([rate, own_rate])
 
     def _all_rates(
         self, q: np.ndarray, v: np.ndarray, anew: bool = False
@@ -307,6 +330,10 @@ class SceneSystem:
         self._read(True)
         gap, rate, point, normal = self._all_rates(q, v, anew=True)
         which = closing(gap, rate, time, closed)
+        if self._links is not None:
+            modes = closed[self._first_link :]
+            own = self._links.active(self._data, q, v, time, modes)
+            which = np.concatenate([which, own + self._first_link])
         return which, self._terms(mass, bias, which, gap, point, normal)
 
     def _terms(
@@ -318,8 +345,14 @@ class SceneSystem:
         point: np.ndarray,
         normal: np.ndarray,
     ) -> Terms:
-        rows = scene_rows(which, self._data.J, self._motion, point, normal)
-        return Terms(mass, bias, gap[which], rows, np.zeros((len(which), 3)))
+        links = which >= self._first_link
+        others = which[~links]
+        rows = scene_rows(others, self._data.J, self._motion, point, normal)
+        gap, drift = gap[others], np.zeros((len(others), 3))
+        if self._links is not None and links.any():
+            own = which - self._first_link
+            gap, rows, drift = self._links.joined(self._data, own, (gap, rows, drift))
+        return Terms(mass, bias, gap, rows, drift)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
