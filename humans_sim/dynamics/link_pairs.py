@@ -114,15 +114,13 @@ def link_pairs(model: Model, chosen: SelfCollision) -> LinkPairs:
     excluded = {frozenset(pair) for pair in chosen.exclude}
     included = {frozenset(pair) for pair in chosen.include}
     usual = _usual_pairs(model) if chosen.enabled else frozenset()
+    touching = (usual - excluded) | included if chosen.enabled else frozenset()
     names = tuple(
         (one, other)
         for k, one in enumerate(links)
         for other in links[k + 1 :]
-        if (pair := frozenset((one, other))) in included
-        or (pair in usual and pair not in excluded)
+        if frozenset((one, other)) in touching
     )
-    if not chosen.enabled:
-        names = ()
     joint = {shape.link: shape.joint for shape in shapes}
     shape_pairs = [
         (a, b) for one, other in names for a in of_link[one] for b in of_link[other]
