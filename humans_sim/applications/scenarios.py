@@ -55,6 +55,7 @@ _OPTIONAL = (
     "contacts",
     "contact_geometry",
     "whole_body",
+    "stands",
     "gravity",
     "actuation",
     "controller",
@@ -73,6 +74,7 @@ _BIPEDS_ONLY = (
     "start",
     "contact_geometry",
     "whole_body",
+    "stands",
 )
 
 
@@ -211,8 +213,7 @@ class Scenario:
             scene["radii"] = {**feet.radii, **scene.get("radii", {})}
         whole_body = "contacts" not in fields and setup.whole_body
         if "whole_body" in fields:
-            word = fields["whole_body"].choice(("true", "false"))
-            whole_body = word == "true"
+            whole_body = _flag(fields["whole_body"])
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
         known: dict[str, Any] = {"ground": ground}
@@ -232,6 +233,7 @@ class Scenario:
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
             whole_body=whole_body,
+            stands="stands" in fields and _flag(fields["stands"]),
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )
@@ -318,6 +320,10 @@ def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str,
             raise value.error(f"a number above zero is wanted, not {number:g}")
         parameters[name] = number
     return parameters
+
+
+def _flag(value: YamlValue) -> bool:
+    return value.choice(("true", "false")) == "true"
 
 
 def _has(model: Any, joint: str) -> bool:
