@@ -93,7 +93,9 @@ class SelfContacts:
             )
         )
         self._cores = pairs.cores.arrays()
-        self._support = np.array([_moves(tree, j) for j in range(tree.njoints)])
+        self._support = np.array(
+            [moved_velocities(tree, j) for j in range(tree.njoints)]
+        )
         self._solids = pin.GeometryData(pairs.geometry)
         self._views: tuple[pin.Data, np.ndarray] | None = None
         self._at = np.full(joints, np.nan)
@@ -364,7 +366,7 @@ def _none() -> tuple[np.ndarray, ...]:
     )
 
 
-def _moves(tree: pin.Model, joint: int) -> np.ndarray:
+def moved_velocities(tree: pin.Model, joint: int) -> np.ndarray:
     """Velocities that move a joint (nv,) bool."""
     moves = np.zeros(tree.nv, dtype=np.bool_)
     for j in tree.supports[joint]:

@@ -16,12 +16,15 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.bodies.mass_properties import BodyError
+from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.box_pairs import CHOICE, SLOTS
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.link_pairs import link_pairs, own_links
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_record import touching_record
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_chart import SceneChart
 from humans_sim.dynamics.scenes.scene_contacts import SceneContacts
@@ -35,7 +38,8 @@ from humans_sim.dynamics.scenes.scene_kernels import (
     scene_rows,
     world_solids,
 )
-from humans_sim.dynamics.self_contacts import SelfContacts
+from humans_sim.dynamics.scenes.scene_tree import scene_tree
+from humans_sim.dynamics.self_contacts import SelfContacts, moved_velocities
 from humans_sim.dynamics.system import TIME_STEPPING, Terms
 from humans_sim.models import Model
 from humans_sim.results.record import model_and_ground
@@ -57,6 +61,7 @@ class SceneSystem:
         robot: None where there is none.
         bodies: in their order.
         ground: what does not move.
+        touching: the robot with what of it touches, as if it were alone; or None.
     """
 
     methods: tuple[str, ...] = (TIME_STEPPING,)
@@ -72,6 +77,7 @@ class SceneSystem:
         armature: np.ndarray | None = None,
         gravity: Sequence[float] | None = None,
         self_collision: bool | Mapping[str, Any] | None = None,
+        features: BodyFeatures | None = None,
     ) -> None:
         """Put bodies, and a robot, on a ground.
 
@@ -86,6 +92,7 @@ class SceneSystem:
             self_collision: whether links of the robot touch each other, or keys that
                 add to the model's own, as of
                 :class:`~humans_sim.dynamics.simulation.Simulation`.
+            features: points and balls of the robot's body that touch in addition.
 
         Raises:
             BodyError: there is no body, or two have one name.
@@ -103,7 +110,7 @@ class SceneSystem:
         self.robot, self.bodies = robot, tuple(bodies)
         self.ground = Ground() if ground is None else ground
         self.name = robot.name if robot else "scene"
-        self._pin, self._first = _tree(self.bodies, robot)
+        self._pin, self._first = scene_tree(self.bodies, robot)
         if gravity is not None:
             self._pin.gravity.linear = np.asarray(gravity, dtype=float)
         self._data = self._pin.createData()
@@ -126,8 +133,13 @@ class SceneSystem:
         self._armature = np.zeros(self.nv)
         if armature is not None:
             self._armature[: len(armature)] = armature
+        self.touching: ModelSystem | None = None
+        if robot is not None:
+            self.touching = ModelSystem(
+                robot, self.ground, radii=radii, contacts=contacts, features=features
+            )
         known = self._known = SceneContacts(
-            self.bodies, self._first, self.ground, robot, radii or {}, contacts
+            self.bodies, self._first, self.ground, self.touching
         )
         self._links: SelfContacts | None = None
         self.contacts, self.thinnest = known.table, known.thinnest
@@ -152,7 +164,7 @@ class SceneSystem:
                 box_pairs=known.box_pairs,
             )
         )
-        support = np.array([_columns(self._pin, j) for j in known.joints])
+        support = np.array([moved_velocities(self._pin, j) for j in known.joints])
         self._motion = tuple(
             SceneMotion(
                 support=support,
@@ -170,6 +182,7 @@ class SceneSystem:
         """What a run keeps of the scene."""
         return {
             **model_and_ground(self.robot, self.ground),
+            **({} if self.touching is None else touching_record(self.touching)),
             "bodies": [body.record() for body in self.bodies],
             "energy_tolerance": _ENERGY,
         }
@@ -354,6 +367,36 @@ class SceneSystem:
             gap, rows, drift = self._links.joined(self._data, own, (gap, rows, drift))
         return Terms(mass, bias, gap, rows, drift)
 
+    def point_force(
+        self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
+    ) -> np.ndarray:
+        """Generalised force of a world force at a point of a link or body (nv,).
+
+        Args:
+            q: configuration.
+            link: a body, or a link of the robot; empty for its base.
+            point: in the frame of the link or body [m].
+            force: in the world [N].
+
+        Raises:
+            ParameterError: there is no such thing.
+        """
+        names = [body.name for body in self.bodies]
+        generalised = np.zeros(self.nv)
+        if link in names:
+            pose, k = self.pose(q, link), self.robot_nv + 6 * names.index(link)
+            turned = pose.rotation.T @ force
+            generalised[k : k + 3] = force
+            generalised[k + 3 : k + 6] = np.cross(point, turned)
+        elif self.touching is None:
+            raise ParameterError(f"the scene has no body '{link}'")
+        else:
+            own = q[: self.robot_nq]
+            generalised[: self.robot_nv] = self.touching.point_force(
+                own, link, point, force
+            )
+        return generalised
+
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
         kinetic = pin.computeKineticEnergy(self._pin, self._data, q, v)
@@ -361,30 +404,3 @@ class SceneSystem:
         return float(kinetic), float(
             pin.computePotentialEnergy(self._pin, self._data, q)
         )
-
-
-def _tree(bodies: Sequence[SceneBody], robot: Model | None) -> tuple[pin.Model, int]:
-    """One tree of everything, and the joint of the first body."""
-    tree = pin.Model() if robot is None else pin.Model(robot.pin)
-    first = tree.njoints
-    for body in bodies:
-        # Velocities of the centres in the world's frame: a free flyer has them in its
-        # own, where a step would not keep the momentum of a body that spins.
-        free = pin.JointModelComposite(2)
-        free.addJoint(pin.JointModelTranslation())
-        free.addJoint(pin.JointModelSpherical())
-        joint = tree.addJoint(0, free, pin.SE3.Identity(), f"body_{body.name}")
-        mass = body.properties
-        inertia = pin.Inertia(mass.mass, np.zeros(3), mass.inertia)
-        tree.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
-    return tree, first
-
-
-def _columns(tree: pin.Model, joint: int) -> np.ndarray:
-    """Velocities that move a joint (nv,) bool."""
-    moves = np.zeros(tree.nv, dtype=bool)
-    for j in tree.supports[joint]:
-        if j > 0:
-            start = tree.idx_vs[j]
-            moves[start : start + tree.nvs[j]] = True
-    return moves
