@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from humans_sim.contact import Box, Ground, HalfSpace
 from humans_sim.contact.geometry.foot_spheres import SPHERES, Feet, feet_of, sphere_feet
@@ -13,6 +14,7 @@ from humans_sim.core.errors import HumansError, ModelFileError
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.dynamics.pushes import Push
 from humans_sim.models import Model
+from humans_sim.models.self_collision import read_self_collision
 
 _GROUND = (
     "friction",
@@ -95,6 +97,12 @@ def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) 
     with located_errors(balls):
         radii = {key: radius.number() for key, radius in given.items()}
         return sphere_feet(model, **radii, contacts=contacts)
+
+
+def self_collision_of(value: YamlValue) -> bool | dict[str, Any]:
+    """Whether links touch each other, or the keys that add to the model's own."""
+    chosen = read_self_collision(value)
+    return chosen.plain() if value.is_mapping() else chosen.enabled
 
 
 def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.contact_problem import ContactProblemError
@@ -26,7 +26,9 @@ from humans_sim.dynamics.controller import (
 )
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.stepper import Options, StepError, Stepper
@@ -45,8 +47,6 @@ METHODS: dict[str, type[Stepper]] = {
 }
 SAMPLING_PERIOD = 0.01
 """Time between samples unless a controller or the caller has another [s]."""
-LONG_RUN = 200
-"""Samples from which on a progress bar is shown on a terminal."""
 
 
 class SimulationError(HumansError):
@@ -96,10 +96,19 @@ class Simulation:
             ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
             two fore-foot balls in each sole, see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
+        whole_body: whether the links touch with their collision geometry, too
+            (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
+            ``contacts`` are given (biped models only).
         gravity: [m/s^2] (biped models only).
         pushes: from outside, at their times (biped models only).
+        self_collision: whether links that are no neighbours touch each other, or keys
+            that add to the model's own: ``exclude`` and ``include`` (pairs of links),
+            ``friction`` (by default the ground's); by default true for
+            ``time_stepping``, which alone takes it (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
+        stands: whether the body is to stay on its feet, which :meth:`Run.check` then
+            looks at (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -119,15 +128,20 @@ class Simulation:
         radii: Mapping[str, float] | None = None,
         contacts: Sequence[str] | None = None,
         contact_geometry: str = POINTS,
+        whole_body: bool | None = None,
         gravity: Sequence[float] | None = None,
         pushes: Sequence[Push] = (),
+        self_collision: bool | Mapping[str, Any] | None = None,
         control_period: float | None = None,
+        stands: bool = False,
         passive: bool | None = None,
         **options: Any,
     ) -> None:
         """Put everything together."""
         known = controller if isinstance(controller, Controller) else None
         if isinstance(model, Model):
+            if whole_body is None and contacts is not None:
+                whole_body = False
             if known is not None:
                 usual = known.simulation_arguments(model)
                 ground = usual.get("ground") if ground is None else ground
@@ -136,10 +150,16 @@ class Simulation:
                     options.setdefault("time_step", usual["time_step"])
                 if contacts is None and radii is None and contact_geometry == POINTS:
                     contacts, radii = usual.get("contacts"), usual.get("radii")
+                if whole_body is None:
+                    whole_body = usual.get("whole_body")
             if contact_geometry != POINTS:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
                 radii = {**feet.radii, **(radii or {})}
+            method = EVENT_DRIVEN if method is None else method
+            body = None
+            if whole_body is None or whole_body:
+                body = body_features(model, contacts, radii)
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
@@ -150,14 +170,17 @@ class Simulation:
                 armature=None if actuation is None else actuation.armature,
                 contacts=contacts,
                 gravity=gravity,
+                features=body,
+                self_collision=own_links(model, self_collision, method),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
-            if any(scene) or contact_geometry != POINTS:
+            own = contact_geometry != POINTS or whole_body or self_collision is not None
+            if any(scene) or own:
                 raise ParameterError(
-                    "ground, locked, radii, contacts, contact_geometry, gravity and "
-                    "pushes belong to biped models; a system in general coordinates "
-                    "has its own"
+                    "ground, locked, radii, contacts, contact_geometry, whole_body, "
+                    "gravity, pushes and self_collision belong to biped models; a "
+                    "system in general coordinates has its own"
                 )
             self.system = model
         method = EVENT_DRIVEN if method is None else method
@@ -190,7 +213,7 @@ class Simulation:
                 "a controller needs an actuation to give its commands to, e.g. "
                 "IdealTorque(model)"
             )
-        self.method = method
+        self.method, self.stands = method, stands
         self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
@@ -296,7 +319,7 @@ class Simulation:
         stepper: Stepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
-            with _progress(progress, len(times)) as advance:
+            with ProgressBar(progress, len(times)) as advance:
                 for time in times:
                     while pushes and pushes[0].time <= time:
                         self._push(stepper, pushes.pop(0))
@@ -347,6 +370,7 @@ class Simulation:
             "system": self.system.name,
             "method": self.method,
             "passive": self.passive,
+            **({"stands": True} if self.stands else {}),
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
             **scene_record(self.system),
@@ -392,42 +416,3 @@ def sampling_times(start: float, end: float, period: float) -> np.ndarray:
         return np.append(times, end)
     times[-1] = end
     return times
-
-
-class _progress:  # noqa: N801
-    """A progress bar where it is shown; gives the function that moves it."""
-
-    def __init__(
-        self, shown: bool | Callable[[int, int], None] | None, steps: int
-    ) -> None:
-        from rich.console import Console
-
-        self._watch, self._done = None, 0
-        if callable(shown):
-            self._watch, shown = shown, False
-        console = Console(stderr=True)
-        if shown is None:
-            shown = steps >= LONG_RUN and console.is_terminal
-        self._bar: Any = nullcontext()
-        if shown:
-            from rich.progress import Progress
-
-            self._bar = Progress(console=console, transient=True)
-        self._shown, self._steps = shown, steps
-
-    def __enter__(self) -> Callable[[], None]:
-        bar = self._bar.__enter__()
-        if self._watch is not None:
-            return self._report
-        if not self._shown:
-            return lambda: None
-        task = bar.add_task("simulating", total=self._steps)
-        return lambda: bar.advance(task)
-
-    def _report(self) -> None:
-        assert self._watch is not None
-        self._done += 1
-        self._watch(self._done, self._steps)
-
-    def __exit__(self, *failure: Any) -> None:
-        self._bar.__exit__(*failure)

@@ -292,11 +292,14 @@ def model_step(tree, geometry, start, applied, h, energies):
         taken -= left
     if not changed and status == DONE:
         still = (v - v_start) / h
+    # Contacts of links that are far apart come last.
+    every = np.ones(gap_start.shape[0])
+    every[: gap.shape[0]] = gap
     return (
         status,
         q,
         v,
-        gap,
+        every,
         mode,
         mean_forces,
         (kinetic, potential),
