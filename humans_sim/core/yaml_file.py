@@ -54,6 +54,11 @@ class YamlValue:
         """Line of the value, counted from 1."""
         return int(self._node.start_mark.line) + 1
 
+    @property
+    def folder(self) -> Path:
+        """Folder of the file."""
+        return Path(self._path).parent
+
     def error(self, message: str) -> ModelFileError:
         """An error that points at this value."""
         return ModelFileError(message, self._path, self.line, self._key or None)

@@ -107,7 +107,8 @@ class ModelSystem:
             row=points.row,
             poses=self._poses,
             radius=self._radius,
-            solids=ground.table(),
+            solids=ground.table(float(self._radius.max(initial=0.0))),
+            meshes=ground.mesh_data(),
             limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
             limit_sign=np.array(
                 [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
