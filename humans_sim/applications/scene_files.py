@@ -9,13 +9,12 @@ from pathlib import Path
 
 from humans_sim.applications.terrain_sections import (
     TERRAIN,
-    located_errors,
     whole_number,
     with_terrain,
 )
 from humans_sim.contact import Box, Ground, HalfSpace
 from humans_sim.contact.geometry.foot_spheres import SPHERES, Feet, feet_of, sphere_feet
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.pushes import Push
 from humans_sim.models import Model
 
@@ -72,6 +71,7 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         ground = Ground(law=law, solids=solids, **numbers)
     if "steps" in given:
         steps = given["steps"].fields(("count", "rise", "depth", "start"))
+        steps["count"].positive()
         with located_errors(given["steps"]):
             ground = ground.with_steps(
                 whole_number(steps["count"]),

@@ -7,32 +7,18 @@ Names of files are looked up from the folder of the file that has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from humans_sim.contact import Ground, HeightField, TriangleMesh
-from humans_sim.core.errors import HumansError, ModelFileError
-from humans_sim.core.yaml_file import YamlValue
+from humans_sim.core.yaml_file import YamlValue, located_errors
 
 TERRAIN = ("stairs", "ramp", "rubble", "height_fields", "meshes")
 """Keys of a ground's section that stand for terrain."""
 _FIELD = ("heights", "file", "image", "spacing", "size", "height")
 _SURFACE = ("origin", "name", "friction")
-
-
-@contextmanager
-def located_errors(value: YamlValue) -> Iterator[None]:
-    """Errors of what a value of a file asks for are reported with its place there."""
-    try:
-        yield
-    except ModelFileError:
-        raise
-    except HumansError as error:
-        raise value.error(str(error)) from error
 
 
 def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
@@ -53,15 +39,15 @@ def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
             numbers["count"] = whole_number(stairs["count"])
             ground = ground.with_stairs(**numbers)
     if "ramp" in given:
-        keys = ("angle", "length", "start")
-        ramp = given["ramp"].fields(keys, ("platform", "width"))
+        ramp = given["ramp"].fields(("angle", "length", "start"), ("platform", "width"))
         with located_errors(given["ramp"]):
             numbers = {k: x.number() for k, x in ramp.items()}
             numbers["angle"] = math.radians(numbers["angle"])
             ground = ground.with_ramp(**numbers)
     if "rubble" in given:
-        keys = ("seed", "height", "size")
-        rubble = given["rubble"].fields(keys, ("spacing", "start"))
+        rubble = given["rubble"].fields(
+            ("seed", "height", "size"), ("spacing", "start")
+        )
         with located_errors(given["rubble"]):
             numbers = {k: x.number() for k, x in rubble.items() if k != "size"}
             numbers["seed"] = whole_number(rubble["seed"])

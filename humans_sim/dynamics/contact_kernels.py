@@ -12,7 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.geometry.terrain_kernels import ABSENT, surface_distance
+from humans_sim.contact.geometry.terrain_kernels import (
+    surface_distance,
+    surface_feature,
+)
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.dynamics.system import SLOW
 
 
@@ -130,6 +134,25 @@ def point_gaps(geometry, q):
     for k in range(joint.shape[0]):
         gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
     return gap
+
+
+@njit(cache=True)
+def point_features(geometry, which):
+    """What of their solids some contacts of points are with, as numbers (k,).
+
+    Args:
+        geometry: fields of a :class:`ContactGeometry`.
+        which: their indices (k,).
+    """
+    local, row, poses, _, solids, meshes = geometry[:6]
+    count = solids.shape[0]
+    features = np.empty(which.shape[0], np.int64)
+    place = np.empty(3)
+    for c in range(which.shape[0]):
+        p, s = which[c] // count, which[c] % count
+        _place(local[p], poses[row[p]], place)
+        features[c] = surface_feature(solids[s], meshes, place)
+    return features
 
 
 @njit(cache=True)

@@ -20,6 +20,7 @@ from humans_sim.dynamics.contact_kernels import (
     closing_rows,
     contact_rows,
     lock,
+    point_features,
     point_gap_rates,
     point_gaps,
 )
@@ -285,6 +286,18 @@ class ModelSystem:
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
         return point_gaps(self._still, q)
+
+    def features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Numbers of what some contacts of points are with: a face, an edge (k,).
+
+        Args:
+            q: configuration.
+            which: indices of the contacts (k,).
+        """
+        data = self._data
+        pin.forwardKinematics(self._pin, data, q)
+        self._read(data, 0)
+        return point_features(self._still, which)
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.contact.geometry.terrain_kernels import ABSENT
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.system import System
 

@@ -80,7 +80,9 @@ def mesh_table(vertices: object, faces: object, name: str) -> MeshTable:
     records[:, 18] = planes
     records[:, 19] = kinds @ np.array([1, 4, 16])
     nodes = np.zeros((2 * len(corners), NODE))
-    order, count = split_nodes(triangles.min(axis=1), triangles.max(axis=1), _LEAF, nodes)
+    order, count = split_nodes(
+        triangles.min(axis=1), triangles.max(axis=1), _LEAF, nodes
+    )
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     moved = np.where(neighbours >= 0, place[neighbours], -1)

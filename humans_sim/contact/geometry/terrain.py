@@ -185,7 +185,9 @@ class HeightField(TriangleMesh):
                 f"heights of {name}: finite numbers up to {LARGEST_COORDINATE:g} m"
             )
         steps = real_array(spacing, f"spacing of {name}")
-        steps = np.array(np.broadcast_to(steps, (2,)) if steps.size in (1, 2) else steps)
+        steps = np.array(
+            np.broadcast_to(steps, (2,)) if steps.size in (1, 2) else steps
+        )
         if steps.shape != (2,) or not (np.isfinite(steps) & (steps > 0)).all():
             raise ParameterError(f"spacing of {name}: one or two numbers above zero")
         shift = finite_array(origin, (3,), f"origin of {name}")
@@ -310,7 +312,10 @@ def _solid_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and faces: the surface, sides down to the bottom, a fan below."""
     nx, ny = heights.shape
-    x, y = np.meshgrid(*(np.arange(n) * s for n, s in zip((nx, ny), spacing, strict=True)), indexing="ij")
+    x, y = np.meshgrid(
+        *(np.arange(n) * s for n, s in zip((nx, ny), spacing, strict=True)),
+        indexing="ij",
+    )
     top = np.stack([x, y, heights], axis=-1).reshape(-1, 3)
     number = np.arange(nx * ny).reshape(nx, ny)
     a, b = number[:-1, :-1], number[1:, :-1]

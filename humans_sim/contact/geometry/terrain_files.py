@@ -119,7 +119,9 @@ def _read_table(path: Path | str, most: int) -> np.ndarray:
         try:
             rows.append([float(word) for word in line.split(",")])
         except ValueError:
-            raise FileError(f"numbers are wanted: '{line[:40]}'", path, number) from None
+            raise FileError(
+                f"numbers are wanted: '{line[:40]}'", path, number
+            ) from None
         count += len(rows[-1])
         if count > most:
             raise FileError(f"more than {most} heights", path, number)

@@ -20,7 +20,8 @@ from humans_sim.contact.geometry.box_pairs import (
     box_contacts,
     choose,
 )
-from humans_sim.contact.geometry.terrain_kernels import ABSENT, surface_distance
+from humans_sim.contact.geometry.terrain_kernels import surface_distance
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.dynamics.system import SLOW
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.geometry.terrain_kernels import ABSENT
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.contact.problem.newton import solve_near
 from humans_sim.core.dense_kernels import backward, cholesky, forward_rows

@@ -73,7 +73,9 @@ def side_profile(mesh: TriangleMesh) -> np.ndarray:
     first = np.searchsorted(x, begin[:, 0])
     count = np.searchsorted(x, end[:, 0], side="right") - first
     edge = np.repeat(np.arange(len(begin)), count)
-    place = first[edge] + np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count)
+    place = (
+        first[edge] + np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count)
+    )
     run = end[edge, 0] - begin[edge, 0]
     part = np.where(run > 0, (x[place] - begin[edge, 0]) / np.where(run > 0, run, 1), 0)
     high, low = np.full(len(x), -np.inf), np.full(len(x), np.inf)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,10 @@ from PIL import Image
 
 import humans_sim as hs
 from humans_sim.contact.geometry.terrain_kernels import (
-    ABSENT,
     surface_distance,
     surface_feature,
 )
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.core.errors import FileError
 
 
@@ -182,7 +184,7 @@ def test_files(tmp_path: Path) -> None:
     # the lower left pixel is at the least x and y
     assert field.heights[0, 0] == pytest.approx(0.51 * 160 / 255)
     assert field.heights[3, 2] == pytest.approx(0.51 * 60 / 255)
-    deep = Image.fromarray((levels.astype(np.uint16) * 256))
+    deep = Image.fromarray(levels.astype(np.uint16) * 256)
     deep.save(tmp_path / "deep.png")
     assert hs.HeightField.from_image(tmp_path / "deep.png", (1, 1), 1.0).heights.max()
     box = trimesh.creation.box((1.0, 2.0, 0.5))
@@ -264,11 +266,17 @@ def test_hostile_files(tmp_path: Path) -> None:
     for name in ("huge.npy", "short.npy", "objects.npy", "words.csv", "ragged.csv"):
         with pytest.raises(FileError, match=name):
             hs.HeightField.from_file(tmp_path / name, 0.1)
-    Image.new("1", (32_000, 32_000)).save(tmp_path / "huge.png")
+    picture = b"\x89PNG\r\n\x1a\n"
+    numbers = struct.pack(">IIBBBBB", 40_000, 40_000, 8, 0, 0, 0, 0)
+    for chunk in (b"IHDR" + numbers, b"IDAT" + zlib.compress(bytes(10))):
+        picture += struct.pack(">I", len(chunk) - 4) + chunk
+        picture += struct.pack(">I", zlib.crc32(chunk))
+    (tmp_path / "huge.png").write_bytes(picture)
     (tmp_path / "not.png").write_bytes(b"GIF89a")
     for name in ("huge.png", "not.png", "missing.png"):
-        with pytest.raises(FileError, match=name):
+        with pytest.raises(FileError, match=name) as caught:
             hs.HeightField.from_image(tmp_path / name, (1.0, 1.0), 1.0)
+        assert name != "huge.png" or "pixels" in str(caught.value)
     (tmp_path / "huge.ply").write_text(
         "ply\nformat binary_little_endian 1.0\nelement vertex 1000000000\n"
         "property float x\nproperty float y\nproperty float z\nend_header\n"
