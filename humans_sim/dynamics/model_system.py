@@ -22,6 +22,7 @@ from humans_sim.dynamics.contact_kernels import (
     closing_rows,
     contact_rows,
     lock,
+    point_features,
     point_gap_rates,
     point_gaps,
 )
@@ -119,7 +120,8 @@ class ModelSystem:
             row=points.row,
             poses=self._poses,
             radius=self._radius,
-            solids=ground.table(),
+            solids=ground.table(float(self._radius.max(initial=0.0))),
+            meshes=ground.mesh_data(),
             limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
             limit_sign=np.array(
                 [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
@@ -383,6 +385,18 @@ class ModelSystem:
         if len(self._links):
             return self._links.with_gaps(gaps, data, q)
         return gaps
+
+    def features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Numbers of what some contacts of points are with: a face, an edge (k,).
+
+        Args:
+            q: configuration.
+            which: indices of the contacts (k,).
+        """
+        data = self._data
+        pin.forwardKinematics(self._pin, data, q)
+        self._read(data, 0)
+        return point_features(self._still, which)
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""

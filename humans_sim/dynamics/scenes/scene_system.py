@@ -162,6 +162,7 @@ class SceneSystem:
                 radii=known.balls,
                 feature_mover=known.feature_mover,
                 solids=self._solids,
+                meshes=self.ground.mesh_data(),
                 pairs=known.pairs,
                 box_pairs=known.box_pairs,
             )
