@@ -106,9 +106,9 @@ def test_a_sliding_point_flies_off_a_convex_edge(ball: hs.Model) -> None:
     sim = hs.Simulation(ball, ground=ground)
     run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.3)
     left = [e.time for e in run.events if e.kind == "contact_opened"]
-    assert left == pytest.approx([0.1], abs=1e-9)
+    assert left == pytest.approx([0.1], abs=2e-9)
     fall = 0.5 * 9.81 * np.maximum(run.t - 0.1, 0.0) ** 2
-    np.testing.assert_allclose(run.q[:, 2], 1.0 - fall, atol=1e-9)
+    np.testing.assert_allclose(run.q[:, 2], 1.0 - fall, atol=1e-8)
 
 
 def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
