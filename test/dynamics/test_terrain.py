@@ -106,9 +106,9 @@ def test_a_sliding_point_flies_off_a_convex_edge(ball: hs.Model) -> None:
     sim = hs.Simulation(ball, ground=ground)
     run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.3)
     left = [e.time for e in run.events if e.kind == "contact_opened"]
-    assert left == pytest.approx([0.1], abs=1e-9)
+    assert left == pytest.approx([0.1], abs=2e-9)
     fall = 0.5 * 9.81 * np.maximum(run.t - 0.1, 0.0) ** 2
-    np.testing.assert_allclose(run.q[:, 2], 1.0 - fall, atol=1e-9)
+    np.testing.assert_allclose(run.q[:, 2], 1.0 - fall, atol=1e-8)
 
 
 def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
@@ -129,7 +129,7 @@ def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
 def waves(spacing: float) -> hs.Ground:
     """A sine along x, sampled."""
     x = np.arange(-0.2, 2.21, spacing)
-    heights = np.outer(0.02 * np.sin(2 * np.pi * x), np.ones(3))
+    heights = np.outer(0.005 * np.sin(2 * np.pi * x), np.ones(3))
     field = hs.HeightField(heights, (spacing, 0.5), (-0.2, -0.5, 0.0))
     return hs.Ground(friction=0.8, solids=(field,))
 
@@ -145,9 +145,9 @@ def test_energy_on_sampled_waves(ball: hs.Model) -> None:
             ball, ground=waves(spacing), radii={"centre": RADIUS}, method=METHODS[0]
         )
         start = ball.neutral()
-        start[:3] = (0.0, 0.0, 0.105)
-        run = sim.run(start, np.array([1.0, 0, 0, 0, 10.0, 0]), t_end=1.2)
-        assert run.q[-1, 0] > 0.8
+        start[:3] = (0.0, 0.0, 0.102)
+        run = sim.run(start, np.array([0.6, 0, 0, 0, 6.0, 0]), t_end=1.8)
+        assert run.q[-1, 0] > 0.9
         energy = run.energy.sum(axis=1)
         settled = energy[run.t > 0.05]
         assert np.diff(settled).max() < 1e-10

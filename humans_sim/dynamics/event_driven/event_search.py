@@ -30,6 +30,9 @@ _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""
 _SAME_TIME = 1e-13
 """Events closer than this happen together [s]."""
+_BEHIND = 1e-9
+"""Time behind an edge of terrain at which contacts are decided anew [s]: at the edge
+itself rounding errors decide which side of a valley is the nearer one."""
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
 _FACET = "facet"
 
@@ -269,8 +272,7 @@ class EventSearch:
                 after = middle
             else:
                 before = middle
-        # Right behind it: a root may lie a rounding error before what was changed.
-        behind = min(after + _SAME_TIME, end.t)
+        behind = min(after + _BEHIND, end.t)
         return [_Suspect(lambda t: 1.0 if t < behind else -1.0, -1, _FACET)]
 
     def _changing_signals(self, before: np.ndarray) -> list[_Suspect]:
