@@ -73,8 +73,6 @@ _BIPEDS_ONLY = (
     "limits",
     "pushes",
     "start",
-    "contact_geometry",
-    "whole_body",
     "stands",
 )
 
