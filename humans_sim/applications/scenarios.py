@@ -51,6 +51,8 @@ _OPTIONAL = (
     "locked",
     "free",
     "limits",
+    "joint_damping",
+    "joint_friction",
     "radii",
     "contacts",
     "contact_geometry",
@@ -64,7 +66,16 @@ _OPTIONAL = (
 )
 
 
-_BIPEDS_ONLY = ("locked", "free", "limits", "pushes", "start", "contact_geometry")
+_BIPEDS_ONLY = (
+    "locked",
+    "free",
+    "limits",
+    "joint_damping",
+    "joint_friction",
+    "pushes",
+    "start",
+    "contact_geometry",
+)
 
 
 @dataclass(frozen=True)
@@ -169,6 +180,7 @@ class Scenario:
             limits_of,
             located_errors,
             pushes_of,
+            values_of,
         )
         from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
         from humans_sim.dynamics.simulation import Simulation
@@ -193,6 +205,9 @@ class Scenario:
             scene["contacts"] = [item.text() for item in fields["contacts"]]
         if "limits" in fields:
             scene["limits"] = limits_of(fields["limits"])
+        for key in ("joint_damping", "joint_friction"):
+            if key in fields:
+                scene[key] = values_of(fields[key])
         if "radii" in fields:
             given = fields["radii"].mapping()
             scene["radii"] = {key: value.number() for key, value in given.items()}

@@ -15,6 +15,7 @@ from humans_sim.bodies.loads import Load, Spring, Wind
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.walking.servo_walk import ServoWalk
 from humans_sim.core.yaml_file import YamlValue
+from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_controller import SceneController
@@ -71,6 +72,9 @@ def prepare_scene(
             gravity=fields["gravity"].vector(3).tolist()
             if "gravity" in fields
             else None,
+            dissipation=None
+            if model is None
+            else JointDissipation.of(model, control.actuation),
         )
     loads = _loads(fields.get("loads"), list(entries))
     actuation = None

@@ -10,8 +10,10 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.bounded_rows import BoundedRows
 from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
     ContactGeometry,
@@ -23,6 +25,7 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.models import Model
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
@@ -53,6 +56,7 @@ class ModelSystem:
         armature: np.ndarray | None = None,
         contacts: Sequence[str] | None = None,
         gravity: Sequence[float] | None = None,
+        dissipation: JointDissipation | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -67,6 +71,8 @@ class ModelSystem:
             armature: inertia of drives on the diagonal of the mass matrix (nv,).
             contacts: tags of the model that may touch; its contact points unless given.
             gravity: [m/s^2]; the model's own, downwards, unless given.
+            dissipation: damping and dry friction of the joints; the model's own unless
+                given.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -128,6 +134,18 @@ class ModelSystem:
             )
         )
         self._views: tuple[pin.Data, list[Any]] | None = None
+        self._support = points.support
+        self.dissipation = dissipation or JointDissipation.of(model)
+        self.damped = bool(self.dissipation.damping.any())
+        friction = self.dissipation.friction.copy()
+        friction[self.locked] = 0.0
+        turning = np.zeros(len(self.contacts))
+        turning[: self._pairs] = 1.0
+        balls = turning.copy()
+        balls[: self._pairs] = np.repeat(self._radius > 0, len(still.solids))
+        self._bounded = BoundedRows(
+            friction, ground.torsional * turning, ground.rolling * balls
+        )
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
         names, requested = self.model.joint_names, set(locked)
@@ -252,6 +270,8 @@ class ModelSystem:
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
             add_diagonal(mass, self._armature)
+        if self.damped:
+            bias += self.dissipation.damping * v
         return data, mass, bias
 
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
@@ -276,6 +296,37 @@ class ModelSystem:
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
+
+    @property
+    def rubbing_joints(self) -> np.ndarray:
+        """Velocities that have dry friction and are not locked (indices)."""
+        return self._bounded.joints
+
+    @property
+    def turning_friction(self) -> bool:
+        """Whether contacts have rolling or torsional friction."""
+        return self._bounded.turns
+
+    def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
+        """Rows of dry, rolling and torsional friction, after equations of motion at q.
+
+        Args:
+            q: configuration.
+            which: contacts of the step (k,).
+        """
+        if not self._bounded.any:
+            return None
+        spin = np.zeros((len(which), 3, self.nv))
+        if self._bounded.turns:
+            jacobian = self._data.J
+            rows = contact_rows(which, jacobian, self._moving, q)[1]
+            # A shift of the base moves every point alike: these columns are the frames.
+            frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
+            for c in np.flatnonzero(which < self._pairs):
+                point = which[c] // len(self.ground.solids)
+                spin[c] = frames[c] @ (jacobian[3:] * self._support[point])
+            spin[:, :, self.locked] = 0.0
+        return self._bounded.groups(which, spin)
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""

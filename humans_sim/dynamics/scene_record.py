@@ -31,4 +31,5 @@ def scene_record(system: System) -> dict[str, Any]:
         **model_and_ground(system.model, system.ground),
         "radii": {name: radius for name, radius in radii if radius},
         **({"sphere_tags": balls} if balls else {}),
+        **system.dissipation.record(system.velocity_names),
     }

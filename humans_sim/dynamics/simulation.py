@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,12 @@ from humans_sim.dynamics.controller import (
     ControlFunction,
     Controller,
 )
+from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.stepper import Options, StepError, Stepper
@@ -45,8 +47,6 @@ METHODS: dict[str, type[Stepper]] = {
 }
 SAMPLING_PERIOD = 0.01
 """Time between samples unless a controller or the caller has another [s]."""
-LONG_RUN = 200
-"""Samples from which on a progress bar is shown on a terminal."""
 
 
 class SimulationError(HumansError):
@@ -97,6 +97,10 @@ class Simulation:
             two fore-foot balls in each sole, see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
         gravity: [m/s^2] (biped models only).
+        joint_damping: whether the damping of the model's joints acts; or other values
+            for some, by name [N m s/rad] (biped models only).
+        joint_friction: the same for their dry friction [N m]
+            (:mod:`~humans_sim.dynamics.joint_dissipation`).
         pushes: from outside, at their times (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
@@ -120,6 +124,8 @@ class Simulation:
         contacts: Sequence[str] | None = None,
         contact_geometry: str = POINTS,
         gravity: Sequence[float] | None = None,
+        joint_damping: Given = True,
+        joint_friction: Given = True,
         pushes: Sequence[Push] = (),
         control_period: float | None = None,
         passive: bool | None = None,
@@ -150,6 +156,9 @@ class Simulation:
                 armature=None if actuation is None else actuation.armature,
                 contacts=contacts,
                 gravity=gravity,
+                dissipation=JointDissipation.of(
+                    model, actuation, joint_damping, joint_friction
+                ),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
@@ -191,6 +200,9 @@ class Simulation:
                 "IdealTorque(model)"
             )
         self.method = method
+        self._stepper = METHODS[method]
+        if method == EVENT_DRIVEN:
+            self._stepper = event_stepper_of(self.system)
         self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
@@ -215,8 +227,7 @@ class Simulation:
         clock = None
         if self.controller is not None and self.control_period is not None:
             clock = ControlClock(self.controller, self.control_period)
-        make = METHODS[self.method]
-        return make(self.system, self.actuation, self.options, t, q, v, clock)
+        return self._stepper(self.system, self.actuation, self.options, t, q, v, clock)
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
@@ -296,7 +307,7 @@ class Simulation:
         stepper: Stepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
-            with _progress(progress, len(times)) as advance:
+            with ProgressBar(progress, len(times)) as advance:
                 for time in times:
                     while pushes and pushes[0].time <= time:
                         self._push(stepper, pushes.pop(0))
@@ -392,42 +403,3 @@ def sampling_times(start: float, end: float, period: float) -> np.ndarray:
         return np.append(times, end)
     times[-1] = end
     return times
-
-
-class _progress:  # noqa: N801
-    """A progress bar where it is shown; gives the function that moves it."""
-
-    def __init__(
-        self, shown: bool | Callable[[int, int], None] | None, steps: int
-    ) -> None:
-        from rich.console import Console
-
-        self._watch, self._done = None, 0
-        if callable(shown):
-            self._watch, shown = shown, False
-        console = Console(stderr=True)
-        if shown is None:
-            shown = steps >= LONG_RUN and console.is_terminal
-        self._bar: Any = nullcontext()
-        if shown:
-            from rich.progress import Progress
-
-            self._bar = Progress(console=console, transient=True)
-        self._shown, self._steps = shown, steps
-
-    def __enter__(self) -> Callable[[], None]:
-        bar = self._bar.__enter__()
-        if self._watch is not None:
-            return self._report
-        if not self._shown:
-            return lambda: None
-        task = bar.add_task("simulating", total=self._steps)
-        return lambda: bar.advance(task)
-
-    def _report(self) -> None:
-        assert self._watch is not None
-        self._done += 1
-        self._watch(self._done, self._steps)
-
-    def __exit__(self, *failure: Any) -> None:
-        self._bar.__exit__(*failure)

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.contact.problem.contact_problem import solve_contact
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.chart import Chart
+from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.event_records import mode_events
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
+from humans_sim.dynamics.time_stepping.bounded_steps import Bounded, take_bounded_step
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
     StepEquations,
@@ -41,6 +44,9 @@ class ImpulseSteps:
         forces: of all contacts, means over the last step (nc, 3) [N].
         gaps: of all contacts at its end (nc,) [m, rad].
         count: of the steps.
+        bounded: forces of bounded size, means over the last step: dry friction of all
+            velocities, then torsional and rolling moments of all contacts
+            (nv + 3 nc,) [N m].
         rough_steps: those whose contact problem kept a residual above 1e-8, relative;
             above 1e-5 it is an error.
         worst_residual: the largest of those residuals.
@@ -54,6 +60,8 @@ class ImpulseSteps:
         self.forces = np.zeros((nc, 3))
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
+        self._has_bounded = isinstance(system, Bounded)
+        self.bounded = np.zeros(system.nv + 3 * nc)
         self.count = self.rough_steps = 0
         self.worst_residual = 0.0
 
@@ -80,9 +88,18 @@ class ImpulseSteps:
             self.forces,
             self.mode,
         )
-        equations, impulses, residual, end = take_step(
-            terms.mass, applied - terms.bias, state.v, h, terms.jacobian, contacts
-        )
+        force = applied - terms.bias
+        step = (terms.mass, force, state.v, h, terms.jacobian, contacts)
+        groups = self._groups(half, which, terms.mass, h)
+        if groups is None:
+            equations, impulses, residual, end = take_step(*step)
+        else:
+            guess = self.bounded[groups.place]
+            equations, impulses, residual, end, means = take_bounded_step(
+                *step, tuple(groups), guess
+            )
+            self.bounded[:] = 0.0
+            self.bounded[groups.place] = means
         if not residual <= ACCEPTED:
             impulses = self._rough(equations, which, impulses, residual)
             end = step_end(equations, impulses, which, h, table.tangents, self.mode)
@@ -100,6 +117,21 @@ class ImpulseSteps:
             self.mode = mode
         fired: np.ndarray = np.sign(before) * np.sign(loads.signals(state)) < 0
         return fired
+
+    def _groups(
+        self, q: np.ndarray, which: np.ndarray, mass: np.ndarray, h: float
+    ) -> BoundedGroups | None:
+        """Forces of bounded size; damping goes into the mass matrix.
+
+        Damping acts at the mean of the velocities before and after the step: it takes
+        energy out however strong it is.
+        """
+        system = self._system
+        if not (self._has_bounded and isinstance(system, Bounded)):
+            return None
+        if system.damped:
+            add_diagonal(mass, 0.5 * h * system.dissipation.damping)
+        return system.bounded_groups(q, which)
 
     def _rough(
         self,
