@@ -60,6 +60,7 @@ _OPTIONAL = (
     "actuation",
     "controller",
     "pushes",
+    "sensors",
     "start",
     "method",
     "options",
@@ -73,6 +74,7 @@ _BIPEDS_ONLY = (
     "joint_damping",
     "joint_friction",
     "pushes",
+    "sensors",
     "start",
     "contact_geometry",
 )
@@ -183,6 +185,7 @@ class Scenario:
             values_of,
         )
         from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
+        from humans_sim.dynamics.sensors.sensor_file import sensors_of
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model
 
@@ -241,6 +244,7 @@ class Scenario:
             control.controller,
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
+            sensors=sensors_of(fields["sensors"]) if "sensors" in fields else (),
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )

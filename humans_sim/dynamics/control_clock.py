@@ -34,14 +34,12 @@ class ControlClock:
         period: time between calls [s].
 
     Attributes:
-        controller: what is called.
-        period: time between calls [s].
         next_call: time of the next call [s]; infinite before :meth:`start`.
     """
 
     def __init__(self, controller: ControlFunction, period: float) -> None:
         """Nothing is due yet."""
-        self.controller, self.period = controller, check_control_period(period)
+        self._controller, self._period = controller, check_control_period(period)
         self._start, self._calls = 0.0, 0
         self.next_call = math.inf
 
@@ -59,13 +57,16 @@ class ControlClock:
             if command is not None:
                 send(t, command)
 
+    def show(self, t: float, state: ControlState) -> None:
+        """Let a state hold what is known beside it at t; nothing here."""
+
     def _ask(self, t: float, state: ControlState) -> Any:
         """Call the controller; returns its command."""
-        command = self.controller(t, state)
+        command = self._controller(t, state)
         if not isinstance(command, CommandWithNextCall):
             # Multiples of the period, not sums of it: no drift.
             self._calls += 1
-            self.next_call = self._start + self._calls * self.period
+            self.next_call = self._start + self._calls * self._period
             return command
         if not (math.isfinite(command.wait) and command.wait > 0):
             raise ParameterError(

@@ -211,6 +211,11 @@ class ModelSystem:
         )
 
     @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall (3,) [m/s^2]."""
+        return np.array(self._pin.gravity.linear)
+
+    @property
     def radii(self) -> np.ndarray:
         """Radii of the balls around the contact points (npoints,) [m]."""
         return self._radius

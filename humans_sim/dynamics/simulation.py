@@ -31,6 +31,13 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
+from humans_sim.dynamics.sensors.sensor import Sensor
+from humans_sim.dynamics.sensors.sensor_clock import (
+    SensorClock,
+    check_sensors,
+    recorded_sample,
+    signal_record,
+)
 from humans_sim.dynamics.stepper import Options, StepError, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
@@ -104,6 +111,9 @@ class Simulation:
         pushes: from outside, at their times (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
+        sensors: what measures the model at times of its own
+            (:mod:`~humans_sim.dynamics.sensors`); controllers see the readings as
+            ``state.sensors``, runs keep them as ``signals`` (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -128,6 +138,7 @@ class Simulation:
         joint_friction: Given = True,
         pushes: Sequence[Push] = (),
         control_period: float | None = None,
+        sensors: Sequence[Sensor] = (),
         passive: bool | None = None,
         **options: Any,
     ) -> None:
@@ -211,6 +222,7 @@ class Simulation:
             known.attach(self.system)
             control_period = known.period if control_period is None else control_period
         self.control_period = control_period
+        self.sensors = check_sensors(sensors, self.system)
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
@@ -227,7 +239,13 @@ class Simulation:
         clock = None
         if self.controller is not None and self.control_period is not None:
             clock = ControlClock(self.controller, self.control_period)
-        return self._stepper(self.system, self.actuation, self.options, t, q, v, clock)
+        if self.sensors:
+            clock = SensorClock(self.sensors, clock)
+        start = (self.system, self.actuation, self.options, t, q, v, clock)
+        stepper = self._stepper(*start)
+        if isinstance(clock, SensorClock):
+            clock.measure_start(stepper.t, stepper.control_state())
+        return stepper
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
@@ -315,7 +333,7 @@ class Simulation:
                     stepper.advance(time, time if at_samples else min(known, t_end))
                     if at_samples:
                         self._control(stepper)
-                    samples.append(stepper.sample())
+                    samples.append(recorded_sample(stepper))
                     advance()
         except (StepError, ContactProblemError, IntegrationError) as error:
             if stepper is None:
@@ -360,6 +378,7 @@ class Simulation:
             "passive": self.passive,
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
+            **signal_record(self.sensors),
             **scene_record(self.system),
         }
         if self.method == "time_stepping":

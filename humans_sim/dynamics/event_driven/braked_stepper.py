@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,6 @@ from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import System
 from humans_sim.results.events import CONTACT_CLOSED
 from humans_sim.results.sample import Sample
-
 
 _TURN = 10.0
 """Speed that the friction of a joint may take from it in one trial step [rad/s]."""
@@ -73,8 +74,8 @@ class BrakedStepper(Stepper):
         self._braked = braked = BrakedSystem(system)
         start = braked.with_shoes(np.array(q, float), np.array(v, float))
         clock = None if control is None else _ModelClock(braked, control)
-        # Past the end of sliding a trial step goes on with the old friction; over a long
-        # one that would give light joints speeds without bounds.
+        # Past the end of sliding a trial step goes on with the old friction; a long one
+        # would give light joints speeds without bounds.
         longest = min(options.max_step, _TURN / braked.largest_deceleration(start[0]))
         self.inner = EventStepper(
             braked,
@@ -122,6 +123,10 @@ class BrakedStepper(Stepper):
         """Everything there is to know at the time reached."""
         return _model_sample(self._braked, self.inner.sample())
 
+    def acceleration(self) -> np.ndarray:
+        """Rates of v (nv,)."""
+        return self.inner.acceleration()[: self.system.nv]
+
     def command(self, command: np.ndarray) -> None:
         """Give a command to the actuation; it acts from now on."""
         self.inner.command(command)
@@ -146,17 +151,35 @@ class BrakedStepper(Stepper):
 
 
 class _ModelClock(ControlClock):
-    """Calls a controller with what it knows: the model without shoes."""
+    """Lets a clock see the model without shoes."""
 
     def __init__(self, system: BrakedSystem, clock: ControlClock) -> None:
-        def controller(t: float, state: ControlState) -> object:
-            own = system.inner_state(state.q, state.v)
-            shown = ControlState(
-                *own, state.z, lambda: _model_sample(system, state.sample)
-            )
-            return clock.controller(t, shown)
+        self._system, self._clock = system, clock
 
-        super().__init__(controller, clock.period)
+    @property
+    def next_call(self) -> float:  # type: ignore[override]
+        return self._clock.next_call
+
+    def start(self, t: float) -> None:
+        self._clock.start(t)
+
+    def show(self, t: float, state: ControlState) -> None:
+        self._clock.show(t, state)
+
+    def tick(
+        self, t: float, state: ControlState, send: Callable[[float, Any], None]
+    ) -> None:
+        system = self._system
+
+        def acceleration() -> np.ndarray | None:
+            rates = state.acceleration
+            return None if rates is None else rates[: system.inner.nv]
+
+        own = system.inner_state(state.q, state.v)
+        shown = ControlState(
+            *own, state.z, lambda: _model_sample(system, state.sample), acceleration
+        )
+        self._clock.tick(t, shown, send)
 
 
 def _model_sample(system: BrakedSystem, sample: Sample) -> Sample:
