@@ -49,8 +49,9 @@ def write_csv(run: Run, path: Path) -> Path:
     Columns are the time, the configuration, the velocity (``v``) and the generalised
     force of the actuation (``tau``) by name, the states of the actuation (``z0``...),
     then mode (0 open, 1 sticking, 2 sliding), gap and force of each contact, the
-    energies and the signals of sensors. Numbers are written so that reading them gives the same bits. The events
-    lie beside the table in ``<stem>.events.csv``, with their details as JSON.
+    energies and the signals of sensors. Numbers are written so that reading them gives
+    the same bits. The events lie beside the table in ``<stem>.events.csv``, with their
+    details as JSON.
 
     Args:
         run: what to write.

@@ -17,7 +17,7 @@ from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.sensors.sensor import Sensor, Signal, axes
 from humans_sim.dynamics.sensors.signal_errors import SignalErrors
-from humans_sim.dynamics.soles import Soles, centre_of_pressure
+from humans_sim.dynamics.soles import SoleLoad, Soles, centre_of_pressure
 
 
 class FootReading(NamedTuple):
@@ -90,6 +90,10 @@ class FootSensor(Sensor):
         """Force, torque and centre of pressure at a time [s]."""
         sample = state.sample
         load = self._soles.loads(sample, self._soles.points(sample))[self._index]
+        return self.reading_of(t, load)
+
+    def reading_of(self, t: float, load: SoleLoad) -> FootReading:
+        """What the sensor reads under a load on its sole at a time [s]."""
         force = self._force_errors.reading(load.force)
         torque = self._torque_errors.reading(load.moment)
         pressed = centre_of_pressure(force, torque, self._threshold)
