@@ -73,6 +73,22 @@ class _Discs(NamedTuple):
     normal: np.ndarray
 
 
+class _Problem(NamedTuple):
+    """Contacts and groups whose mobilities are one.
+
+    Attributes:
+        matrix: W, scaled (3k + m, 3k + m).
+        free: motion without forces, scaled (3k + m,).
+        contacts: k, how many contacts there are.
+        discs: all groups.
+    """
+
+    matrix: np.ndarray
+    free: np.ndarray
+    contacts: int
+    discs: _Discs
+
+
 @njit(cache=True)
 def solve_bounded(delassus, free, law, groups, start, accepted):
     """Solve contacts and bounded groups together.
@@ -102,17 +118,19 @@ def solve_bounded(delassus, free, law, groups, start, accepted):
     regular = matrix.copy()
     for i in range(size):
         regular[i, i] += REGULAR
+    exact = _Problem(matrix, motion, k, discs)
+    near = _Problem(regular, motion, k, discs)
     forces = start / scale
-    _newton(regular, motion, k, discs, forces, CONVERGED * largest)
+    _newton(near, forces, CONVERGED * largest)
     _confine(k, discs, forces)
-    residual = _residual(matrix, motion, k, discs, forces) / largest
+    residual = _residual(exact, forces) / largest
     if not residual <= accepted:
-        trial = _in_turns(matrix, motion, law, discs, start / scale, accepted)
+        trial = _in_turns(exact, law, start / scale, accepted)
         for polish in range(2):
             if polish:
-                _newton(regular, motion, k, discs, trial, CONVERGED * largest)
+                _newton(near, trial, CONVERGED * largest)
             _confine(k, discs, trial)
-            other = _residual(matrix, motion, k, discs, trial) / largest
+            other = _residual(exact, trial) / largest
             if not other >= residual:
                 residual = other
                 forces[:] = trial
@@ -176,8 +194,9 @@ def _radius(discs, d, forces, motion):
 
 
 @njit(cache=True)
-def _errors(matrix, free, k, discs, forces, motion, errors):
+def _errors(problem, forces, motion, errors):
     """Alart and Curnier's functions, and their length."""
+    matrix, free, k, discs = problem
     motion[:] = free + matrix @ forces
     errors[:] = forces
     for c in range(k):
@@ -199,8 +218,9 @@ def _errors(matrix, free, k, discs, forces, motion, errors):
 
 
 @njit(cache=True)
-def _jacobian(matrix, k, discs, forces, motion, jacobian):
+def _jacobian(problem, forces, motion, jacobian):
     """Derivatives of the errors by the forces, on one side of each kink."""
+    matrix, _, k, discs = problem
     size = forces.shape[0]
     jacobian[:] = 0.0
     for i in range(size):
@@ -236,16 +256,16 @@ def _jacobian(matrix, k, discs, forces, motion, jacobian):
 
 
 @njit(cache=True)
-def _newton(matrix, free, k, discs, forces, goal):
+def _newton(problem, forces, goal):
     """Newton's method with a search along each step; changes the forces."""
     size = forces.shape[0]
     motion, errors, trial = np.empty(size), np.empty(size), np.empty(size)
     jacobian, order = np.empty((size, size)), np.empty(size, np.int64)
-    norm = _errors(matrix, free, k, discs, forces, motion, errors)
+    norm = _errors(problem, forces, motion, errors)
     for _ in range(_NEWTON):
         if not norm > goal:
             return
-        _jacobian(matrix, k, discs, forces, motion, jacobian)
+        _jacobian(problem, forces, motion, jacobian)
         step = errors.copy()
         if not lu_factor(jacobian, order):
             return
@@ -253,7 +273,7 @@ def _newton(matrix, free, k, discs, forces, goal):
         share = 1.0
         while True:
             trial[:] = forces - share * step
-            new = _errors(matrix, free, k, discs, trial, motion, errors)
+            new = _errors(problem, trial, motion, errors)
             # The shortest step is taken in any case: beyond a kink the way down may
             # begin.
             if new <= (1.0 - 1e-4 * share) * norm or share < SEARCH:
@@ -281,20 +301,20 @@ def _confine(k, discs, forces):
 
 
 @njit(cache=True)
-def _residual(matrix, free, k, discs, forces):
+def _residual(problem, forces):
     """Largest violation of the law, in the units of scaled motion."""
     if not np.isfinite(forces).all():
         return np.inf
     motion, errors = np.empty(forces.shape[0]), np.empty(forces.shape[0])
-    _errors(matrix, free, k, discs, forces, motion, errors)
+    _errors(problem, forces, motion, errors)
     return np.abs(errors).max()
 
 
 @njit(cache=True)
-def _in_turns(matrix, free, law, discs, forces, accepted):
+def _in_turns(problem, law, forces, accepted):
     """Contacts with the groups' forces fixed, then the groups with the contacts'."""
+    matrix, free, k, discs = problem
     tangents, friction = law
-    k = tangents.shape[0]
     n = 3 * k
     largest = np.abs(free).max()
     contacts, coupling = matrix[:n, :n].copy(), matrix[:n, n:].copy()
@@ -318,6 +338,6 @@ def _in_turns(matrix, free, law, discs, forces, accepted):
                 length = np.sqrt((forces[first : first + count] ** 2).sum())
                 if length > radius:
                     forces[first : first + count] *= radius / length
-        if _residual(matrix, free, k, discs, forces) <= accepted * largest:
+        if _residual(problem, forces) <= accepted * largest:
             break
     return forces

@@ -42,13 +42,12 @@ class Bounded(Protocol):
 
 
 @njit(cache=True)
-def take_bounded_step(mass, force, v, h, rows, contacts, groups, guess):
+def take_bounded_step(motion, h, rows, contacts, groups, guess):
     """Impulses of one step, and what they lead to.
 
     Args:
-        mass: (nv, nv).
-        force: all forces but those of contacts and groups (nv,).
-        v: velocity at the beginning.
+        motion: mass matrix (nv, nv), all forces but those of contacts and groups (nv,),
+            velocity at the beginning (nv,).
         h: length of the step [s].
         rows: Jacobians of the step's contacts (k, 3, nv).
         contacts: fields of a
@@ -60,6 +59,7 @@ def take_bounded_step(mass, force, v, h, rows, contacts, groups, guess):
         what :func:`~humans_sim.dynamics.time_stepping.impulses.take_step` returns,
         then the mean forces of the groups' rows (m,) [N m].
     """
+    mass, force, v = motion
     which, gap, restitution, tangents, friction, forces, mode = contacts
     extra, first, count, bound, length, contact, _ = groups
     k, m, nv = rows.shape[0], extra.shape[0], v.shape[0]
@@ -82,7 +82,7 @@ def take_bounded_step(mass, force, v, h, rows, contacts, groups, guess):
         for j in range(i, nv):
             free[i] += factor[j, i] * v[j]
     delassus = spread.T @ spread
-    motion = spread.T @ free
+    speeds = spread.T @ free
     start = np.empty(n)
     own_tangents, own_friction = np.empty(k, np.int64), np.empty(k)
     for c in range(k):
@@ -92,16 +92,16 @@ def take_bounded_step(mass, force, v, h, rows, contacts, groups, guess):
             start[3 * c + i] = h * forces[w, i]
         if restitution[w] == 0.0:
             # A gap that is open yet may close in the step, but no further.
-            motion[3 * c] += max(gap[w], 0.0) / h
+            speeds[3 * c] += max(gap[w], 0.0) / h
         else:
             approach = 0.0
             for j in range(nv):
                 approach += rows[c, 0, j] * v[j]
-            motion[3 * c] += restitution[w] * min(approach, 0.0)
+            speeds[3 * c] += restitution[w] * min(approach, 0.0)
     start[3 * k :] = h * guess
     impulses, residual = solve_bounded(
         delassus,
-        motion,
+        speeds,
         (own_tangents, own_friction),
         (first, count, h * bound, length, contact),
         start,
@@ -110,7 +110,7 @@ def take_bounded_step(mass, force, v, h, rows, contacts, groups, guess):
     bounded = impulses[3 * k :].copy()
     own = impulses[: 3 * k].copy().reshape(k, 3)
     free += spread[:, 3 * k :].copy() @ bounded
-    moved = motion[: 3 * k] + delassus[: 3 * k, 3 * k :].copy() @ bounded
+    moved = speeds[: 3 * k] + delassus[: 3 * k, 3 * k :].copy() @ bounded
     equations = (
         factor,
         spread[:, : 3 * k].copy(),

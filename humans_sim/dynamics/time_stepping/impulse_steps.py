@@ -88,15 +88,15 @@ class ImpulseSteps:
             self.forces,
             self.mode,
         )
-        force = applied - terms.bias
-        step = (terms.mass, force, state.v, h, terms.jacobian, contacts)
+        motion = (terms.mass, applied - terms.bias, state.v)
+        step = (h, terms.jacobian, contacts)
         groups = self._groups(half, which, terms.mass, h)
         if groups is None:
-            equations, impulses, residual, end = take_step(*step)
+            equations, impulses, residual, end = take_step(*motion, *step)
         else:
             guess = self.bounded[groups.place]
             equations, impulses, residual, end, means = take_bounded_step(
-                *step, tuple(groups), guess
+                motion, *step, tuple(groups), guess
             )
             self.bounded[:] = 0.0
             self.bounded[groups.place] = means
