@@ -146,6 +146,7 @@ class ModelSystem:
         self._bounded = BoundedRows(
             friction, ground.torsional * turning, ground.rolling * balls
         )
+        self.dissipates = self.damped or self._bounded.any
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
         names, requested = self.model.joint_names, set(locked)

@@ -180,6 +180,7 @@ class SceneSystem:
         self.damped = bool(self.dissipation.damping.any())
         smooth = np.zeros(len(self.contacts))
         self._bounded = BoundedRows(self.dissipation.friction, smooth, smooth)
+        self.dissipates = self.damped or self._bounded.any
 
     def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
         """Rows of dry friction."""

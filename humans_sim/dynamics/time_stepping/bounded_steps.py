@@ -27,10 +27,12 @@ class Bounded(Protocol):
     Attributes:
         dissipation: of its joints; the damping is part of its bias.
         damped: whether there is any damping.
+        dissipates: whether there is damping or a force of bounded size.
     """
 
     dissipation: JointDissipation
     damped: bool
+    dissipates: bool
 
     def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
         """Their rows at a configuration, or None where there are none.

@@ -60,7 +60,10 @@ class ImpulseSteps:
         self.forces = np.zeros((nc, 3))
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
-        self._has_bounded = isinstance(system, Bounded)
+        # Asked once: a step without them costs nothing more.
+        self._dissipating: Bounded | None = None
+        if isinstance(system, Bounded) and system.dissipates:
+            self._dissipating = system
         self.bounded = np.zeros(system.nv + 3 * nc)
         self.count = self.rough_steps = 0
         self.worst_residual = 0.0
@@ -126,8 +129,8 @@ class ImpulseSteps:
         Damping acts at the mean of the velocities before and after the step: it takes
         energy out however strong it is.
         """
-        system = self._system
-        if not (self._has_bounded and isinstance(system, Bounded)):
+        system = self._dissipating
+        if system is None:
             return None
         if system.damped:
             add_diagonal(mass, 0.5 * h * system.dissipation.damping)
