@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from humans_sim.dynamics.contact_kernels import (
 )
 from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
+from humans_sim.dynamics.tree_table import TreeTable, tree_table
 from humans_sim.models import Model
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
@@ -234,6 +236,26 @@ class ModelSystem:
             raise ParameterError(
                 f"{self.velocity_names[moving]} is locked: its velocity must be zero"
             )
+
+    @property
+    def contact_arrays(
+        self,
+    ) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray, list[int]]:
+        """What kernels need to know of contacts: a moving geometry, and its buffers.
+
+        Returns:
+            fields of a :class:`MovingGeometry`; its poses (m, 3, 4) and motions
+            (m, 2, 6), which are to be written before it is used; the joints that they
+            belong to.
+        """
+        return self._moving, self._poses, self._motions, self._joints
+
+    @cached_property
+    def tree(self) -> TreeTable | None:
+        """The model's links as arrays; None where it has joints of several axes."""
+        rotors = self.model.rotors
+        table = None if rotors is None else rotors.table
+        return tree_table(self._pin, self._armature, table, self.locked)
 
     @property
     def _data(self) -> pin.Data:

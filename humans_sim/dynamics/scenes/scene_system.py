@@ -62,6 +62,8 @@ class SceneSystem:
     """
 
     methods: tuple[str, ...] = (TIME_STEPPING,)
+    bias_at_midpoint = True
+    """Time steps need not predict the velocity that the bias is taken at."""
 
     def __init__(
         self,
