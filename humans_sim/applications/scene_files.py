@@ -24,6 +24,8 @@ _GROUND = (
     "friction",
     "restitution",
     "law",
+    "rolling",
+    "torsional",
     "slope",
     "steps",
     "boxes",
@@ -58,7 +60,8 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
     if value is None:
         return Ground(friction=friction)
     given = value.fields((), _GROUND)
-    numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
+    words = ("friction", "restitution", "rolling", "torsional")
+    numbers = {word: given[word].number() for word in words if word in given}
     numbers.setdefault("friction", friction)
     law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
     solids: tuple[HalfSpace, ...] = (HalfSpace(),)
@@ -119,6 +122,13 @@ def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:
     """Whether joints have limits, or other limits for some: degrees to radians."""
     if value.is_mapping():
         return {name: pair.degrees() for name, pair in value.mapping().items()}
+    return value.choice(("true", "false")) == "true"
+
+
+def values_of(value: YamlValue) -> bool | dict[str, float]:
+    """Whether a property of the joints acts, or other values for some, by name."""
+    if value.is_mapping():
+        return {name: number.number() for name, number in value.mapping().items()}
     return value.choice(("true", "false")) == "true"
 
 

@@ -36,11 +36,14 @@ class Actuation:
         nz: number of states.
         z_names: their names.
         armature: inertia that the actuation adds to the coordinates (nv,), or None.
+        frictional_joints: joints whose friction is part of the actuation's torques:
+            what the model says of their friction then does not act besides.
     """
 
     nz: int = 0
     z_names: tuple[str, ...] = ()
     armature: np.ndarray | None = None
+    frictional_joints: tuple[str, ...] = ()
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Set the discrete states; return z at the start (nz,)."""

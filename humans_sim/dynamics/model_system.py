@@ -12,8 +12,10 @@ import pinocchio as pin
 
 from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.bounded_rows import BoundedRows
 from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
     ContactGeometry,
@@ -26,6 +28,7 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs
 from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
@@ -62,6 +65,7 @@ class ModelSystem:
         gravity: Sequence[float] | None = None,
         features: BodyFeatures | None = None,
         self_collision: SelfCollision | None = None,
+        dissipation: JointDissipation | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -79,6 +83,8 @@ class ModelSystem:
             features: points and balls of the body that touch in addition.
             self_collision: links that touch each other (method time_stepping alone);
                 none unless given.
+            dissipation: damping and dry friction of the joints; the model's own unless
+                given.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -143,6 +149,19 @@ class ModelSystem:
             )
         )
         self._memory: JointMemory | None = None
+        self._support = points.support
+        self.dissipation = dissipation or JointDissipation.of(model)
+        self.damped = bool(self.dissipation.damping.any())
+        friction = self.dissipation.friction.copy()
+        friction[self.locked] = 0.0
+        turning = np.zeros(len(self.contacts))
+        turning[: self._pairs] = 1.0
+        balls = turning.copy()
+        balls[: self._pairs] = np.repeat(self._radius > 0, len(still.solids))
+        self._bounded = BoundedRows(
+            friction, ground.torsional * turning, ground.rolling * balls
+        )
+        self.dissipates = self.damped or self._bounded.any
 
     def _place_points(
         self, tags: tuple[str, ...], features: BodyFeatures | None
@@ -255,6 +274,11 @@ class ModelSystem:
         return table.with_links(links.names, ground.friction if own is None else own)
 
     @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall (3,) [m/s^2]."""
+        return np.array(self._pin.gravity.linear)
+
+    @property
     def radii(self) -> np.ndarray:
         """Radii of the balls around the contact points (npoints,) [m]."""
         return self._radius
@@ -340,6 +364,8 @@ class ModelSystem:
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
             add_diagonal(mass, self._armature)
+        if self.damped:
+            bias += self.dissipation.damping * v
         return data, mass, bias
 
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
@@ -374,6 +400,37 @@ class ModelSystem:
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
+
+    @property
+    def rubbing_joints(self) -> np.ndarray:
+        """Velocities that have dry friction and are not locked (indices)."""
+        return self._bounded.joints
+
+    @property
+    def turning_friction(self) -> bool:
+        """Whether contacts have rolling or torsional friction."""
+        return self._bounded.turns
+
+    def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
+        """Rows of dry, rolling and torsional friction, after equations of motion at q.
+
+        Args:
+            q: configuration.
+            which: contacts of the step (k,).
+        """
+        if not self._bounded.any:
+            return None
+        spin = np.zeros((len(which), 3, self.nv))
+        if self._bounded.turns:
+            jacobian = self._data.J
+            rows = contact_rows(which, jacobian, self._moving, q)[1]
+            # A shift of the base moves every point alike: these columns are the frames.
+            frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
+            for c in np.flatnonzero(which < self._pairs):
+                point = which[c] // len(self.ground.solids)
+                spin[c] = frames[c] @ (jacobian[3:] * self._support[point])
+            spin[:, :, self.locked] = 0.0
+        return self._bounded.groups(which, spin)
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""

@@ -24,13 +24,22 @@ from humans_sim.dynamics.controller import (
     ControlFunction,
     Controller,
 )
+from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
 from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
+from humans_sim.dynamics.sensors.sensor import Sensor
+from humans_sim.dynamics.sensors.sensor_clock import (
+    SensorClock,
+    check_sensors,
+    recorded_sample,
+    signal_record,
+)
 from humans_sim.dynamics.stepper import Options, StepError, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
@@ -100,6 +109,10 @@ class Simulation:
             (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
             ``contacts`` are given (biped models only).
         gravity: [m/s^2] (biped models only).
+        joint_damping: whether the damping of the model's joints acts; or other values
+            for some, by name [N m s/rad] (biped models only).
+        joint_friction: the same for their dry friction [N m]
+            (:mod:`~humans_sim.dynamics.joint_dissipation`).
         pushes: from outside, at their times (biped models only).
         self_collision: whether links that are no neighbours touch each other, or keys
             that add to the model's own: ``exclude`` and ``include`` (pairs of links),
@@ -109,6 +122,9 @@ class Simulation:
             ``period``, or that between the samples of a run.
         stands: whether the body is to stay on its feet, which :meth:`Run.check` then
             looks at (biped models only).
+        sensors: what measures the model at times of its own
+            (:mod:`~humans_sim.dynamics.sensors`); controllers see the readings as
+            ``state.sensors``, runs keep them as ``signals`` (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -130,10 +146,13 @@ class Simulation:
         contact_geometry: str = POINTS,
         whole_body: bool | None = None,
         gravity: Sequence[float] | None = None,
+        joint_damping: Given = True,
+        joint_friction: Given = True,
         pushes: Sequence[Push] = (),
         self_collision: bool | Mapping[str, Any] | None = None,
         control_period: float | None = None,
         stands: bool = False,
+        sensors: Sequence[Sensor] = (),
         passive: bool | None = None,
         **options: Any,
     ) -> None:
@@ -172,6 +191,9 @@ class Simulation:
                 gravity=gravity,
                 features=body,
                 self_collision=own_links(model, self_collision, method),
+                dissipation=JointDissipation.of(
+                    model, actuation, joint_damping, joint_friction
+                ),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
@@ -214,6 +236,9 @@ class Simulation:
                 "IdealTorque(model)"
             )
         self.method, self.stands = method, stands
+        self._stepper = METHODS[method]
+        if method == EVENT_DRIVEN:
+            self._stepper = event_stepper_of(self.system)
         self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
@@ -222,6 +247,7 @@ class Simulation:
             known.attach(self.system)
             control_period = known.period if control_period is None else control_period
         self.control_period = control_period
+        self.sensors = check_sensors(sensors, self.system)
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
@@ -238,8 +264,13 @@ class Simulation:
         clock = None
         if self.controller is not None and self.control_period is not None:
             clock = ControlClock(self.controller, self.control_period)
-        make = METHODS[self.method]
-        return make(self.system, self.actuation, self.options, t, q, v, clock)
+        if self.sensors:
+            clock = SensorClock(self.sensors, clock)
+        start = (self.system, self.actuation, self.options, t, q, v, clock)
+        stepper = self._stepper(*start)
+        if isinstance(clock, SensorClock):
+            clock.measure_start(stepper.t, stepper.control_state())
+        return stepper
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
@@ -327,7 +358,7 @@ class Simulation:
                     stepper.advance(time, time if at_samples else min(known, t_end))
                     if at_samples:
                         self._control(stepper)
-                    samples.append(stepper.sample())
+                    samples.append(recorded_sample(stepper))
                     advance()
         except (StepError, ContactProblemError, IntegrationError) as error:
             if stepper is None:
@@ -373,6 +404,7 @@ class Simulation:
             **({"stands": True} if self.stands else {}),
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
+            **signal_record(self.sensors),
             **scene_record(self.system),
         }
         if self.method == "time_stepping":

@@ -42,6 +42,14 @@ def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
     return {
         **({} if model is None else {"model": _model_record(model)}),
         "solids": solids,
+        **{
+            word: length
+            for word, length in (
+                ("rolling", ground.rolling),
+                ("torsional", ground.torsional),
+            )
+            if length
+        },
     }
 
 
@@ -103,7 +111,11 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
     if "solids" not in info:
         return Ground()
     try:
-        return Ground(solids=[_solid(dict(record)) for record in info["solids"]])
+        return Ground(
+            solids=[_solid(dict(record)) for record in info["solids"]],
+            rolling=float(info.get("rolling", 0.0)),
+            torsional=float(info.get("torsional", 0.0)),
+        )
     except MALFORMED_CONTENT as error:
         raise RunFileError(f"the run's record of its scene is damaged: {error}") from (
             error

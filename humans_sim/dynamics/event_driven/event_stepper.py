@@ -274,6 +274,10 @@ class EventStepper(Stepper):
         self._handle_contacts(NO_CONTACTS, generalised)
         record_push(self.state, link, impulse, duration)
 
+    def acceleration(self) -> np.ndarray:
+        """Rates of v with the contacts as they are (nv,)."""
+        return self.motion.evaluate(self.state).acceleration
+
     def sample(self) -> Sample:
         """Everything there is to know at the time reached."""
         now = self.motion.evaluate(self.state)

@@ -18,6 +18,7 @@ from humans_sim.dynamics.singular_mass import singular_mass_text
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System
+from humans_sim.dynamics.time_stepping.bounded_steps import BoundedSteps
 from humans_sim.dynamics.time_stepping.energy_balance import (
     HALVED,
     IMPROVED,
@@ -96,6 +97,7 @@ class ImpulseSteps:
         forces: of all contacts, means over the last step (nc, 3) [N].
         gaps: of all contacts at its end (nc,) [m, rad].
         count: of the steps.
+        bounded: damping and forces of bounded size; None where there are none.
         rough_steps: those whose contact problem kept a residual above 1e-8, relative;
             above 1e-5 it is an error.
         worst_residual: the largest of those residuals.
@@ -116,9 +118,11 @@ class ImpulseSteps:
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
         self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
+        # Asked once: a step without them costs nothing more.
+        self.bounded = BoundedSteps.of(system)
         self._acceleration = self._still
         self._floats = isinstance(system, ModelSystem) and not (system.locked < 6).any()
-        self._compiled = ModelSteps.of(system)
+        self._compiled = None if self.bounded else ModelSteps.of(system)
         self._carried = 0.0
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
         self._conservative = getattr(system, "conservative", True)
@@ -243,9 +247,15 @@ class ImpulseSteps:
                 self.forces,
                 self.mode,
             )
-            equations, impulses, residual, end = take_step(
-                terms.mass, applied - terms.bias, state.v, h, terms.jacobian, contacts
-            )
+            motion = (terms.mass, applied - terms.bias, state.v)
+            step = (h, terms.jacobian, contacts)
+            if self.bounded is None:
+                equations, impulses, residual, end = take_step(*motion, *step)
+            else:
+                places = (half, mean)
+                equations, impulses, residual, end = self.bounded.take(
+                    motion, places, *step
+                )
             if residual == SINGULAR:
                 raise StepError(singular_mass_text(terms.mass, system.velocity_names))
             if not residual <= ACCEPTED:
@@ -262,6 +272,8 @@ class ImpulseSteps:
             kinetic, potential = system.energies(q, v)
             excess = kinetic + potential - sum(energies) + self._carried
             excess -= h * float(applied @ mean)
+            if self.bounded is not None:
+                excess += h * self.bounded.power(mean)
             loaded = impulses[:, 0] > 0.0
             both = self._floats and not loaded.any()
             scale = max(energy_scale(*energies), energy_scale(kinetic, potential))

@@ -24,7 +24,8 @@ ACCEPTED = 1e-8
 """Residual of a contact problem that counts as solved, relative."""
 SINGULAR = -1.0
 """In place of a residual, where the mass matrix cannot be inverted."""
-_PIVOT = 1e-12
+PIVOT = 1e-12
+"""Share of the diagonal below which a pivot of the mass matrix is rounding."""
 _SPEED = 1e-9
 """Speed of slip below which a contact sticks [m/s]."""
 _LEAVING = 1e-6
@@ -135,7 +136,7 @@ def take_step(mass, force, v, h, rows, contacts):
     regular = cholesky(mass, factor)
     for i in range(nv):
         # Where a pivot is rounding, so would be the velocity.
-        regular = regular and factor[i, i] ** 2 > _PIVOT * mass[i, i]
+        regular = regular and factor[i, i] ** 2 > PIVOT * mass[i, i]
     if not regular:
         factor[:] = 0.0
         for i in range(nv):
