@@ -21,8 +21,6 @@ from humans_sim.core.errors import HumansError, MissingDependencyError, Paramete
 Rhs = Callable[[float, np.ndarray], np.ndarray]
 NAMES = ("dop853", "radau", "cvode")
 IMPLICIT = ("radau", "cvode")
-_DIFFERENCE = 1e-9
-"""Difference for the Jacobian: far below the speed of soles that creep [m, m/s]."""
 
 
 class IntegrationError(HumansError):
@@ -39,6 +37,8 @@ class InitialValueProblem(NamedTuple):
         rtol: relative tolerance.
         atol: absolute tolerance of each state.
         first_step: size of the first step [s]; None leaves it to the integrator.
+        jacobian: derivatives of the right-hand side by the state, for implicit
+            integrators; None leaves them to differences.
     """
 
     rhs: Rhs
@@ -47,6 +47,7 @@ class InitialValueProblem(NamedTuple):
     rtol: float
     atol: np.ndarray
     first_step: float | None = None
+    jacobian: Rhs | None = None
 
 
 class Integrator(Protocol):
@@ -85,7 +86,7 @@ class Dop853:
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
+        rhs, t, y, rtol, atol, first_step, _ = problem
         # The bound is set anew at each step; infinity lets the first step be chosen.
         self._solver = DOP853(
             rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol
@@ -130,17 +131,7 @@ class ImplicitRadau(Dop853):
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
-
-        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-            rates = rhs(t, y)
-            columns = np.empty((len(y), len(y)))
-            for i in range(len(y)):
-                moved = y.copy()
-                moved[i] += _DIFFERENCE
-                columns[:, i] = (rhs(t, moved) - rates) / (moved[i] - y[i])
-            return columns
-
+        rhs, t, y, rtol, atol, first_step, jacobian = problem
         self._solver = Radau(
             rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jacobian
         )
@@ -153,7 +144,7 @@ class Cvode:
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
+        rhs, t, y, rtol, atol, first_step, _ = problem
         try:
             from sksundae.cvode import CVODE
         except ImportError:

@@ -42,6 +42,8 @@ class Options:
             one sampling period may take (event-driven); beyond, the run ends.
         zeno_time: impacts of one contact closer than this pile up [s], if also
         zeno_speed: they are slower than this [m/s].
+        creep_speed: speed below which friction is less than Coulomb's, with an implicit
+            integrator [m/s].
         hand_over: whether a few time steps of ``time_step`` go on where events jam or
             take more than ``max_work`` (event-driven); each is an event ``hand_over``.
     """
@@ -55,6 +57,7 @@ class Options:
     max_work: float = 200_000
     zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
+    creep_speed: float = 1e-6
     hand_over: bool = False
 
     def __post_init__(self) -> None:
@@ -66,6 +69,7 @@ class Options:
             "time_step",
             "zeno_time",
             "zeno_speed",
+            "creep_speed",
         ):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):

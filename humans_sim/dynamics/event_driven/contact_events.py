@@ -17,11 +17,9 @@ from humans_sim.contact.problem.modes import (
     idle_forces,
 )
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
 from humans_sim.dynamics.event_records import impact_event, mode_events
-from humans_sim.dynamics.integrators import IMPLICIT
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import Options
@@ -56,7 +54,6 @@ class ContactEvents:
         """No impact happened yet."""
         self._system, self._motion, self._options = system, motion, options
         self._decision = ModeDecision(system, loads, motion)
-        self._creeps = options.integrator in IMPLICIT
         self._last_impact: dict[int, tuple[float, float]] = {}
 
     def handle(
@@ -110,27 +107,28 @@ class ContactEvents:
         if which.size == 0:
             self._motion.open_all()
         else:
-            if self._creeps:
-                stopped = np.union1d(stopped, self._slow(state))
             slides = self._project_velocity(state, which, stopped)
             self._decision.decide(state, which, slides)
-            if self._creeps:
-                self._motion.modes.let_creep()
         new = self._motion.mode
         state.events += mode_events(state.t, self._system.contacts, old, new)
 
-    def _slow(self, state: State) -> np.ndarray:
-        """Contacts that slide next to nothing: they stop together (indices).
+    def follow(self, state: State) -> None:
+        """Note what contacts that creep did in a step without events.
 
-        A sole that comes to rest stops as a whole. Corner by corner it would turn
-        round the ones that rest already, some nanometres a time.
+        Args:
+            state: at the end of the step, where the right-hand side was evaluated.
         """
-        modes = self._motion.modes
-        motion = self._system.terms(state.q, state.v, modes.which).jacobian @ state.v
-        creeps = np.hypot(motion[:, 1], motion[:, 2]) < 3 * SLOW
-        creeps &= modes.mode == SLIDE
-        which: np.ndarray = modes.which[creeps]
-        return which
+        motion, modes = self._motion, self._motion.modes
+        if motion.creep_speed is None or not modes.any_closed:
+            return
+        old, now = motion.mode, motion.last
+        modes.notice_sliding(now.motion, motion.creep_speed)
+        stays = (now.forces[:, 0] > 0.0) | (now.terms.gap <= TOUCH)
+        if not stays.all():
+            which, reference = modes.which[stays], now.forces[stays]
+            mode = old[which]
+            motion.close(state.q, which, mode, now.direction[stays], reference)
+        state.events += mode_events(state.t, self._system.contacts, old, motion.mode)
 
     def _gentle(self, approaching: np.ndarray, rate: np.ndarray) -> bool:
         """Whether contacts close so slowly that it is no impact.
@@ -233,6 +231,8 @@ class ContactEvents:
         speed = np.hypot(motion[:, 1], motion[:, 2])
         slides = (tangents > 0) & np.isfinite(friction) & (speed > SPEED)
         slides &= ~np.isin(which, stopped)
+        if self._motion.creep_speed is not None:
+            slides = (tangents > 0) & np.isfinite(friction)
         k = len(which)
         frictionless = (friction == 0) & (tangents > 0)
         mode = np.where(slides | frictionless, SLIDE, STICK)

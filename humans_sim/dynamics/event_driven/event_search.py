@@ -113,13 +113,7 @@ class EventSearch:
         self._start = end
         if suspects:
             return self._first(suspects, start.t, end.t)
-        resting = self._motion.modes.resting(last.motion)
-        if resting.size:
-            none = np.zeros(len(self._signals), dtype=bool)
-            return DetectedEvents(end.t, True, resting, none)
-        self._motion.modes.continue_after_step(
-            self._system, last.q, last.direction, last.motion
-        )
+        self._motion.modes.continue_after_step(self._system, last.q, last.direction)
         self._sliding = self._motion.sliding_speeds(last)
         return None
 

@@ -33,7 +33,7 @@ from humans_sim.dynamics.event_driven.event_search import DetectedEvents, EventS
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
 from humans_sim.dynamics.event_driven.work_budget import WorkBudget
-from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.integrators import IMPLICIT, IntegrationError
 from humans_sim.dynamics.stepper import Options, StepError, Stepper
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
@@ -78,7 +78,10 @@ class EventStepper(Stepper):
     ) -> None:
         """Start at (t, q, v)."""
         super().__init__(system, actuation, options, t, q, v, control)
-        self.motion = SmoothMotion(system, self.loads)
+        implicit = options.integrator in IMPLICIT
+        self.motion = SmoothMotion(
+            system, self.loads, options.creep_speed if implicit else None
+        )
         self._integrator = MotionIntegrator(system, self.motion, options)
         self._search = EventSearch(system, self.loads, self.motion, self._integrator)
         self._contacts = ContactEvents(system, self.loads, self.motion, options)
@@ -204,9 +207,12 @@ class EventStepper(Stepper):
     def _go_to(self, t: float) -> None:
         """Take the state inside the step that was made."""
         self._integrator.take(self.state, t)
-        at_end = self._waiting is None and t == self._integrator.t
-        if at_end and self._integrator.worn:
-            self._forget_step()
+        if self._waiting is None and t == self._integrator.t:
+            if self.motion.last.t != t:
+                self._integrator.evaluate_at(t)
+            self._contacts.follow(self.state)
+            if self._integrator.worn:
+                self._forget_step()
 
     def _forget_step(self) -> None:
         """From here on the motion is another one: the integrator is started anew."""

@@ -69,6 +69,9 @@ class MotionIntegrator:
         def derivative(t: float, y: np.ndarray) -> np.ndarray:
             return self._motion.derivative(chart, t, y)
 
+        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
+            return self._motion.jacobian(chart, t, y)
+
         problem = integrators.InitialValueProblem(
             derivative,
             state.t,
@@ -76,6 +79,7 @@ class MotionIntegrator:
             self._options.rtol,
             np.full(len(y), self._options.atol),
             self._first_step,
+            jacobian if self._motion.creep_speed is not None else None,
         )
         self._solver = integrators.start(self._options.integrator, problem)
 

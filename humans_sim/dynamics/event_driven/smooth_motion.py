@@ -16,6 +16,10 @@ from humans_sim.dynamics.event_driven.acceleration_kernels import (
     acceleration_in_modes,
 )
 from humans_sim.dynamics.event_driven.contact_modes import ContactModes
+from humans_sim.dynamics.event_driven.creep_kernels import (
+    creeping_acceleration,
+    creeping_response,
+)
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System, Terms
@@ -23,6 +27,8 @@ from humans_sim.dynamics.system import System, Terms
 FORCE = 5e-9
 """Force below which a contact supports nothing [N, N m]."""
 _CONTRADICTION = 1e-4
+_DIFFERENCE = 1e-7
+"""Difference for the derivatives of the actuation [m, rad, m/s, rad/s]."""
 
 
 class Evaluation(NamedTuple):
@@ -61,6 +67,8 @@ class SmoothMotion:
     Args:
         system: what moves.
         loads: what acts on it.
+        creep_speed: of contacts whose friction follows their velocity [m/s]; None where
+            contacts stick and slide by Coulomb's law, in modes.
 
     Attributes:
         modes: the closed contacts; all open at first.
@@ -72,9 +80,11 @@ class SmoothMotion:
 
     last: Evaluation
 
-    def __init__(self, system: System, loads: AppliedLoads) -> None:
+    def __init__(
+        self, system: System, loads: AppliedLoads, creep_speed: float | None = None
+    ) -> None:
         """All contacts are open."""
-        self._system, self._loads = system, loads
+        self._system, self._loads, self.creep_speed = system, loads, creep_speed
         self.modes = ContactModes.all_open()
         self.lowest_margin = (math.inf, math.inf)
         self.evaluations = 0
@@ -105,7 +115,10 @@ class SmoothMotion:
             direction: of sliding (k, 2).
             reference: forces to stay near to (k, 3) [N].
         """
-        self.modes = ContactModes.at(self._system, q, which, mode, direction, reference)
+        creep = self.creep_speed is not None
+        self.modes = ContactModes.at(
+            self._system, q, which, mode, direction, reference, creep
+        )
 
     def derivative(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
         """Rates of y: the coordinates of the chart, v and z."""
@@ -113,17 +126,9 @@ class SmoothMotion:
         x, v, z = y[:nv], y[nv : 2 * nv], y[2 * nv :]
         q = chart.configuration(x)
         torques, applied, rates = self._loads.at(t, q, v, z)
-        modes = self.modes
-        terms = self._system.terms(q, v, modes.which)
-        acceleration, forces, residual, motion, direction, least = (
-            acceleration_in_modes(
-                terms.mass,
-                applied - terms.bias,
-                v,
-                terms[2:],
-                modes.arrays(modes.direction),
-                STABILISATION,
-            )
+        terms = self._system.terms(q, v, self.modes.which)
+        acceleration, forces, residual, motion, direction, least = self._acceleration(
+            terms, applied - terms.bias, v, self.modes.direction, STABILISATION
         )
         if not residual < _CONTRADICTION:
             raise _refusal(residual)
@@ -135,6 +140,65 @@ class SmoothMotion:
         )
         return np.concatenate([chart.rates(x, v), acceleration, rates])
 
+    def _acceleration(
+        self,
+        terms: Terms,
+        force: np.ndarray,
+        v: np.ndarray,
+        direction: np.ndarray,
+        rate: float,
+    ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray, float]:
+        modes, speed = self.modes, self.creep_speed
+        equations = terms.mass, force, v, terms[2:]
+        if speed is None:
+            return acceleration_in_modes(*equations, modes.arrays(direction), rate)
+        creeping = modes.creep_arrays(), rate, speed
+        return (*creeping_acceleration(*equations, *creeping), math.inf)
+
+    def jacobian(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
+        """The stiff part of the derivatives of :meth:`derivative` by y.
+
+        Of the actuation by differences, of friction that follows velocity, and of what
+        pulls drift back; left out is how inertia, gravity and contact points change
+        with the posture. Enough for the iterations of an implicit integrator.
+        """
+        assert self.creep_speed is not None
+        nv, n = self._system.nv, len(y)
+        rates = self.derivative(chart, t, y)
+        now, modes = self.last, self.modes
+        by_force, by_velocity, by_position = creeping_response(
+            now.terms.mass,
+            now.v,
+            now.terms.jacobian,
+            now.forces,
+            modes.creep_arrays(),
+            STABILISATION,
+            self.creep_speed,
+        )
+        matrix = np.zeros((n, n))
+        chart_rates = np.eye(nv)
+        base = chart.rates(y[:nv], now.v)
+        for j in range(min(nv, 6)):
+            moved = now.v.copy()
+            moved[j] += 1.0
+            chart_rates[:, j] = chart.rates(y[:nv], moved) - base
+        matrix[:nv, nv : 2 * nv] = chart_rates
+        torques = np.empty((nv, n))
+        for j in range(n):
+            moved = y.copy()
+            moved[j] += _DIFFERENCE
+            q = chart.configuration(moved[:nv]) if j < nv else now.q
+            v, z = moved[nv : 2 * nv], moved[2 * nv :]
+            loads = self._loads.at(t, q, v, z)
+            difference = moved[j] - y[j]
+            torques[:, j] = (loads.applied - now.applied) / difference
+            matrix[2 * nv :, j] = (loads.rates - rates[2 * nv :]) / difference
+        by_state = by_force @ torques
+        by_state[:, :nv] += by_position @ np.linalg.inv(chart_rates)
+        by_state[:, nv : 2 * nv] += by_velocity
+        matrix[nv : 2 * nv] = by_state
+        return matrix
+
     def evaluate(self, state: State) -> Evaluation:
         """The right-hand side at a state."""
         y = np.concatenate([np.zeros(self._system.nv), state.v, state.z])
@@ -143,16 +207,12 @@ class SmoothMotion:
 
     def bare_forces(self, evaluation: Evaluation) -> np.ndarray:
         """Contact forces without what pulls numerical drift back (k, 3) [N]."""
-        modes, terms = self.modes, evaluation.terms
-        if not modes.any_closed:
+        terms = evaluation.terms
+        if not self.modes.any_closed:
             return evaluation.forces
-        return acceleration_in_modes(
-            terms.mass,
-            evaluation.applied - terms.bias,
-            evaluation.v,
-            terms[2:],
-            modes.arrays(evaluation.direction),
-            0.0,
+        force = evaluation.applied - terms.bias
+        return self._acceleration(
+            terms, force, evaluation.v, evaluation.direction, 0.0
         )[1]
 
     def sliding_speeds(self, evaluation: Evaluation) -> np.ndarray:
