@@ -16,15 +16,18 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
-from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
+from humans_sim.core.errors import MissingDependencyError, ParameterError
+from humans_sim.dynamics.rosenbrock import (
+    Derivatives,
+    IntegrationError,
+    Rosenbrock,
+)
+from humans_sim.dynamics.rosenbrock import (
+    Rates as Rhs,
+)
 
-Rhs = Callable[[float, np.ndarray], np.ndarray]
-NAMES = ("dop853", "radau", "cvode")
-IMPLICIT = ("radau", "cvode")
-
-
-class IntegrationError(HumansError):
-    """The integrator cannot continue from here."""
+NAMES = ("dop853", "radau", "rosenbrock", "cvode")
+IMPLICIT = ("radau", "rosenbrock", "cvode")
 
 
 class InitialValueProblem(NamedTuple):
@@ -37,7 +40,7 @@ class InitialValueProblem(NamedTuple):
         rtol: relative tolerance.
         atol: absolute tolerance of each state.
         first_step: size of the first step [s]; None leaves it to the integrator.
-        jacobian: derivatives of the right-hand side by the state, for implicit
+        derivatives: of the right-hand side by the state and by time, for implicit
             integrators; None leaves them to differences.
     """
 
@@ -47,7 +50,7 @@ class InitialValueProblem(NamedTuple):
     rtol: float
     atol: np.ndarray
     first_step: float | None = None
-    jacobian: Rhs | None = None
+    derivatives: Derivatives | None = None
 
 
 class Integrator(Protocol):
@@ -76,6 +79,9 @@ def start(name: str, problem: InitialValueProblem) -> Integrator:
         return Dop853(problem)
     if name == "radau":
         return ImplicitRadau(problem)
+    if name == "rosenbrock" and problem.derivatives is not None:
+        rhs, *rest, derivatives = problem
+        return Rosenbrock(rhs, derivatives, *rest)
     if name == "cvode":
         return Cvode(problem)
     raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
@@ -131,9 +137,21 @@ class ImplicitRadau(Dop853):
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step, jacobian = problem
+        rhs, t, y, rtol, atol, first_step, derivatives = problem
+
+        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
+            assert derivatives is not None
+            return derivatives(t, y)[0]
+
         self._solver = Radau(
-            rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jacobian
+            rhs,
+            t,
+            y,
+            np.inf,
+            first_step=first_step,
+            rtol=rtol,
+            atol=atol,
+            jac=None if derivatives is None else jacobian,
         )
         self.t, self.y = t, y
         self._dense = None

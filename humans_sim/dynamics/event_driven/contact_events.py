@@ -17,6 +17,7 @@ from humans_sim.contact.problem.modes import (
     idle_forces,
 )
 from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.event_driven.creep_kernels import NEAR
 from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
 from humans_sim.dynamics.event_records import impact_event, mode_events
@@ -31,6 +32,11 @@ TOUCH = 1e-9
 """Gap below which a contact counts as touching [m, rad]."""
 _NEAR = 1e-8
 """Gap below which a contact takes part in impacts that pile up [m, rad]."""
+_DRIFT = 1e-5
+"""Speed of a contact without modes that is an error of integration, not motion [m/s].
+
+If the contact opens, it does so by its acceleration, from there on.
+"""
 NO_CONTACTS = np.zeros(0, dtype=np.int64)
 
 
@@ -103,7 +109,10 @@ class ContactEvents:
         old = self._motion.mode
         if which.size:
             rows = self._system.terms(state.q, state.v, which).jacobian
-            which = which[(rows @ state.v)[:, 0] <= SPEED]
+            bound = np.full(len(which), SPEED)
+            if self._motion.creep_speed is not None:
+                bound[old[which] != OPEN] = _DRIFT
+            which = which[(rows @ state.v)[:, 0] <= bound]
         if which.size == 0:
             self._motion.open_all()
         else:
@@ -123,7 +132,7 @@ class ContactEvents:
             return
         old, now = motion.mode, motion.last
         modes.notice_sliding(now.motion, motion.creep_speed)
-        stays = (now.forces[:, 0] > 0.0) | (now.terms.gap <= TOUCH)
+        stays = (now.forces[:, 0] > 0.0) | (now.terms.gap < NEAR)
         if not stays.all():
             which, reference = modes.which[stays], now.forces[stays]
             mode = old[which]

@@ -37,7 +37,7 @@ _REDUNDANT = 1e-3
 """Share of an idle force that a contact must have to be supported by others."""
 _APPROACH = 1e-7
 """Acceleration, relative to the largest, with which a contact without load returns."""
-_NEAR = 1e-7
+NEAR = 1e-7
 """Gap beyond which a contact that opened carries no force [m, rad]."""
 
 
@@ -200,7 +200,7 @@ def creeping_acceleration(mass, force, velocity, contacts, modes, rate, creep_sp
         right[heads[c]] -= rate * (2.0 * motion[c, 0] + rate * gap[c])
         for i in range(1, heads[c + 1] - heads[c]):
             right[heads[c] + i] -= drift[c, i] + 2.0 * rate * motion[c, i]
-    near = gap < _NEAR
+    near = gap < NEAR
     x, residual = _complementary_forces(
         constraint.T @ applied, right, idle, heads, near
     )

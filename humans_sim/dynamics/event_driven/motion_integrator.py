@@ -69,8 +69,8 @@ class MotionIntegrator:
         def derivative(t: float, y: np.ndarray) -> np.ndarray:
             return self._motion.derivative(chart, t, y)
 
-        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-            return self._motion.jacobian(chart, t, y)
+        def derivatives(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return self._motion.derivatives(chart, t, y)
 
         problem = integrators.InitialValueProblem(
             derivative,
@@ -79,7 +79,7 @@ class MotionIntegrator:
             self._options.rtol,
             np.full(len(y), self._options.atol),
             self._first_step,
-            jacobian if self._motion.creep_speed is not None else None,
+            derivatives if self._motion.creep_speed is not None else None,
         )
         self._solver = integrators.start(self._options.integrator, problem)
 

@@ -20,6 +20,11 @@ from humans_sim.dynamics.event_driven.creep_kernels import (
     creeping_acceleration,
     creeping_response,
 )
+from humans_sim.dynamics.event_driven.stiff_derivatives import (
+    LoadSlopes,
+    chart_matrix,
+    stiff_derivatives,
+)
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System, Terms
@@ -27,8 +32,8 @@ from humans_sim.dynamics.system import System, Terms
 FORCE = 5e-9
 """Force below which a contact supports nothing [N, N m]."""
 _CONTRADICTION = 1e-4
-_DIFFERENCE = 1e-7
-"""Difference for the derivatives of the actuation [m, rad, m/s, rad/s]."""
+_FAST = 1000.0
+"""Rate at which drift decays where the integrator is implicit [1/s]."""
 
 
 class Evaluation(NamedTuple):
@@ -85,9 +90,11 @@ class SmoothMotion:
     ) -> None:
         """All contacts are open."""
         self._system, self._loads, self.creep_speed = system, loads, creep_speed
+        self._stabilisation = STABILISATION if creep_speed is None else _FAST
         self.modes = ContactModes.all_open()
         self.lowest_margin = (math.inf, math.inf)
         self.evaluations = 0
+        self._last_state = np.zeros(0)
 
     @property
     def mode(self) -> np.ndarray:
@@ -128,11 +135,12 @@ class SmoothMotion:
         torques, applied, rates = self._loads.at(t, q, v, z)
         terms = self._system.terms(q, v, self.modes.which)
         acceleration, forces, residual, motion, direction, least = self._acceleration(
-            terms, applied - terms.bias, v, self.modes.direction, STABILISATION
+            terms, applied - terms.bias, v, self.modes.direction, self._stabilisation
         )
         if not residual < _CONTRADICTION:
             raise _refusal(residual)
         self.evaluations += 1
+        self._last_state = y
         if least < self.lowest_margin[0]:
             self.lowest_margin = (least, t)
         self.last = Evaluation(
@@ -155,49 +163,26 @@ class SmoothMotion:
         creeping = modes.creep_arrays(), rate, speed
         return (*creeping_acceleration(*equations, *creeping), math.inf)
 
-    def jacobian(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
-        """The stiff part of the derivatives of :meth:`derivative` by y.
-
-        Of the actuation by differences, of friction that follows velocity, and of what
-        pulls drift back; left out is how inertia, gravity and contact points change
-        with the posture. Enough for the iterations of an implicit integrator.
-        """
+    def derivatives(
+        self, chart: Chart, t: float, y: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The stiff part of the derivatives of :meth:`derivative`, by y and by time."""
         assert self.creep_speed is not None
-        nv, n = self._system.nv, len(y)
-        rates = self.derivative(chart, t, y)
-        now, modes = self.last, self.modes
-        by_force, by_velocity, by_position = creeping_response(
+        nv = self._system.nv
+        if self._last_state is not y or self.last.t != t:
+            self.derivative(chart, t, y)
+        now = self.last
+        response = creeping_response(
             now.terms.mass,
             now.v,
             now.terms.jacobian,
             now.forces,
-            modes.creep_arrays(),
-            STABILISATION,
+            self.modes.creep_arrays(),
+            self._stabilisation,
             self.creep_speed,
         )
-        matrix = np.zeros((n, n))
-        chart_rates = np.eye(nv)
-        base = chart.rates(y[:nv], now.v)
-        for j in range(min(nv, 6)):
-            moved = now.v.copy()
-            moved[j] += 1.0
-            chart_rates[:, j] = chart.rates(y[:nv], moved) - base
-        matrix[:nv, nv : 2 * nv] = chart_rates
-        torques = np.empty((nv, n))
-        for j in range(n):
-            moved = y.copy()
-            moved[j] += _DIFFERENCE
-            q = chart.configuration(moved[:nv]) if j < nv else now.q
-            v, z = moved[nv : 2 * nv], moved[2 * nv :]
-            loads = self._loads.at(t, q, v, z)
-            difference = moved[j] - y[j]
-            torques[:, j] = (loads.applied - now.applied) / difference
-            matrix[2 * nv :, j] = (loads.rates - rates[2 * nv :]) / difference
-        by_state = by_force @ torques
-        by_state[:, :nv] += by_position @ np.linalg.inv(chart_rates)
-        by_state[:, nv : 2 * nv] += by_velocity
-        matrix[nv : 2 * nv] = by_state
-        return matrix
+        slopes = LoadSlopes(self._loads, chart, t, y, nv)
+        return stiff_derivatives(slopes, chart_matrix(chart, y[:nv]), response)
 
     def evaluate(self, state: State) -> Evaluation:
         """The right-hand side at a state."""
