@@ -19,7 +19,8 @@ from scipy.integrate import DOP853, Radau
 from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
-NAMES = ("dop853", "radau", "cvode")
+AUTOMATIC = "automatic"
+NAMES = (AUTOMATIC, "dop853", "radau", "cvode")
 IMPLICIT = ("radau", "cvode")
 _DIFFERENCE = 1e-9
 """Difference for the Jacobian: far below the speed of soles that creep [m, m/s]."""
@@ -68,6 +69,9 @@ class Integrator(Protocol):
     def refresh(self) -> None:
         """The right-hand side jumped at t: forget what was kept of it."""
 
+    def adjust(self) -> None:
+        """The right-hand side changed a little at t, as references do."""
+
 
 def start(name: str, problem: InitialValueProblem) -> Integrator:
     """Start the named integrator."""
@@ -112,6 +116,20 @@ class Dop853:
         self._dense = None
         self.t, self.y = float(solver.t), solver.y
 
+    def stiffness(self) -> float:
+        """Size of the last step times the largest rate at which motions decay in it.
+
+        By the two stages at its end, as in Hairer's DOP853.
+        """
+        solver = self._solver
+        stages, last = solver.K[:-1], solver.n_stages - 1
+        h = solver.t - solver.t_old
+        inner = solver.y_old + h * (stages[:last].T @ solver.A[last, :last])
+        apart = float(np.linalg.norm(solver.y - inner))
+        if apart == 0.0:
+            return 0.0
+        return h * float(np.linalg.norm(solver.f - stages[last])) / apart
+
     def at(self, t: float) -> np.ndarray:
         """The state inside the last step, by the method's own interpolant."""
         if t == self.t:
@@ -124,6 +142,13 @@ class Dop853:
         """Evaluate the right-hand side anew; the step size is kept."""
         self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
 
+    def adjust(self) -> None:
+        """Evaluate it anew: the next step begins with the rates of the last one.
+
+        With old ones, the error of each step would be of first order in its size.
+        """
+        self.refresh()
+
 
 class ImplicitRadau(Dop853):
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
@@ -133,13 +158,14 @@ class ImplicitRadau(Dop853):
         rhs, t, y, rtol, atol, first_step = problem
 
         def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-            rates = rhs(t, y)
             columns = np.empty((len(y), len(y)))
             for i in range(len(y)):
                 moved = y.copy()
                 moved[i] += _DIFFERENCE
-                columns[:, i] = (rhs(t, moved) - rates) / (moved[i] - y[i])
-            return columns
+                columns[:, i] = rhs(t, moved)
+            # Last of all, as those who look back take what was evaluated last.
+            columns -= rhs(t, y)[:, None]
+            return columns / ((y + _DIFFERENCE) - y)
 
         self._solver = Radau(
             rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jacobian
@@ -211,3 +237,6 @@ class Cvode:
         """Start the multistep method anew."""
         self._solver.init_step(self.t, self.y)
         self._rhs(self.t, self.y)
+
+    def adjust(self) -> None:
+        """Nothing: its corrector does not depend on the rates of the last step."""

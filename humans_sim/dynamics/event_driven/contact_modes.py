@@ -23,6 +23,8 @@ from humans_sim.dynamics.system import System
 
 _REST = 0.3
 """Share of its rounding below which a creeping contact is at rest."""
+_TURNED = 0.999
+"""Cosine of the angle between a direction and the remembered one that is too large."""
 _STEPS = 8
 """Steps after which the forces without effect are determined anew."""
 
@@ -121,7 +123,7 @@ class ContactModes:
 
     def continue_after_step(
         self, system: System, q: np.ndarray, direction: np.ndarray, motion: np.ndarray
-    ) -> None:
+    ) -> bool:
         """Follow a step without events to its end.
 
         Args:
@@ -129,12 +131,22 @@ class ContactModes:
             q: configuration at the end.
             direction: of sliding there (k, 2).
             motion: velocities of the contacts there (k, 3) [m/s].
+
+        Returns:
+            whether the right-hand side is another one from here on.
         """
         slow = self.creeps & (np.hypot(motion[:, 1], motion[:, 2]) <= FAST)
-        self.direction = np.where(slow[:, None], self.direction, direction)
+        turned = (self.direction * direction).sum(axis=1) < _TURNED
+        turned &= (self.mode == SLIDE) & ~slow
+        if turned.any():
+            self.direction = np.where(turned[:, None], direction, self.direction)
         self.age += 1
-        if self.any_closed and self.age >= _STEPS:
+        renewed = self.any_closed and self.age >= _STEPS
+        if renewed:
+            before = self.idle
             self.determine_idle_forces(system, q)
+            renewed = bool(before.any() or self.idle.any())
+        return renewed or bool(turned.any())
 
     def let_creep(self) -> None:
         """From now on the friction of sliding contacts turns with their velocity."""

@@ -102,6 +102,7 @@ class EventSearch:
     def look_back(self) -> DetectedEvents | None:
         """The first events of the step that was just made; none where it has none."""
         start, sliding, signals = self._start, self._sliding, self._signals
+        reference = self._motion.modes.reference
         last, lowest_margin = self._motion.last, self._motion.lowest_margin
         end = _Gaps(self._integrator.t, *self._system.gap_rates(last.q, last.v))
         suspects = self._closing_gaps(start, end)
@@ -117,9 +118,12 @@ class EventSearch:
         if resting.size:
             none = np.zeros(len(self._signals), dtype=bool)
             return DetectedEvents(end.t, True, resting, none)
-        self._motion.modes.continue_after_step(
+        modes = self._motion.modes
+        changed = modes.continue_after_step(
             self._system, last.q, last.direction, last.motion
         )
+        if changed or modes.reference is not reference:
+            self._integrator.adjust()
         self._sliding = self._motion.sliding_speeds(last)
         return None
 
