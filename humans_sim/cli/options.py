@@ -31,6 +31,7 @@ class Method(StrEnum):
 class Integrator(StrEnum):
     """Integrator of smooth motion."""
 
+    AUTOMATIC = "automatic"
     DOP853 = "dop853"
     RADAU = "radau"
     CVODE = "cvode"

@@ -11,10 +11,22 @@ _TIME = 1e-15
 
 
 def first_root(function: Callable[[float], float], start: float, end: float) -> float:
-    """Time at which a function, positive at ``start``, is no more so."""
-    if function(start) <= 0.0:
+    """Time at which a function, positive at ``start``, is no more so.
+
+    That is ``end`` where it is still positive there: by rounding, it was seen to be
+    negative by another way of computing it.
+    """
+    ends = {start: function(start)}
+    if ends[start] <= 0.0:
         return start
-    return float(brentq(function, start, end, xtol=_TIME, rtol=1e-15, maxiter=200))
+    ends[end] = function(end)
+    if ends[end] > 0.0:
+        return end
+
+    def value(t: float) -> float:
+        return ends[t] if t in ends else function(t)
+
+    return float(brentq(value, start, end, xtol=_TIME, rtol=1e-15, maxiter=200))
 
 
 def lowest(

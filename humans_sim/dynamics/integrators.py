@@ -11,46 +11,25 @@ step by step; the caller looks for events inside the step just made.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
 from humans_sim.core.errors import MissingDependencyError, ParameterError
-from humans_sim.dynamics.rosenbrock import (
-    Derivatives,
-    IntegrationError,
-    Rosenbrock,
+from humans_sim.dynamics.initial_value_problem import (
+    InitialValueProblem as InitialValueProblem,
 )
-from humans_sim.dynamics.rosenbrock import (
-    Rates as Rhs,
+from humans_sim.dynamics.initial_value_problem import (
+    IntegrationError as IntegrationError,
 )
+from humans_sim.dynamics.rosenbrock import Rosenbrock
 
-NAMES = ("dop853", "radau", "rosenbrock", "cvode")
+AUTOMATIC = "automatic"
+NAMES = (AUTOMATIC, "dop853", "radau", "rosenbrock", "cvode")
 IMPLICIT = ("radau", "rosenbrock", "cvode")
-
-
-class InitialValueProblem(NamedTuple):
-    """What an integrator starts with.
-
-    Attributes:
-        rhs: the right-hand side, of time and state.
-        t: where to start [s].
-        y: the state there.
-        rtol: relative tolerance.
-        atol: absolute tolerance of each state.
-        first_step: size of the first step [s]; None leaves it to the integrator.
-        derivatives: of the right-hand side by the state and by time, for implicit
-            integrators; None leaves them to differences.
-    """
-
-    rhs: Rhs
-    t: float
-    y: np.ndarray
-    rtol: float
-    atol: np.ndarray
-    first_step: float | None = None
-    derivatives: Derivatives | None = None
+_DIFFERENCE = 1e-9
+"""Difference for the Jacobian: far below the speed of soles that creep [m, m/s]."""
 
 
 class Integrator(Protocol):
@@ -72,6 +51,9 @@ class Integrator(Protocol):
     def refresh(self) -> None:
         """The right-hand side jumped at t: forget what was kept of it."""
 
+    def adjust(self) -> None:
+        """The right-hand side changed a little at t, as references do."""
+
 
 def start(name: str, problem: InitialValueProblem) -> Integrator:
     """Start the named integrator."""
@@ -79,9 +61,8 @@ def start(name: str, problem: InitialValueProblem) -> Integrator:
         return Dop853(problem)
     if name == "radau":
         return ImplicitRadau(problem)
-    if name == "rosenbrock" and problem.derivatives is not None:
-        rhs, *rest, derivatives = problem
-        return Rosenbrock(rhs, derivatives, *rest)
+    if name == "rosenbrock":
+        return Rosenbrock(problem)
     if name == "cvode":
         return Cvode(problem)
     raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
@@ -119,6 +100,20 @@ class Dop853:
         self._dense = None
         self.t, self.y = float(solver.t), solver.y
 
+    def stiffness(self) -> float:
+        """Size of the last step times the largest rate at which motions decay in it.
+
+        By the two stages at its end, as in Hairer's DOP853.
+        """
+        solver = self._solver
+        stages, last = solver.K[:-1], solver.n_stages - 1
+        h = solver.t - solver.t_old
+        inner = solver.y_old + h * (stages[:last].T @ solver.A[last, :last])
+        apart = float(np.linalg.norm(solver.y - inner))
+        if apart == 0.0:
+            return 0.0
+        return h * float(np.linalg.norm(solver.f - stages[last])) / apart
+
     def at(self, t: float) -> np.ndarray:
         """The state inside the last step, by the method's own interpolant."""
         if t == self.t:
@@ -131,6 +126,13 @@ class Dop853:
         """Evaluate the right-hand side anew; the step size is kept."""
         self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
 
+    def adjust(self) -> None:
+        """Evaluate it anew: the next step begins with the rates of the last one.
+
+        With old ones, the error of each step would be of first order in its size.
+        """
+        self.refresh()
+
 
 class ImplicitRadau(Dop853):
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
@@ -140,8 +142,16 @@ class ImplicitRadau(Dop853):
         rhs, t, y, rtol, atol, first_step, derivatives = problem
 
         def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-            assert derivatives is not None
-            return derivatives(t, y)[0]
+            if derivatives is not None:
+                return derivatives(t, y)[0]
+            columns = np.empty((len(y), len(y)))
+            for i in range(len(y)):
+                moved = y.copy()
+                moved[i] += _DIFFERENCE
+                columns[:, i] = rhs(t, moved)
+            # Last of all, as those who look back take what was evaluated last.
+            columns -= rhs(t, y)[:, None]
+            return columns / ((y + _DIFFERENCE) - y)
 
         self._solver = Radau(
             rhs,
@@ -151,7 +161,7 @@ class ImplicitRadau(Dop853):
             first_step=first_step,
             rtol=rtol,
             atol=atol,
-            jac=None if derivatives is None else jacobian,
+            jac=jacobian,
         )
         self.t, self.y = t, y
         self._dense = None
@@ -220,3 +230,6 @@ class Cvode:
         """Start the multistep method anew."""
         self._solver.init_step(self.t, self.y)
         self._rhs(self.t, self.y)
+
+    def adjust(self) -> None:
+        """Nothing: its corrector does not depend on the rates of the last step."""

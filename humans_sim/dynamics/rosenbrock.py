@@ -10,37 +10,26 @@ no iterations that could fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from humans_sim.core.errors import HumansError
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import rosenbrock_kernels as kernels
+from humans_sim.dynamics.initial_value_problem import (
+    InitialValueProblem,
+    IntegrationError,
+)
 
-Rates = Callable[[float, np.ndarray], np.ndarray]
-Derivatives = Callable[[float, np.ndarray], tuple[np.ndarray, np.ndarray]]
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0
 _SMALLEST = 1e-14
 """Smallest step [s]."""
 _FIRST_STEP = 1e-3
 
 
-class IntegrationError(HumansError):
-    """The integrator cannot continue from here."""
-
-
 class Rosenbrock:
     """One step at a time, with a cubic between its ends.
 
     Args:
-        rates: the right-hand side, of time and state.
-        derivatives: the stiff part of its derivatives by the state (n, n), and those by
-            time (n,).
-        t: where to start [s].
-        y: the state there.
-        rtol: relative tolerance.
-        atol: absolute tolerance of each state.
-        first_step: size of the first step [s].
+        problem: with the stiff part of the derivatives, at least.
 
     Attributes:
         t: where the last step ended [s].
@@ -48,19 +37,12 @@ class Rosenbrock:
         step_size: size that the next step would have [s].
     """
 
-    def __init__(
-        self,
-        rates: Rates,
-        derivatives: Derivatives,
-        t: float,
-        y: np.ndarray,
-        rtol: float,
-        atol: np.ndarray,
-        first_step: float | None = None,
-    ) -> None:
+    def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
+        rates, t, y, self._rtol, self._atol, first_step, derivatives = problem
+        if derivatives is None:
+            raise ParameterError("a Rosenbrock method needs derivatives")
         self._rates, self._derivatives = rates, derivatives
-        self._rtol, self._atol = rtol, atol
         self.t, self.y = t, y
         self.step_size = _FIRST_STEP if first_step is None else first_step
         self._now = rates(t, y)
@@ -79,14 +61,13 @@ class Rosenbrock:
             factors, order, regular = kernels.factorise(jacobian, step)
             error = np.inf
             if regular:
+                linear = jacobian, by_time, factors, order
                 for stage in range(kernels.STAGES):
                     rates = self._now
                     if stage:
                         moved = kernels.stage_state(stage, y, slopes, step)
                         rates = self._rates(t + kernels.TIMES[stage] * step, moved)
-                    kernels.solve_stage(
-                        stage, slopes, rates, jacobian, by_time, step, factors, order
-                    )
+                    kernels.solve_stage(stage, slopes, rates, step, linear)
                 end, error = kernels.end_of_step(
                     y, slopes, step, self._rtol, self._atol
                 )
@@ -117,3 +98,6 @@ class Rosenbrock:
     def refresh(self) -> None:
         """The right-hand side jumped at t: evaluate it anew."""
         self._now = self._rates(self.t, self.y)
+
+    def adjust(self) -> None:
+        """Nothing: contacts that creep refer to nothing that changes."""

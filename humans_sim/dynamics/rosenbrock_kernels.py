@@ -49,7 +49,7 @@ _TIME_WEIGHTS = GAMMA + COUPLING.sum(axis=1)
 
 @njit(cache=True)
 def factorise(jacobian, step):
-    """LU factors of I - step gamma jacobian, and their order; None is singular."""
+    """LU factors of I - step gamma jacobian, their order, whether it is regular."""
     n = jacobian.shape[0]
     factors = np.empty((n, n))
     for i in range(n):
@@ -61,19 +61,18 @@ def factorise(jacobian, step):
 
 
 @njit(cache=True)
-def solve_stage(stage, slopes, rates, jacobian, by_time, step, factors, order):
+def solve_stage(stage, slopes, rates, step, linear):
     """Set the slope of a stage from the right-hand side there.
 
     Args:
         stage: its number.
         slopes: of all stages (STAGES, n); this one's row is set.
         rates: the right-hand side at the stage (n,).
-        jacobian: (n, n).
-        by_time: derivative of the right-hand side by time (n,).
         step: its size [s].
-        factors: of :func:`factorise`.
-        order: the same.
+        linear: derivatives of the right-hand side by the state (n, n) and by time (n,),
+            factors and their order by :func:`factorise`.
     """
+    jacobian, by_time, factors, order = linear
     n = rates.shape[0]
     coupled = np.zeros(n)
     for j in range(stage):

@@ -13,9 +13,8 @@ import numpy as np
 
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.contact_problem import ContactProblemError
 from humans_sim.contact.problem.impact import LAWS
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.control_clock import ControlClock, check_control_period
@@ -25,11 +24,11 @@ from humans_sim.dynamics.controller import (
     Controller,
 )
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
-from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
-from humans_sim.dynamics.stepper import Options, StepError, Stepper
+from humans_sim.dynamics.step_failures import ENDINGS, reason_of
+from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
@@ -306,7 +305,9 @@ class Simulation:
                         self._control(stepper)
                     samples.append(stepper.sample())
                     advance()
-        except (StepError, ContactProblemError, IntegrationError) as error:
+        except ENDINGS as error:
+            if stepper is None and isinstance(error, ConfigurationError):
+                raise
             if stepper is None:
                 # It fails at the very start: nothing moved yet.
                 still = np.zeros(len(self.system.contacts), dtype=np.int64)
@@ -362,7 +363,7 @@ class Simulation:
         state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         samples: list[Sample] | RunStream,
         events: Sequence[Event],
-        error: HumansError,
+        error: Exception,
     ) -> SimulationError:
         t, q, v, z, mode = state
         nc = len(self.system.contacts)
@@ -377,11 +378,12 @@ class Simulation:
             self.system.gaps(q),
             *self.system.energies(q, v),
         )
-        happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
+        text = reason_of(error)
+        happened = [*events, Event(t, kinds.FAILURE, "", {"text": text})]
         if not samples:
             samples.append(last)
         run = self.result(samples, happened)
-        return SimulationError(str(error), last, run)
+        return SimulationError(text, last, run)
 
 
 def sampling_times(start: float, end: float, period: float) -> np.ndarray:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from humans_sim.core.row_blocks import row_blocks
-from humans_sim.results.events import IMPACT
+from humans_sim.results.events import DURATION, HAND_OVER, IMPACT
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
+HANDED_OVER = 0.2
+"""Share of an event-driven run that time steps may have continued."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
 
 
@@ -93,6 +95,7 @@ def check_run(run: Run) -> Check:
         )
     findings += _energy(run)
     findings += _impacts(run)
+    findings += _handed_over(run)
     return Check(tuple(findings))
 
 
@@ -168,3 +171,24 @@ def _impacts(run: Run) -> list[Finding]:
         return []
     name = "impact energy minus work of impulses"
     return [Finding(name, worst, ENERGY, "relative", where, worst <= ENERGY)]
+
+
+def _handed_over(run: Run) -> list[Finding]:
+    """How much of an event-driven run is not event-driven."""
+    times = [e for e in run.events if e.kind == HAND_OVER and DURATION in e.detail]
+    if not times:
+        return []
+    longest = max(times, key=lambda event: float(event.detail[DURATION]))
+    share = sum(float(event.detail[DURATION]) for event in times)
+    share /= max(float(run.t[-1] - run.t[0]), 1e-300)
+    where = f"{len(times)} times, longest to {longest.time:.6g} s"
+    return [
+        Finding(
+            "share of time steps in an event-driven run",
+            share,
+            HANDED_OVER,
+            "of its time",
+            where,
+            share <= HANDED_OVER,
+        )
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,14 @@ from humans_sim.contact.problem.force_distribution import (
     margins,
 )
 from humans_sim.contact.problem.modes import SLIDE, STICK, idle_forces
+from humans_sim.dynamics.event_driven.creep_kernels import CreepingContacts
 from humans_sim.dynamics.system import System
 
 _SLIPS, _RESTS = 10.0, 3.0
 """Speeds, in creep speeds, above and below which a creeping contact is said to slide
 and to stick."""
+_TURNED = 0.999
+"""Cosine of the angle between a direction and the remembered one that is too large."""
 _STEPS = 8
 """Steps after which the forces without effect are determined anew."""
 
@@ -116,9 +120,18 @@ class ContactModes:
             self.idle,
         )
 
-    def creep_arrays(self) -> tuple[np.ndarray, ...]:
-        """What :func:`creeping_acceleration` takes of them."""
-        return self.mode, self.tangents, self.friction, self.idle
+    def creeping(self, rate: float, creep_speed: float) -> tuple[Any, ...]:
+        """Fields of a :class:`CreepingContacts`, as a plain tuple.
+
+        Args:
+            rate: at which drift decays [1/s].
+            creep_speed: [m/s].
+        """
+        return tuple(
+            CreepingContacts(
+                self.mode, self.tangents, self.friction, self.idle, rate, creep_speed
+            )
+        )
 
     @property
     def any_closed(self) -> bool:
@@ -139,18 +152,28 @@ class ContactModes:
 
     def continue_after_step(
         self, system: System, q: np.ndarray, direction: np.ndarray
-    ) -> None:
+    ) -> bool:
         """Follow a step without events to its end.
 
         Args:
             system: what moves.
             q: configuration at the end.
             direction: of sliding there (k, 2).
+
+        Returns:
+            whether the right-hand side is another one from here on.
         """
-        self.direction = direction
+        turned = (self.direction * direction).sum(axis=1) < _TURNED
+        turned &= (self.mode == SLIDE) & ~self.creeps
+        if turned.any():
+            self.direction = np.where(turned[:, None], direction, self.direction)
         self.age += 1
-        if self.any_closed and self.age >= _STEPS:
+        renewed = self.any_closed and self.age >= _STEPS
+        if renewed:
+            before = self.idle
             self.determine_idle_forces(system, q)
+            renewed = bool(before.any() or self.idle.any())
+        return renewed or bool(turned.any())
 
     def notice_sliding(self, motion: np.ndarray, creep_speed: float) -> None:
         """Say of creeping contacts whether they stick or slide.

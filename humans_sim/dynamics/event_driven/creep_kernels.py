@@ -21,6 +21,8 @@ this, so that the opening of a contact needs no event either.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -39,6 +41,27 @@ _APPROACH = 1e-7
 """Acceleration, relative to the largest, with which a contact without load returns."""
 NEAR = 1e-7
 """Gap beyond which a contact that opened carries no force [m, rad]."""
+
+
+class CreepingContacts(NamedTuple):
+    """The k closed contacts while smooth motion lasts.
+
+    Attributes:
+        mode: SLIDE of contacts that creep; others hold all their directions (k,).
+        tangents: number of tangential directions (k,).
+        friction: Coulomb's coefficients (k,).
+        idle: projector on forces without effect, by
+            :func:`~humans_sim.contact.problem.modes.idle_forces`.
+        rate: at which drift decays [1/s].
+        creep_speed: below which friction is less than Coulomb's [m/s].
+    """
+
+    mode: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+    idle: np.ndarray
+    rate: float
+    creep_speed: float
 
 
 @njit(cache=True)
@@ -162,7 +185,7 @@ def _complementary_forces(delassus, right, idle, heads, near):
 
 
 @njit(cache=True)
-def creeping_acceleration(mass, force, velocity, contacts, modes, rate, creep_speed):
+def creeping_acceleration(mass, force, velocity, contacts, creep):
     """Acceleration, forces, residual, contact velocities, directions.
 
     Args:
@@ -171,13 +194,10 @@ def creeping_acceleration(mass, force, velocity, contacts, modes, rate, creep_sp
         velocity: (nv,).
         contacts: gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3) of the closed
             contacts, as at the end of a :class:`~humans_sim.dynamics.system.Terms`.
-        modes: mode (k,), SLIDE for contacts that creep, tangents (k,), friction (k,),
-            projector on forces without effect, as a plain tuple.
-        rate: at which drift decays [1/s].
-        creep_speed: below which friction is less than Coulomb's [m/s].
+        creep: fields of a :class:`CreepingContacts`, as a plain tuple.
     """
     gap, rows, drift = contacts
-    mode, tangents, friction, idle = modes
+    mode, tangents, friction, idle, rate, creep_speed = creep
     k, nv = mode.shape[0], force.shape[0]
     motion = _contact_motion(rows, tangents, velocity)
     direction = _friction_directions(motion, mode, tangents, creep_speed)
@@ -217,7 +237,7 @@ def creeping_acceleration(mass, force, velocity, contacts, modes, rate, creep_sp
 
 
 @njit(cache=True)
-def creeping_response(mass, velocity, rows, forces, modes, rate, creep_speed):
+def creeping_response(mass, velocity, rows, forces, creep):
     """How the acceleration follows forces, velocities and positions (3, nv, nv).
 
     The stiff part of the derivatives: of friction by velocity, with the loads as they
@@ -229,11 +249,9 @@ def creeping_response(mass, velocity, rows, forces, modes, rate, creep_speed):
         velocity: (nv,).
         rows: Jacobians of the closed contacts (k, 3, nv).
         forces: of the closed contacts (k, 3) [N].
-        modes: as in :func:`creeping_acceleration`.
-        rate: at which drift decays [1/s].
-        creep_speed: below which friction is less than Coulomb's [m/s].
+        creep: fields of a :class:`CreepingContacts`, as a plain tuple.
     """
-    mode, tangents, friction, idle = modes
+    mode, tangents, friction, idle, rate, creep_speed = creep
     k, nv = mode.shape[0], velocity.shape[0]
     response = np.zeros((3, nv, nv))
     factor = np.zeros((nv, nv))

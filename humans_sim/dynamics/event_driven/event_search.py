@@ -27,6 +27,8 @@ _ROOM = 1e-11
 """What the gap of a contact that was touching may be inside before it closes again."""
 _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""
+_CUBIC = 0.17
+"""Bound of what :func:`may_dip` asks for: 4 / 27, over the share of a gap it leaves."""
 _SAME_TIME = 1e-13
 """Events closer than this happen together [s]."""
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
@@ -102,6 +104,7 @@ class EventSearch:
     def look_back(self) -> DetectedEvents | None:
         """The first events of the step that was just made; none where it has none."""
         start, sliding, signals = self._start, self._sliding, self._signals
+        reference = self._motion.modes.reference
         last, lowest_margin = self._motion.last, self._motion.lowest_margin
         end = _Gaps(self._integrator.t, *self._system.gap_rates(last.q, last.v))
         suspects = self._closing_gaps(start, end)
@@ -113,7 +116,10 @@ class EventSearch:
         self._start = end
         if suspects:
             return self._first(suspects, start.t, end.t)
-        self._motion.modes.continue_after_step(self._system, last.q, last.direction)
+        modes = self._motion.modes
+        changed = modes.continue_after_step(self._system, last.q, last.direction)
+        if changed or modes.reference is not reference:
+            self._integrator.adjust()
         self._sliding = self._motion.sliding_speeds(last)
         return None
 
@@ -161,10 +167,14 @@ class EventSearch:
             suspects.append(_Suspect(least, int(plain[0]), _GAP))
         suspects += self._passages(start, end, is_open & ~closes)
         turns = is_open & ~closes & (rate < 0.0) & (end.rate > 0.0) & (gap > 0.0)
+        # Between two ends, a cubic falls below both by no more than that.
+        fall = _CUBIC * (end.t - start.t) * (end.rate - rate)
+        turns &= np.minimum(gap, end.gap) < fall
         for i in np.flatnonzero(leaves | turns):
             height = self._gap_of(int(i))
             if leaves[i]:
-                returning = _after_leaving(height, start.t, end.t)
+                near = float(_ROOM - min(gap[i], 0.0))
+                returning = _after_leaving(height, start.t, end.t, near)
                 suspects.append(_Suspect(returning, int(i), _GAP))
                 continue
             if not may_dip(gap[i], rate[i], end.gap[i], end.rate[i], end.t - start.t):
@@ -268,12 +278,15 @@ def _until(
 
 
 def _after_leaving(
-    height: Callable[[float], float], start: float, end: float
+    height: Callable[[float], float], start: float, end: float, room: float
 ) -> Callable[[float], float]:
-    """A gap that opens at the start of the step and closes later in it."""
+    """A gap that opens at the start of the step and closes later in it.
+
+    Where it opens by less than can be seen, it may go below by ``room``.
+    """
     span = end - start
     for k in range(1, 40):
         leaves = start + span * 0.5**k
         if height(leaves) > 0.0:
             return lambda t: 1.0 if t < leaves else height(t)
-    return height
+    return lambda t: height(t) + room

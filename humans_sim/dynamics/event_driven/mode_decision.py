@@ -95,9 +95,7 @@ class ModeDecision:
         tangents, friction = table.tangents[which], table.friction[which]
         return Touching(which, terms, tangents, friction, slides, direction)
 
-    def _close_all(
-        self, state: State, touching: Touching, creep_speed: float
-    ) -> None:
+    def _close_all(self, state: State, touching: Touching, creep_speed: float) -> None:
         """Close what touches; creeping contacts stick or slide by their speed."""
         which, terms = touching.which, touching.terms
         before = self._motion.mode[which]

@@ -13,6 +13,7 @@ from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_driven.smooth_motion import Evaluation, SmoothMotion
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import Options
+from humans_sim.dynamics.stiffness_switch import StiffnessSwitch
 from humans_sim.dynamics.system import System
 
 _FIRST_STEP = 1e-3
@@ -81,7 +82,10 @@ class MotionIntegrator:
             self._first_step,
             derivatives if self._motion.creep_speed is not None else None,
         )
-        self._solver = integrators.start(self._options.integrator, problem)
+        if self._options.integrator == integrators.AUTOMATIC:
+            self._solver = StiffnessSwitch(problem)
+        else:
+            self._solver = integrators.start(self._options.integrator, problem)
 
     def stop(self) -> None:
         """Forget the last step; only its size is remembered."""
@@ -93,6 +97,10 @@ class MotionIntegrator:
         """The torques jumped where the last step ended: evaluate them anew."""
         self._started.refresh()
         return self._motion.last
+
+    def adjust(self) -> None:
+        """What the forces refer to changed where the last step ended."""
+        self._started.adjust()
 
     def step(self, start: float, bound: float) -> None:
         """Make one step from the time ``start``, not beyond ``bound``."""

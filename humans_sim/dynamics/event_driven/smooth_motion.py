@@ -160,8 +160,8 @@ class SmoothMotion:
         equations = terms.mass, force, v, terms[2:]
         if speed is None:
             return acceleration_in_modes(*equations, modes.arrays(direction), rate)
-        creeping = modes.creep_arrays(), rate, speed
-        return (*creeping_acceleration(*equations, *creeping), math.inf)
+        creep = modes.creeping(rate, speed)
+        return (*creeping_acceleration(*equations, creep), math.inf)
 
     def derivatives(
         self, chart: Chart, t: float, y: np.ndarray
@@ -177,9 +177,7 @@ class SmoothMotion:
             now.v,
             now.terms.jacobian,
             now.forces,
-            self.modes.creep_arrays(),
-            self._stabilisation,
-            self.creep_speed,
+            self.modes.creeping(self._stabilisation, self.creep_speed),
         )
         slopes = LoadSlopes(self._loads, chart, t, y, nv)
         return stiff_derivatives(slopes, chart_matrix(chart, y[:nv]), response)

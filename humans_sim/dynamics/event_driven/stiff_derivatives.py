@@ -24,7 +24,9 @@ class LoadSlopes:
         by_time: of the torques by time (nv,).
     """
 
-    def __init__(self, loads: AppliedLoads, chart: Chart, t: float, y: np.ndarray, nv: int) -> None:
+    def __init__(
+        self, loads: AppliedLoads, chart: Chart, t: float, y: np.ndarray, nv: int
+    ) -> None:
         """At a time and a state."""
         n = len(y)
         self._loads, self._chart, self._nv = loads, chart, nv
