@@ -34,6 +34,7 @@ class Integrator(StrEnum):
     AUTOMATIC = "automatic"
     DOP853 = "dop853"
     RADAU = "radau"
+    ROSENBROCK = "rosenbrock"
     CVODE = "cvode"
 
 

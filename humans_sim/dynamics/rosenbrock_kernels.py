@@ -132,11 +132,11 @@ def between(share, step, start, end, start_rates, end_rates):
     for i in range(start.shape[0]):
         change = end[i] - start[i]
         first, last = step * start_rates[i], step * end_rates[i]
-        # A cubic whose slopes are within three secants is monotonous.
+        # A cubic whose slopes are between zero and three secants is monotonous.
         if abs(first) > 3.0 * abs(change) or abs(last) > 3.0 * abs(change):
-            limit = 3.0 * abs(change)
-            first = min(max(first, -limit), limit)
-            last = min(max(last, -limit), limit)
+            low, high = min(0.0, 3.0 * change), max(0.0, 3.0 * change)
+            first = min(max(first, low), high)
+            last = min(max(last, low), high)
         state[i] = (
             start[i]
             + change * s * s * (3.0 - 2.0 * s)

@@ -131,8 +131,9 @@ class Simulation:
                 usual = known.simulation_arguments(model)
                 ground = usual.get("ground") if ground is None else ground
                 method = usual.get("method") if method is None else method
-                if "time_step" in usual:
-                    options.setdefault("time_step", usual["time_step"])
+                for name in ("time_step", "integrator"):
+                    if name in usual:
+                        options.setdefault(name, usual[name])
                 if contacts is None and radii is None and contact_geometry == POINTS:
                     contacts, radii = usual.get("contacts"), usual.get("radii")
             if contact_geometry != POINTS:
@@ -170,7 +171,7 @@ class Simulation:
                 f"{', '.join(self.system.methods)}"
             )
         try:
-            self.options = Options(**options)
+            self.options = Options.of(**options)
         except TypeError as error:
             raise ParameterError(f"unknown option: {error}") from None
         if self.options.integrator not in integrators.NAMES:

@@ -7,7 +7,10 @@ import numpy as np
 
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.chart import Chart
+from humans_sim.dynamics.event_driven.derivative_kernels import assemble_derivatives
 
+_BASE = 6
+"""Velocities of a free base, the first ones: others are rates of coordinates."""
 _DIFFERENCE = 1e-7
 """Difference for the derivatives of the actuation [m, rad, m/s, rad/s, s]."""
 
@@ -59,7 +62,7 @@ def chart_matrix(chart: Chart, x: np.ndarray) -> np.ndarray:
     """Rates of the coordinates for each velocity (nv, nv)."""
     matrix = np.eye(len(x))
     none = np.zeros(len(x))
-    for j in range(min(len(x), 6)):
+    for j in range(min(len(x), _BASE)):
         velocity = none.copy()
         velocity[j] = 1.0
         matrix[:, j] = chart.rates(x, velocity)
@@ -81,13 +84,9 @@ def stiff_derivatives(
             :func:`~humans_sim.dynamics.event_driven.creep_kernels.creeping_response`.
     """
     nv, n = slopes.torques.shape
-    by_force, by_velocity, by_position = response
-    matrix = np.zeros((n, n))
-    matrix[:nv, nv : 2 * nv] = turn
-    matrix[nv : 2 * nv] = by_force @ slopes.torques
-    matrix[nv : 2 * nv, nv : 2 * nv] += by_velocity
-    matrix[nv : 2 * nv, :nv] += by_position @ np.linalg.inv(turn)
-    matrix[2 * nv :] = slopes.rates
+    matrix = assemble_derivatives(
+        slopes.torques, slopes.rates, turn, response, min(nv, _BASE)
+    )
     by_time = np.zeros(n)
-    by_time[nv : 2 * nv] = by_force @ slopes.by_time
+    by_time[nv : 2 * nv] = response[0] @ slopes.by_time
     return matrix, by_time
