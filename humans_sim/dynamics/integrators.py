@@ -40,6 +40,8 @@ class InitialValueProblem(NamedTuple):
         rtol: relative tolerance.
         atol: absolute tolerance of each state.
         first_step: size of the first step [s]; None leaves it to the integrator.
+        jacobian: derivatives of the right-hand side by the state, for implicit
+            integrators; None leaves them to differences.
     """
 
     rhs: Rhs
@@ -48,6 +50,30 @@ class InitialValueProblem(NamedTuple):
     rtol: float
     atol: np.ndarray
     first_step: float | None = None
+    jacobian: Rhs | None = None
+
+
+def differences(rhs: Rhs, positions: int = 0) -> Rhs:
+    """Derivatives of a right-hand side by differences.
+
+    Args:
+        rhs: of time and state.
+        positions: number of leading states whose derivatives are left out: what is
+            stiff depends on velocities.
+    """
+
+    def jacobian(t: float, y: np.ndarray) -> np.ndarray:
+        columns = np.zeros((len(y), len(y)))
+        for i in range(positions, len(y)):
+            moved = y.copy()
+            moved[i] += _DIFFERENCE
+            columns[:, i] = rhs(t, moved)
+        # Last of all, as those who look back take what was evaluated last.
+        rates = rhs(t, y)
+        columns[:, positions:] -= rates[:, None]
+        return columns / ((y + _DIFFERENCE) - y)
+
+    return jacobian
 
 
 class Integrator(Protocol):
@@ -89,7 +115,7 @@ class Dop853:
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
+        rhs, t, y, rtol, atol, first_step, _ = problem
         # The bound is set anew at each step; infinity lets the first step be chosen.
         self._solver = DOP853(
             rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol
@@ -155,20 +181,16 @@ class ImplicitRadau(Dop853):
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
-
-        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-            columns = np.empty((len(y), len(y)))
-            for i in range(len(y)):
-                moved = y.copy()
-                moved[i] += _DIFFERENCE
-                columns[:, i] = rhs(t, moved)
-            # Last of all, as those who look back take what was evaluated last.
-            columns -= rhs(t, y)[:, None]
-            return columns / ((y + _DIFFERENCE) - y)
-
+        rhs, t, y, rtol, atol, first_step, jacobian = problem
         self._solver = Radau(
-            rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jacobian
+            rhs,
+            t,
+            y,
+            np.inf,
+            first_step=first_step,
+            rtol=rtol,
+            atol=atol,
+            jac=jacobian or differences(rhs),
         )
         self.t, self.y = t, y
         self._dense = None
@@ -179,7 +201,7 @@ class Cvode:
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
+        rhs, t, y, rtol, atol, first_step, _ = problem
         try:
             from sksundae.cvode import CVODE
         except ImportError:
