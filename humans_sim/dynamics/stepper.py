@@ -55,7 +55,7 @@ class Options:
     max_step: float = 0.1
     impact: str = "inequality"
     time_step: float = 1e-3
-    max_work: float = 8_000
+    max_work: float = 5_000
     zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
     hand_over: bool = True
