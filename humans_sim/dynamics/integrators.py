@@ -18,6 +18,7 @@ import numpy as np
 from scipy.integrate import DOP853, Radau
 
 from humans_sim.core.errors import MissingDependencyError, ParameterError
+from humans_sim.dynamics.initial_value_problem import Derivatives, Rhs
 from humans_sim.dynamics.initial_value_problem import (
     InitialValueProblem as InitialValueProblem,
 )
@@ -32,6 +33,29 @@ NAMES = (AUTOMATIC, "dop853", "radau", ROSENBROCK, "cvode")
 IMPLICIT = ("radau", ROSENBROCK, "cvode")
 _DIFFERENCE = 1e-9
 """Difference for the Jacobian: far below the speed of soles that creep [m, m/s]."""
+
+
+def differences(rhs: Rhs, positions: int = 0) -> Derivatives:
+    """Derivatives of a right-hand side by differences; none by time.
+
+    Args:
+        rhs: of time and state.
+        positions: number of leading states whose derivatives are left out: what is
+            stiff depends on velocities.
+    """
+
+    def derivatives(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        columns = np.zeros((len(y), len(y)))
+        for i in range(positions, len(y)):
+            moved = y.copy()
+            moved[i] += _DIFFERENCE
+            columns[:, i] = rhs(t, moved)
+        # Last of all, as those who look back take what was evaluated last.
+        rates = rhs(t, y)
+        columns[:, positions:] -= rates[:, None]
+        return columns / ((y + _DIFFERENCE) - y), np.zeros(len(y))
+
+    return derivatives
 
 
 class Integrator(Protocol):
@@ -142,19 +166,7 @@ class ImplicitRadau(Dop853):
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
         rhs, t, y, rtol, atol, first_step, derivatives = problem
-
-        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-            if derivatives is not None:
-                return derivatives(t, y)[0]
-            columns = np.empty((len(y), len(y)))
-            for i in range(len(y)):
-                moved = y.copy()
-                moved[i] += _DIFFERENCE
-                columns[:, i] = rhs(t, moved)
-            # Last of all, as those who look back take what was evaluated last.
-            columns -= rhs(t, y)[:, None]
-            return columns / ((y + _DIFFERENCE) - y)
-
+        known = derivatives or differences(rhs)
         self._solver = Radau(
             rhs,
             t,
@@ -163,7 +175,7 @@ class ImplicitRadau(Dop853):
             first_step=first_step,
             rtol=rtol,
             atol=atol,
-            jac=jacobian,
+            jac=lambda t, y: known(t, y)[0],
         )
         self.t, self.y = t, y
         self._dense = None

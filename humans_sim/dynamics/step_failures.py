@@ -33,6 +33,8 @@ def typed_failures() -> Iterator[None]:
             "has lost a direction (gimbal lock), a body has no mass, or motion became "
             "infinite"
         ) from error
+    except ConfigurationError as error:
+        raise StepError(str(error)) from error
     except ArithmeticError as error:
         raise StepError(
             f"the forces or the torques are not finite numbers ({error})"

@@ -72,7 +72,7 @@ class Options:
     max_step: float = 0.1
     impact: str = "inequality"
     time_step: float = 1e-3
-    max_work: float = 20_000
+    max_work: float = 5_000
     zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
     creep_speed: float = 1e-6

@@ -15,6 +15,7 @@ from humans_sim.dynamics.integrators import (
     Dop853,
     ImplicitRadau,
     InitialValueProblem,
+    differences,
 )
 
 _STABLE = 4.0
@@ -32,11 +33,16 @@ class StiffnessSwitch:
 
     Stiffness is that of Hairer's DOP853: how much the right-hand side differs between
     two stages at the end of the step, over how much these differ.
+
+    Args:
+        problem: what to solve.
+        positions: number of leading states on which nothing stiff depends.
     """
 
-    def __init__(self, problem: InitialValueProblem) -> None:
+    def __init__(self, problem: InitialValueProblem, positions: int = 0) -> None:
         """Start with the explicit method."""
-        self._problem = problem
+        derivatives = differences(problem.rhs, positions)
+        self._problem = problem._replace(derivatives=derivatives)
         self._method: Dop853 = Dop853(problem)
         self.t, self.y = problem.t, problem.y
         self._stiff_steps = self._implicit_steps = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
-HANDED_OVER = 0.2
+HANDED_OVER = 0.5
 """Share of an event-driven run that time steps may have continued."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
 

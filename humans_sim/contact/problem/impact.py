@@ -40,8 +40,8 @@ INEQUALITY, HUMANS = LAWS = ("inequality", "humans")
 _HALVINGS = 50
 _SHARES = (1e-2, 1e-3, 1e-1, 1e-4)
 """Change of velocity, in sliding speeds, from which such an impact grows."""
-_NO_JUMP = 1e-4
-"""Change of velocity below which nothing jumped, in sliding speeds."""
+_JUMP = 0.5
+"""Change of a contact's velocity, in its own sliding speed, that is a jump."""
 _ACCURACY = 1e-9
 
 
@@ -199,7 +199,8 @@ def impact_without_collision(
     delassus = flat @ mobility
     before = rows @ velocity
     before[:, 0] = 0.0
-    speed = float(np.abs(before).max(initial=0.0))
+    sliding = np.linalg.norm(before[:, 1:], axis=1)
+    speed = float(sliding.max(initial=0.0))
     pull = float(np.abs(acceleration).max(initial=0.0))
     if speed == 0.0 or pull == 0.0:
         return None
@@ -212,8 +213,9 @@ def impact_without_collision(
             continue
         impulses, residual = solve_near(delassus, before, *kinds, start, _ACCURACY)
         jump = mobility @ impulses.ravel()
-        moved = float(np.abs(rows @ jump).max())
-        if residual <= _ACCURACY and moved > _NO_JUMP * speed:
+        changed = np.linalg.norm((rows @ jump)[:, 1:], axis=1)
+        jumps = (sliding > 10 * _ACCURACY * speed) & (changed > _JUMP * sliding)
+        if residual <= _ACCURACY and jumps.any():
             after = velocity + jump
             return Impact(after, impulses, rows @ velocity, rows @ after, 1.0, 0.0)
     return None

@@ -12,6 +12,7 @@ import numpy as np
 from humans_sim.contact.problem.modes import SLIDE
 from humans_sim.core.roots import first_root, lowest, may_dip
 from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
@@ -27,8 +28,6 @@ _ROOM = 1e-11
 """What the gap of a contact that was touching may be inside before it closes again."""
 _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""
-_CUBIC = 0.17
-"""Bound of what :func:`may_dip` asks for: 4 / 27, over the share of a gap it leaves."""
 _SAME_TIME = 1e-13
 """Events closer than this happen together [s]."""
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
@@ -166,22 +165,19 @@ class EventSearch:
 
             suspects.append(_Suspect(least, int(plain[0]), _GAP))
         suspects += self._passages(start, end, is_open & ~closes)
-        turns = is_open & ~closes & (rate < 0.0) & (end.rate > 0.0) & (gap > 0.0)
-        # Between two ends, a cubic falls below both by no more than that.
-        fall = _CUBIC * (end.t - start.t) * (end.rate - rate)
-        turns &= np.minimum(gap, end.gap) < fall
-        for i in np.flatnonzero(leaves | turns):
+        for i in np.flatnonzero(leaves):
+            returning = _after_leaving(
+                self._gap_of(int(i)), start.t, end.t, _ROOM - min(float(gap[i]), 0.0)
+            )
+            suspects.append(_Suspect(returning, int(i), _GAP))
+        low = np.maximum(gap, 0.0)
+        dips = may_dip(low, rate, end.gap, end.rate, end.t - start.t)
+        for i in np.flatnonzero(dips & is_open & ~closes):
             height = self._gap_of(int(i))
-            if leaves[i]:
-                near = float(_ROOM - min(gap[i], 0.0))
-                returning = _after_leaving(height, start.t, end.t, near)
-                suspects.append(_Suspect(returning, int(i), _GAP))
-                continue
-            if not may_dip(gap[i], rate[i], end.gap[i], end.rate[i], end.t - start.t):
-                continue
             bottom, value = lowest(height, start.t, end.t)
             if value < -TOUCH:
-                dip = _until(height, bottom)
+                above = 0.0 if gap[i] > _ROOM else _ROOM - min(float(gap[i]), 0.0)
+                dip = _until(_raised(height, above), bottom)
                 suspects.append(_Suspect(dip, int(i), _GAP))
         return suspects
 
@@ -211,7 +207,9 @@ class EventSearch:
         slides = (modes.mode == SLIDE) & (modes.friction > 0) & ~modes.creeps
         if not slides.any():
             return []
-        level = np.where(before > 2 * SPEED, SPEED, -SPEED)
+        # Slower than that, its direction in the plane is the remembered one.
+        slow = np.where(modes.tangents == 2, SLOW, SPEED)
+        level = np.where(before > 2 * slow, slow, -SPEED)
         rests = slides & (motion.sliding_speeds(end) < level)
 
         def speed_of(c: int) -> Callable[[float], float]:
@@ -277,6 +275,13 @@ def _until(
     return lambda t: function(t) if t < limit else -1.0
 
 
+def _raised(
+    function: Callable[[float], float], above: float
+) -> Callable[[float], float]:
+    """A function raised by a constant."""
+    return lambda t: function(t) + above
+
+
 def _after_leaving(
     height: Callable[[float], float], start: float, end: float, room: float
 ) -> Callable[[float], float]:
@@ -289,4 +294,4 @@ def _after_leaving(
         leaves = start + span * 0.5**k
         if height(leaves) > 0.0:
             return lambda t: 1.0 if t < leaves else height(t)
-    return lambda t: height(t) + room
+    return _raised(height, room)

@@ -27,6 +27,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
 from humans_sim.dynamics.control_clock import ControlClock
@@ -44,6 +45,8 @@ from humans_sim.results.sample import Sample
 
 _ADMISSIBLE = -1e-10
 """Margin from which on the forces of a sample are given as they are [N]."""
+_SHORTER_STEPS = 12
+"""How often a step is made shorter that leads where there are no equations."""
 
 
 class EventStepper(Stepper):
@@ -207,8 +210,23 @@ class EventStepper(Stepper):
     def _step(self, stop: float) -> None:
         """Make a step, and look for events in it."""
         with typed_failures():
-            self._integrator.step(self.t, stop)
+            self._make_step(stop)
             self._waiting = self._search.look_back()
+
+    def _make_step(self, stop: float) -> None:
+        """A step that stays where the model has equations of motion.
+
+        Beyond a joint's limit there may be none, and the stages of a step look ahead.
+        """
+        for _ in range(_SHORTER_STEPS):
+            try:
+                self._integrator.step(self.t, stop)
+                return
+            except ConfigurationError:
+                stop = self.t + 0.25 * min(stop - self.t, self._integrator.step_size)
+                self._forget_step()
+                self._start()
+        self._integrator.step(self.t, stop)
 
     def _go_to(self, t: float) -> None:
         """Take the state inside the step that was made."""

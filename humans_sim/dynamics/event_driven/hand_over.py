@@ -91,7 +91,7 @@ class HandOver:
         self._steps.mode = mode.copy()
         self._reason, self._begin, self._left = reason, t, _STEPS
         if work:
-            self._left = math.ceil(WINDOW / self._size)
+            self._left = math.ceil(0.5 * WINDOW / self._size)
 
     def enlarge(self) -> None:
         """Take larger steps: the contacts cannot be decided yet."""

@@ -58,6 +58,11 @@ class MotionIntegrator:
         return self._started.t
 
     @property
+    def step_size(self) -> float:
+        """Size that the next step would have, as far as it is known [s]."""
+        return self._started.step_size or math.inf
+
+    @property
     def worn(self) -> bool:
         """Whether the last step ended where other coordinates are better."""
         return self._chart.worn(self._started.y[: self._system.nv])
@@ -83,7 +88,7 @@ class MotionIntegrator:
             derivatives if self._motion.creep_speed is not None else None,
         )
         if self._options.integrator == integrators.AUTOMATIC:
-            self._solver = StiffnessSwitch(problem)
+            self._solver = StiffnessSwitch(problem, self._system.nv)
         else:
             self._solver = integrators.start(self._options.integrator, problem)
 

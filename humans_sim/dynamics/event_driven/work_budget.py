@@ -14,7 +14,7 @@ _JAMMED_EVENTS = 100
 _STUCK_TIME = 1e-10
 WINDOW = 0.01
 """Time for which the most work is allowed [s]."""
-_AFTER_EXCESS = 0.05
+_AFTER_EXCESS = 0.15
 """Share of it that is allowed right after a window that took too much."""
 
 
