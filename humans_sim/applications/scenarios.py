@@ -40,6 +40,8 @@ _OPTIONS = (
     "time_step",
     "zeno_time",
     "zeno_speed",
+    "creep_speed",
+    "hand_over",
 )
 _OPTIONAL = (
     "model",

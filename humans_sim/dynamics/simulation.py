@@ -13,9 +13,8 @@ import numpy as np
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.contact_problem import ContactProblemError
 from humans_sim.contact.problem.impact import LAWS
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.control_clock import ControlClock, check_control_period
@@ -26,7 +25,6 @@ from humans_sim.dynamics.controller import (
 )
 from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
-from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
 from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
@@ -40,7 +38,8 @@ from humans_sim.dynamics.sensors.sensor_clock import (
     recorded_sample,
     signal_record,
 )
-from humans_sim.dynamics.stepper import Options, StepError, Stepper
+from humans_sim.dynamics.step_failures import ENDINGS, reason_of
+from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
@@ -165,8 +164,9 @@ class Simulation:
                 usual = known.simulation_arguments(model)
                 ground = usual.get("ground") if ground is None else ground
                 method = usual.get("method") if method is None else method
-                if "time_step" in usual:
-                    options.setdefault("time_step", usual["time_step"])
+                for name in ("time_step", "integrator"):
+                    if name in usual:
+                        options.setdefault(name, usual[name])
                 if contacts is None and radii is None and contact_geometry == POINTS:
                     contacts, radii = usual.get("contacts"), usual.get("radii")
                 if whole_body is None:
@@ -216,7 +216,7 @@ class Simulation:
                 f"{', '.join(self.system.methods)}"
             )
         try:
-            self.options = Options(**options)
+            self.options = Options.of(**options)
         except TypeError as error:
             raise ParameterError(f"unknown option: {error}") from None
         if self.options.integrator not in integrators.NAMES:
@@ -360,7 +360,9 @@ class Simulation:
                         self._control(stepper)
                     samples.append(recorded_sample(stepper))
                     advance()
-        except (StepError, ContactProblemError, IntegrationError) as error:
+        except ENDINGS as error:
+            if stepper is None and isinstance(error, ConfigurationError):
+                raise
             if stepper is None:
                 # It fails at the very start: nothing moved yet.
                 still = np.zeros(len(self.system.contacts), dtype=np.int64)
@@ -418,7 +420,7 @@ class Simulation:
         state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         samples: list[Sample] | RunStream,
         events: Sequence[Event],
-        error: HumansError,
+        error: Exception,
     ) -> SimulationError:
         t, q, v, z, mode = state
         nc = len(self.system.contacts)
@@ -433,11 +435,12 @@ class Simulation:
             self.system.gaps(q),
             *self.system.energies(q, v),
         )
-        happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
+        text = reason_of(error)
+        happened = [*events, Event(t, kinds.FAILURE, "", {"text": text})]
         if not samples:
             samples.append(last)
         run = self.result(samples, happened)
-        return SimulationError(str(error), last, run)
+        return SimulationError(text, last, run)
 
 
 def sampling_times(start: float, end: float, period: float) -> np.ndarray:

@@ -146,7 +146,10 @@ class DynamicsSettings:
         options = {
             "method": choice("method", "event_driven", "how to simulate", [*METHODS]),
             "integrator": choice(
-                "integrator", "dop853", "of the event-driven method", integrators.NAMES
+                "integrator",
+                integrators.AUTOMATIC,
+                "of the event-driven method",
+                integrators.NAMES,
             ),
             "time_step": number(
                 "time_step",
