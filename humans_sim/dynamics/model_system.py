@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
@@ -23,8 +23,10 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.joint_memory import JointMemory
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.models import Model
+from humans_sim.models.points import PointSet
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 ALL, BASE = "*", "base"
@@ -53,6 +55,7 @@ class ModelSystem:
         armature: np.ndarray | None = None,
         contacts: Sequence[str] | None = None,
         gravity: Sequence[float] | None = None,
+        features: BodyFeatures | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -67,6 +70,7 @@ class ModelSystem:
             armature: inertia of drives on the diagonal of the mass matrix (nv,).
             contacts: tags of the model that may touch; its contact points unless given.
             gravity: [m/s^2]; the model's own, downwards, unless given.
+            features: points and balls of the body that touch in addition.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -76,8 +80,9 @@ class ModelSystem:
         twist = ("vx", "vy", "vz", "wx", "wy", "wz")
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
         self.locked = self._locked_velocities(locked)
-        names = model.contact_names if contacts is None else tuple(contacts)
-        self.contact_points = names
+        tags = model.contact_names if contacts is None else tuple(contacts)
+        points = self._place_points(tags, features)
+        names = self.contact_points
         self._radius = self._radii(radii or {})
         self._armature = np.zeros(self.nv) if armature is None else armature
         if self._armature.shape != (self.nv,):
@@ -91,9 +96,6 @@ class ModelSystem:
                 finite_array(gravity, (3,), "gravity"), np.zeros(3)
             )
             self._own_data = self._pin.createData()
-        points = model.contact_points
-        if contacts is not None:
-            points = model.tag_points(contacts)
         self._joints = points.joints
         lower, upper = self.joint_limits = self._joint_limits(limits)
         free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
@@ -127,7 +129,36 @@ class ModelSystem:
                 gravity=np.array(self._pin.gravity.linear),
             )
         )
-        self._views: tuple[pin.Data, list[Any]] | None = None
+        self._memory: JointMemory | None = None
+
+    def _place_points(
+        self, tags: tuple[str, ...], features: BodyFeatures | None
+    ) -> PointSet:
+        """All points that may touch: tags, then features of links that can move."""
+        model = self.model
+        fixed = model.tag_points(tags)
+        self.contact_points, self.features = tags, features
+        self.contact_links = tuple(
+            {tag.name: tag.link for tag in model.parts.tags}[name] for name in tags
+        )
+        if features is None:
+            self.points = fixed
+            return fixed
+        taken = sorted(set(tags) & set(features.names))
+        if taken:
+            raise ParameterError(f"two contact points are called '{taken[0]}'")
+        joints, places = features.in_joints(model)
+        reached = PointSet(model.pin, joints, places).support.copy()
+        reached[:, self.locked] = False
+        moving = np.flatnonzero(reached.any(axis=1))
+        self.features = features = features.some(moving)
+        self.contact_points = (*tags, *features.names)
+        self.contact_links = (*self.contact_links, *features.links)
+        carriers = [fixed.joints[k] for k in fixed.row] + [joints[k] for k in moving]
+        self.points = PointSet(
+            model.pin, carriers, np.vstack([fixed.local, places[moving]])
+        )
+        return self.points
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
         names, requested = self.model.joint_names, set(locked)
@@ -162,6 +193,8 @@ class ModelSystem:
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
         radii_of_points = np.zeros(len(names))
+        if self.features is not None and len(self.features.radii):
+            radii_of_points[-len(self.features.radii) :] = self.features.radii
         for name, radius in radii.items():
             if name not in names:
                 raise ParameterError(f"{self.name} has no contact point '{name}'")
@@ -216,27 +249,14 @@ class ModelSystem:
         return self.model.buffers if self._own_data is None else self._own_data
 
     def _read(self, data: pin.Data, order: int) -> None:
-        """Poses of the links that touch, with velocities and accelerations by order.
-
-        The vectors of a data object are views of its memory: they are looked up once.
-        """
-        if self._views is None or self._views[0] is not data:
-            rows = []
-            for k, joint in enumerate(self._joints):
-                pose = data.oMi[joint]
-                rows.append((self._poses[k, :, :3], pose.rotation))
-                rows.append((self._poses[k, :, 3], pose.translation))
-            speeds = [
-                (self._motions[k, 0], data.v[joint].vector)
-                for k, joint in enumerate(self._joints)
-            ]
-            accelerations = [
-                (self._motions[k, 1], data.a_gf[joint].vector)
-                for k, joint in enumerate(self._joints)
-            ]
-            self._views = (data, [rows, rows + speeds, rows + speeds + accelerations])
-        for target, source in self._views[1][order]:
-            target[...] = source
+        """Poses of the links that touch, with velocities and accelerations by order."""
+        if self._memory is None or self._memory.data is not data:
+            self._memory = JointMemory(data, self._joints)
+        self._memory.read_poses(self._poses)
+        if order > 0:
+            self._memory.read_velocities(self._motions)
+        if order > 1:
+            self._memory.read_accelerations(self._motions)
 
     def _equations(
         self, q: np.ndarray, v: np.ndarray

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.contact_problem import ContactProblemError
@@ -96,6 +97,9 @@ class Simulation:
             ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
             two fore-foot balls in each sole, see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
+        whole_body: whether the links touch with their collision geometry, too
+            (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
+            ``contacts`` are given (biped models only).
         gravity: [m/s^2] (biped models only).
         pushes: from outside, at their times (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
@@ -119,6 +123,7 @@ class Simulation:
         radii: Mapping[str, float] | None = None,
         contacts: Sequence[str] | None = None,
         contact_geometry: str = POINTS,
+        whole_body: bool | None = None,
         gravity: Sequence[float] | None = None,
         pushes: Sequence[Push] = (),
         control_period: float | None = None,
@@ -128,6 +133,8 @@ class Simulation:
         """Put everything together."""
         known = controller if isinstance(controller, Controller) else None
         if isinstance(model, Model):
+            if whole_body is None and contacts is not None:
+                whole_body = False
             if known is not None:
                 usual = known.simulation_arguments(model)
                 ground = usual.get("ground") if ground is None else ground
@@ -136,10 +143,15 @@ class Simulation:
                     options.setdefault("time_step", usual["time_step"])
                 if contacts is None and radii is None and contact_geometry == POINTS:
                     contacts, radii = usual.get("contacts"), usual.get("radii")
+                if whole_body is None:
+                    whole_body = usual.get("whole_body")
             if contact_geometry != POINTS:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
                 radii = {**feet.radii, **(radii or {})}
+            body = None
+            if whole_body is None or whole_body:
+                body = body_features(model, contacts, radii)
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
@@ -150,14 +162,15 @@ class Simulation:
                 armature=None if actuation is None else actuation.armature,
                 contacts=contacts,
                 gravity=gravity,
+                features=body,
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
-            if any(scene) or contact_geometry != POINTS:
+            if any(scene) or contact_geometry != POINTS or whole_body:
                 raise ParameterError(
-                    "ground, locked, radii, contacts, contact_geometry, gravity and "
-                    "pushes belong to biped models; a system in general coordinates "
-                    "has its own"
+                    "ground, locked, radii, contacts, contact_geometry, whole_body, "
+                    "gravity and pushes belong to biped models; a system in general "
+                    "coordinates has its own"
                 )
             self.system = model
         method = EVENT_DRIVEN if method is None else method

@@ -77,12 +77,12 @@ class Soles:
         """Note which contact belongs to which point and sole."""
         self._system, self._model = system, system.model
         solids = [solid.name for solid in system.ground.solids]
-        tags = {tag.name: tag for tag in self._model.parts.tags}
         points = [name for name in system.contact_points for _ in solids]
         self.names = system.contacts.names[: len(points)]
-        self.links = tuple(tags[name].link for name in points)
+        self.links = tuple(link for link in system.contact_links for _ in solids)
         self.surfaces = tuple(solids * len(system.contact_points))
-        self._tag = [self._model.tag_names.index(name) for name in points]
+        self._data = self._model.data()
+        self._point = np.repeat(np.arange(len(system.contact_points)), len(solids))
         self._radius = np.repeat(system.radii, len(solids))[:, None]
         self._all = np.arange(len(points))
         self._of_sole = [
@@ -98,7 +98,9 @@ class Soles:
         base = pin.Quaternion(q[3:7]).matrix()
         frames = rows[:, :, :3] @ base.T
         normal = frames[:, 0]
-        places = self._model.tags(q)[self._tag] - self._radius * normal
+        pin.forwardKinematics(self._model.pin, self._data, q)
+        centres = self._system.points.positions(self._data)[self._point]
+        places = centres - self._radius * normal
         turned = frames.transpose(0, 2, 1)
         return PointContacts(
             mode=sample.contacts[:n],
