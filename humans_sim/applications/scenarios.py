@@ -54,6 +54,8 @@ _OPTIONAL = (
     "radii",
     "contacts",
     "contact_geometry",
+    "whole_body",
+    "stands",
     "gravity",
     "actuation",
     "controller",
@@ -64,7 +66,16 @@ _OPTIONAL = (
 )
 
 
-_BIPEDS_ONLY = ("locked", "free", "limits", "pushes", "start", "contact_geometry")
+_BIPEDS_ONLY = (
+    "locked",
+    "free",
+    "limits",
+    "pushes",
+    "start",
+    "contact_geometry",
+    "whole_body",
+    "stands",
+)
 
 
 @dataclass(frozen=True)
@@ -162,7 +173,7 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
-        from humans_sim.applications.scenario_control import SERVO, build_controller
+        from humans_sim.applications.scenario_control import build_controller
         from humans_sim.applications.scene_files import (
             geometry_of,
             ground_of,
@@ -200,14 +211,9 @@ class Scenario:
             feet = geometry_of(fields["contact_geometry"], model, scene.get("contacts"))
             model, scene["contacts"] = feet.model, feet.contacts
             scene["radii"] = {**feet.radii, **scene.get("radii", {})}
-        servos = "actuation" in fields and SERVO in fields["actuation"].mapping()
-        if servos and "contacts" not in scene:
-            touching = setup.contacts(model)
-            touching["radii"] = {
-                **touching.get("radii", {}),
-                **scene.get("radii", {}),
-            }
-            scene |= touching
+        whole_body = "contacts" not in fields and setup.whole_body
+        if "whole_body" in fields:
+            whole_body = _flag(fields["whole_body"])
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
         known: dict[str, Any] = {"ground": ground}
@@ -226,6 +232,8 @@ class Scenario:
             control.controller,
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
+            whole_body=whole_body,
+            stands="stands" in fields and _flag(fields["stands"]),
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )
@@ -258,9 +266,11 @@ class Scenario:
             q[3:7] = turn.coeffs()
             if model.contact_names:
                 q[2] -= model.contact(q)[:, 2].min()
-        balls = [model.tag_names.index(name) for name in system.contact_points]
-        if "contact_geometry" in self._fields and balls:
-            q[2] -= (model.tags(q)[balls, 2] - system.radii).min()
+        if "contact_geometry" in self._fields:
+            names = [n for n in system.contact_points if n in model.tag_names]
+            balls = [model.tag_names.index(name) for name in names]
+            if balls:
+                q[2] -= (model.tags(q)[balls, 2] - system.radii[: len(balls)]).min()
         if "height" in start:
             q[2] += start["height"].number()
         if "base_velocity" in start:
@@ -310,6 +320,10 @@ def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str,
             raise value.error(f"a number above zero is wanted, not {number:g}")
         parameters[name] = number
     return parameters
+
+
+def _flag(value: YamlValue) -> bool:
+    return value.choice(("true", "false")) == "true"
 
 
 def _has(model: Any, joint: str) -> bool:

@@ -23,9 +23,9 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
-from humans_sim.dynamics.joint_memory import JointMemory
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.models import Model
+from humans_sim.models.joint_memory import JointMemory
 from humans_sim.models.points import PointSet
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 

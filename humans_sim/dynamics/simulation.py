@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from humans_sim.dynamics.controller import (
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.stepper import Options, StepError, Stepper
@@ -46,8 +46,6 @@ METHODS: dict[str, type[Stepper]] = {
 }
 SAMPLING_PERIOD = 0.01
 """Time between samples unless a controller or the caller has another [s]."""
-LONG_RUN = 200
-"""Samples from which on a progress bar is shown on a terminal."""
 
 
 class SimulationError(HumansError):
@@ -104,6 +102,8 @@ class Simulation:
         pushes: from outside, at their times (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
+        stands: whether the body is to stay on its feet, which :meth:`Run.check` then
+            looks at (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -127,6 +127,7 @@ class Simulation:
         gravity: Sequence[float] | None = None,
         pushes: Sequence[Push] = (),
         control_period: float | None = None,
+        stands: bool = False,
         passive: bool | None = None,
         **options: Any,
     ) -> None:
@@ -203,7 +204,7 @@ class Simulation:
                 "a controller needs an actuation to give its commands to, e.g. "
                 "IdealTorque(model)"
             )
-        self.method = method
+        self.method, self.stands = method, stands
         self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
@@ -309,7 +310,7 @@ class Simulation:
         stepper: Stepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
-            with _progress(progress, len(times)) as advance:
+            with ProgressBar(progress, len(times)) as advance:
                 for time in times:
                     while pushes and pushes[0].time <= time:
                         self._push(stepper, pushes.pop(0))
@@ -360,6 +361,7 @@ class Simulation:
             "system": self.system.name,
             "method": self.method,
             "passive": self.passive,
+            **({"stands": True} if self.stands else {}),
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
             **scene_record(self.system),
@@ -405,42 +407,3 @@ def sampling_times(start: float, end: float, period: float) -> np.ndarray:
         return np.append(times, end)
     times[-1] = end
     return times
-
-
-class _progress:  # noqa: N801
-    """A progress bar where it is shown; gives the function that moves it."""
-
-    def __init__(
-        self, shown: bool | Callable[[int, int], None] | None, steps: int
-    ) -> None:
-        from rich.console import Console
-
-        self._watch, self._done = None, 0
-        if callable(shown):
-            self._watch, shown = shown, False
-        console = Console(stderr=True)
-        if shown is None:
-            shown = steps >= LONG_RUN and console.is_terminal
-        self._bar: Any = nullcontext()
-        if shown:
-            from rich.progress import Progress
-
-            self._bar = Progress(console=console, transient=True)
-        self._shown, self._steps = shown, steps
-
-    def __enter__(self) -> Callable[[], None]:
-        bar = self._bar.__enter__()
-        if self._watch is not None:
-            return self._report
-        if not self._shown:
-            return lambda: None
-        task = bar.add_task("simulating", total=self._steps)
-        return lambda: bar.advance(task)
-
-    def _report(self) -> None:
-        assert self._watch is not None
-        self._done += 1
-        self._watch(self._done, self._steps)
-
-    def __exit__(self, *failure: Any) -> None:
-        self._bar.__exit__(*failure)

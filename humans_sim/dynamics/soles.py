@@ -24,9 +24,10 @@ _LOAD = 1e-9
 
 @dataclass(frozen=True)
 class PointContacts:
-    """All contacts of a model's points at one time, in the world; n rows.
+    """Contacts of a model's points at one time, in the world; n rows.
 
     Attributes:
+        rows: which contacts of :class:`Soles` these are (n,).
         mode: 0 open, 1 sticking, 2 sliding (n,).
         gap: distance to the surface (n,) [m].
         position: what touches first: the point, or a place on its ball (n, 3) [m].
@@ -35,6 +36,7 @@ class PointContacts:
         force: of the surface on the model (n, 3) [N].
     """
 
+    rows: np.ndarray
     mode: np.ndarray
     gap: np.ndarray
     position: np.ndarray
@@ -84,31 +86,37 @@ class Soles:
         self._data = self._model.data()
         self._point = np.repeat(np.arange(len(system.contact_points)), len(solids))
         self._radius = np.repeat(system.radii, len(solids))[:, None]
-        self._all = np.arange(len(points))
+        own = set(() if system.features is None else system.features.names)
+        self._listed = np.array([name not in own for name in points], dtype=bool)
         self._of_sole = [
             np.flatnonzero(np.isin(points, load_tags(sole)))
             for sole in self._model.soles
-        ]
+        ]  # tags come first: their rows are the same among those that are listed
 
     def points(self, sample: Sample) -> PointContacts:
-        """The contacts of all points; joint limits are left out."""
-        n, q = len(self._all), sample.q
-        rows = self._system.terms(q, sample.v, self._all).jacobian
+        """The contacts of all tags, and those of the body that are closed.
+
+        Joint limits are left out, and so are the many points of a body in the air.
+        """
+        n, q = len(self._listed), sample.q
+        which = np.flatnonzero(self._listed | (sample.contacts[:n] != OPEN))
+        rows = self._system.terms(q, sample.v, which).jacobian
         # A shift of the base moves every point alike: these columns are the frames.
         base = pin.Quaternion(q[3:7]).matrix()
         frames = rows[:, :, :3] @ base.T
         normal = frames[:, 0]
         pin.forwardKinematics(self._model.pin, self._data, q)
-        centres = self._system.points.positions(self._data)[self._point]
-        places = centres - self._radius * normal
+        centres = self._system.points.positions(self._data)[self._point[which]]
+        places = centres - self._radius[which] * normal
         turned = frames.transpose(0, 2, 1)
         return PointContacts(
-            mode=sample.contacts[:n],
-            gap=sample.gaps[:n],
+            rows=which,
+            mode=sample.contacts[which],
+            gap=sample.gaps[which],
             position=places,
             normal=normal,
             velocity=(turned @ (rows @ sample.v)[:, :, None])[:, :, 0],
-            force=(turned @ sample.forces[:n, :, None])[:, :, 0],
+            force=(turned @ sample.forces[which][:, :, None])[:, :, 0],
         )
 
     def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:

@@ -257,7 +257,12 @@ def _contacts(run: Run) -> _Message:
     plain = "ground" if has_free_base(run) else ""
     labels = [_point_and_surface(run.table.names[p], plain) for p in points]
 
+    body = run.info.get("features", {})
+    # A body has many points in the air: they are listed while they touch.
+    listed = np.array([name not in body for name, _ in labels], dtype=bool)
+
     def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
+        shown = np.flatnonzero(listed | (run.contacts[k, points] != 0))
         states = [
             {
                 "name": name,
@@ -269,7 +274,7 @@ def _contacts(run: Run) -> _Message:
                 "velocity": _NAN,
                 "force": xyz(run.forces[k, p, [1, 2, 0]]),
             }
-            for p, (name, surface) in zip(points, labels, strict=True)
+            for p, (name, surface) in ((points[row], labels[row]) for row in shown)
         ]
         return {"header": head(stamp, CONTACT_FRAME), "points": states, "soles": []}
 

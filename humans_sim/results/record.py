@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run keeps of its model and scene, so that its file alone can be shown again.
 
-Plain data under the keys ``model``, ``solids``, ``radii`` and, for feet on balls,
-``sphere_tags`` of :attr:`Run.info`. Runs without them (older files) are taken to be of
-the model that has the system's name, on a floor.
+Plain data under the keys ``model``, ``solids`` and ``radii`` of :attr:`Run.info`; for
+feet on balls ``sphere_tags``, for a body that touches as a whole ``features``. Runs
+without them (older files) are taken to be of the model that has the system's name, on a
+floor.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.foot_spheres import with_sphere_tags
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box, HalfSpace, Solid
@@ -58,6 +60,25 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
         raise RunFileError(f"the run's record of its model is damaged: {error}") from (
             error
         )
+
+
+def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
+    """What of the body touched beside its tags; None where nothing did.
+
+    Args:
+        info: of the run.
+
+    Raises:
+        RunFileError: what is recorded is damaged.
+    """
+    if "features" not in info:
+        return None
+    try:
+        return BodyFeatures.of_record(info["features"])
+    except MALFORMED_CONTENT as error:
+        raise RunFileError(
+            f"the run's record of what touches is damaged: {error}"
+        ) from error
 
 
 def recorded_ground(info: Mapping[str, Any]) -> Ground:

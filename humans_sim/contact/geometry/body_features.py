@@ -222,4 +222,4 @@ def _sole_of(
 
 def _above(body: Balls, up: np.ndarray, height: float) -> Balls:
     """What of a body lies above a height."""
-    return body[body.centres @ up - body.radii > height]
+    return body.some(body.centres @ up - body.radii > height)

@@ -51,8 +51,8 @@ class Balls(NamedTuple):
         heights: np.ndarray = (directions @ self.centres.T + self.radii).max(axis=1)
         return heights
 
-    def __getitem__(self, which: object) -> Balls:  # type: ignore[override]
-        """Some of them."""
+    def some(self, which: np.ndarray | list[int]) -> Balls:
+        """Those of some rows."""
         return Balls(self.centres[which], self.radii[which])
 
 
@@ -80,7 +80,7 @@ def _outermost(key: tuple[bytes, ...]) -> Balls:
         same = np.flatnonzero(body.radii == radius)
         hull = _hull(body.centres[same])
         kept[same if hull is None else same[hull.vertices]] = True
-    return body[kept]
+    return body.some(kept)
 
 
 def _key(*parts: Balls) -> tuple[bytes, ...]:
@@ -126,7 +126,8 @@ def _cover(key: tuple[bytes, ...], tolerance: float) -> Balls:
     directions, chosen = _directions(_CHOICE), NOTHING
     for _ in range(_ROUNDS):
         gaps = body.support(directions) - given.support(directions)
-        chosen = tried[_set_cover(body, tried, directions[gaps > tolerance], tolerance)]
+        waiting = directions[gaps > tolerance]
+        chosen = tried.some(_set_cover(body, tried, waiting, tolerance))
         worst, gaps = _largest_gaps(body, joined(given, chosen))
         if gaps[0] <= tolerance:
             break
@@ -185,7 +186,7 @@ def _candidates(body: Balls) -> Balls:
     for share in _DEPTHS:
         depth = (share * low)[:, None]
         room = (start + depth * slope).min(axis=1)
-        sets.append(Balls(places - depth * outward, room)[room > 0.0])
+        sets.append(Balls(places - depth * outward, room).some(room > 0.0))
     return joined(*sets)
 
 

@@ -72,7 +72,7 @@ class Walk(Controller):
         """Those of the robot's file, where it has one; time stepping in any case."""
         robot: dict[str, Any] = {}
         if has_robot_file(model):
-            robot = RobotSetup.of_model(model).simulation_arguments(model)
+            robot = RobotSetup.of_model(model).simulation_arguments()
         return {**robot, "method": TIME_STEPPING}
 
     def start(self, model: Model | None = None) -> np.ndarray:

@@ -19,7 +19,6 @@ from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.model_system import ALL, BASE
 from humans_sim.dynamics.simulation import METHODS, Simulation
-from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
@@ -46,7 +45,7 @@ class DynamicsSettings:
         ground: the scene.
         servo: numbers of the servos.
         armature: inertia of drives on every joint, without servos [kg m^2].
-        body_radius: of balls at the tags of the body, which touch too; 0: feet alone
+        whole_body: whether all links touch, not the feet alone
             do [m].
         unlocked: joints that move, although all are locked.
         walking: file of the walk whose posture is ``walk``; None: the model's own.
@@ -68,7 +67,7 @@ class DynamicsSettings:
     ground: Ground
     servo: Mapping[str, Any]
     armature: float
-    body_radius: float
+    whole_body: bool
     unlocked: tuple[str, ...]
     walking: Path | None
     record: Path | None
@@ -155,11 +154,8 @@ class DynamicsSettings:
             ground=ground,
             servo=servo,
             armature=armature,
-            body_radius=number(
-                "body_radius",
-                robot.body_radius if actuation == SERVO else 0.0,
-                "of balls at the body's tags that touch, too; 0: feet alone [m]",
-                low=0.0,
+            whole_body=given.flag(
+                "whole_body", robot.whole_body, "all links touch, not the feet alone"
             ),
             unlocked=given.texts(
                 "unlocked", "joints that move, although '*' is locked"
@@ -185,9 +181,11 @@ class DynamicsSettings:
             actuation = IdealTorque(model)
             joints = len(model.joint_names)
             actuation.armature = np.repeat([0.0, self.armature], [6, joints])
-        options = {**self.options, "locked": self._locked(model)}
-        if self.body_radius:
-            options |= whole_body_contacts(model, self.body_radius)
+        options = {
+            **self.options,
+            "locked": self._locked(model),
+            "whole_body": self.whole_body,
+        }
         return Simulation(model, actuation, ground=self.ground, **options)
 
     def _locked(self, model: Model) -> tuple[str, ...]:
