@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A walker that gets up where it fell, and walks on.
 
-========== ======================================================= ==================
-state      what it does                                            ends when
-========== ======================================================= ==================
-WALKING    walks or stands, led by the walker                      it falls
-FALLEN     goes to a safe posture and waits                        it lies still
-GETTING_UP plays the motion for the side on which it lies          the motion is over
-STANDING   goes to the posture of the walk                         it stands there
-GAVE_UP    stays as it lies                                        it is asked again
-========== ======================================================= ==================
+- WALKING: walks or stands, led by the walker, until it falls.
+- FALLEN: goes to a safe posture, and waits until it lies still; where it does not get
+  up by itself, until it is asked to.
+- GETTING_UP: plays the motion for the side on which it lies.
+- STANDING: goes to the posture of the walk, and walks on.
+- GAVE_UP: stays as it lies until it is asked again.
 
-A motion that ends upright leads to STANDING, any other one to FALLEN again: a robot that
-lies on its side is rolled over first. What it knows is what the walker knows: attitude
-and angular velocity of the base.
+A motion that ends upright leads to STANDING, any other one to FALLEN again: a robot
+that lies on its side is rolled over first. What it knows is what the walker knows:
+attitude and angular velocity of the base.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.control.falls.fall_detector import FallDetector, Lying, tilt_of
+from humans_sim.control.falls.fall_detector import FallDetector, Lying, lying, tilt_of
 from humans_sim.control.falls.pose_sequence import PoseSequence
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.placement import Approach
@@ -71,6 +68,14 @@ class RiseSettings:
                 raise ParameterError(f"{name} must be above zero, not {value}")
 
 
+_WORDS = {
+    RiseState.FALLEN: "it has fallen",
+    RiseState.GETTING_UP: "it gets up {}",
+    RiseState.STANDING: "it {}",
+    RiseState.GAVE_UP: "it gave up {}",
+}
+
+
 class RisingCommand(NamedTuple):
     """What a rising walker commands at one time.
 
@@ -109,12 +114,14 @@ class RisingWalker:
     Args:
         walker: leads it while it is on its feet.
         motions: to get up, by the side on which it lies.
-        safe: joint angles of a robot that has fallen (njoints,) [rad]; by default
-            those of the walk's posture.
+        safe: joint angles of a robot that has fallen (njoints,) [rad]; straight unless
+            given.
         settings: how it gets up.
+        automatic: whether it gets up by itself, or is asked to by :meth:`get_up`.
 
     Attributes:
         state: what it does.
+        automatic: whether it gets up by itself.
         events: changes of the state, the newest last.
     """
 
@@ -124,6 +131,8 @@ class RisingWalker:
         motions: Mapping[Lying, PoseSequence],
         safe: np.ndarray | None = None,
         settings: RiseSettings | None = None,
+        *,
+        automatic: bool = True,
     ) -> None:
         missing = [side.value for side in Lying if side not in motions]
         missing.remove(Lying.NOT.value)
@@ -132,8 +141,9 @@ class RisingWalker:
                 f"no motion gets the robot up from its {', '.join(missing)}"
             )
         self.walker, self._motions = walker, dict(motions)
-        self._safe = walker.start()[7:] if safe is None else np.array(safe)
-        self.settings = settings or RiseSettings()
+        straight = np.zeros(len(walker.model.joint_names))
+        self._safe = straight if safe is None else np.array(safe, dtype=float)
+        self.settings, self.automatic = settings or RiseSettings(), automatic
         self._detector = FallDetector(walker.settings.fall_tilt)
         self.reset()
 
@@ -177,15 +187,13 @@ class RisingWalker:
         self.walker.pattern.stop()
 
     def get_up(self) -> None:
-        """Try again where it gave up.
+        """Get up, where it waits to be asked; try again, where it gave up.
 
         Raises:
             ParameterError: it does not lie.
         """
-        if self.state is not RiseState.GAVE_UP:
-            raise ParameterError(
-                f"it cannot be asked to get up while it is {self.state.name.lower()}"
-            )
+        if self.state not in (RiseState.FALLEN, RiseState.GAVE_UP):
+            raise ParameterError("it cannot get up: it has not fallen")
         self._asked = True
 
     def tick(self, t: float, sensors: WalkSensors) -> RisingCommand:
@@ -209,7 +217,7 @@ class RisingWalker:
         if self.state is RiseState.GETTING_UP and self._path is not None:
             motion = self._path.name
         return RisingCommand(
-            self._joints, self.state, self._detector.side, motion, self._walk
+            self._joints, self.state, lying(sensors.attitude), motion, self._walk
         )
 
     def _tick_walk(self, t: float, sensors: WalkSensors) -> None:
@@ -240,14 +248,14 @@ class RisingWalker:
             elif due > self.settings.approach_time + self.settings.settle_time:
                 self._walk_on(t)
         elif self._asked:
-            self._asked, self._tries = False, 0
+            self._tries = 0
             self._fall(t, again=True)
 
     def _fall(self, t: float, again: bool = False) -> None:
         """Go to the safe posture, then see how it lies."""
         self._detector.reset()
         if not again:
-            self._tries = 0
+            self._tries, self._asked = 0, False
             if self._steps is not None and self._walk is not None:
                 self._steps = max(self._steps - self._walk.plan.steps, 0)
         self._follow(t, PoseSequence("safe", np.zeros(1), self._safe[None]))
@@ -256,17 +264,28 @@ class RisingWalker:
     def _wait_for_rest(self, t: float) -> None:
         assert self._path is not None
         over = t - self._began + self.period > self._path.duration
-        if not (over and self._detector.at_rest):
+        may = self.automatic or self._asked
+        if not (may and over and self._detector.at_rest):
             return
         side = self._detector.side
         if side is Lying.NOT:
             self._stand(t)
         elif self._tries >= self.settings.attempts:
+            self._asked = False
             self._change(t, RiseState.GAVE_UP, f"after {self._tries} motions")
         else:
             self._tries += 1
             self._follow(t, self._motions[side])
             self._change(t, RiseState.GETTING_UP, f"from its {side.value}")
+
+    @property
+    def text(self) -> str:
+        """What it does, in words; empty while it walks."""
+        if self.state is RiseState.WALKING or not self.events:
+            return ""
+        if self.state is RiseState.FALLEN and not (self.automatic or self._asked):
+            return "it has fallen, and waits to be asked to get up"
+        return _WORDS[self.state].format(self.events[-1].detail)
 
     def _stand(self, t: float) -> None:
         self._path, self._began = None, t
