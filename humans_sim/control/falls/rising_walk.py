@@ -26,7 +26,7 @@ class RisingWalk(ServoWalk):
 
     Attributes:
         rising: the walker.
-        states: what it did at every call of the last run.
+        last: what it commanded at the last call; None before the first one.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class RisingWalk(ServoWalk):
     ) -> None:
         super().__init__(rising.walker, schedule)
         self.rising = rising
-        self.states: list[RisingCommand] = []
+        self.last: RisingCommand | None = None
 
     @property
     def events(self) -> Sequence[RiseEvent]:
@@ -43,12 +43,12 @@ class RisingWalk(ServoWalk):
 
     def _begin(self, t: float) -> None:
         self.rising.reset(t)
-        self.states = []
+        self.last = None
 
     def _tick(self, t: float, sample: Sample) -> np.ndarray:
-        self.states.append(self.rising.tick(t, self.sensors(sample)))
-        self.commands.append(self.states[-1].walk)
-        return self.states[-1].joints
+        self.last = self.rising.tick(t, self.sensors(sample))
+        self.commands.append(self.last.walk)
+        return self.last.joints
 
     def _give(self, command: ScheduledCommand) -> None:
         if command.velocity is None:

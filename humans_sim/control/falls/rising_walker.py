@@ -264,8 +264,7 @@ class RisingWalker:
     def _wait_for_rest(self, t: float) -> None:
         assert self._path is not None
         over = t - self._began + self.period > self._path.duration
-        may = self.automatic or self._asked
-        if not (may and over and self._detector.at_rest):
+        if self.waits or not (over and self._detector.at_rest):
             return
         side = self._detector.side
         if side is Lying.NOT:
@@ -279,11 +278,18 @@ class RisingWalker:
             self._change(t, RiseState.GETTING_UP, f"from its {side.value}")
 
     @property
+    def waits(self) -> bool:
+        """Whether it lies, and does nothing about it unless it is asked."""
+        if self.state is RiseState.FALLEN:
+            return not (self.automatic or self._asked)
+        return self.state is RiseState.GAVE_UP
+
+    @property
     def text(self) -> str:
         """What it does, in words; empty while it walks."""
         if self.state is RiseState.WALKING or not self.events:
             return ""
-        if self.state is RiseState.FALLEN and not (self.automatic or self._asked):
+        if self.state is RiseState.FALLEN and self.waits:
             return "it has fallen, and waits to be asked to get up"
         return _WORDS[self.state].format(self.events[-1].detail)
 
