@@ -15,6 +15,7 @@ from humans_sim.core.errors import (
     MissingDependencyError,
     ModelFileError,
     ParameterError,
+    RunFileError,
     UnknownModelError,
 )
 from humans_sim.core.version import __version__ as __version__
@@ -111,7 +112,7 @@ if TYPE_CHECKING:
     from humans_sim.results.check import Check
     from humans_sim.results.contact_table import ContactTable
     from humans_sim.results.events import Event
-    from humans_sim.results.run import Run, RunFileError, load_run
+    from humans_sim.results.run import Run, load_run
     from humans_sim.results.sample import Sample
     from humans_sim.view.film.animation import animate
     from humans_sim.view.reports.report import write_report as report
@@ -177,7 +178,6 @@ _MODULES = {
     "Reconstruction": "observation.posture.result",
     "RobotStateError": "kondo.driver.robot_health",
     "Run": "results.run",
-    "RunFileError": "results.run",
     "Sample": "results.sample",
     "ScreeningError": "observation.screening.findings",
     "ScrewDriveMotors": "actuation",

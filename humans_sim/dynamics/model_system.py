@@ -443,7 +443,7 @@ class ModelSystem:
             return self._links.with_gaps(gaps, data, q)
         return gaps
 
-    def features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def touched_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Numbers of what some contacts of points are with: a face, an edge (k,).
 
         Args:

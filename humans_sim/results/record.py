@@ -23,10 +23,9 @@ from humans_sim.contact.geometry.terrain import (
     HeightField,
     TriangleMesh,
 )
-from humans_sim.core.errors import MALFORMED_CONTENT, UnknownModelError
+from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError, UnknownModelError
 from humans_sim.models import Model, load_model
 from humans_sim.models.files.named_models import model_file
-from humans_sim.results.run import RunFileError
 
 _HALF_SPACE, _BOX = "half_space", "box"
 _HEIGHTS, _MESH = "height_field", "mesh"
