@@ -37,6 +37,7 @@ from humans_sim.dynamics.time_stepping.impulses import (
     take_step,
     unsettled,
 )
+from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
 from humans_sim.dynamics.time_stepping.model_steps import ModelSteps
 from humans_sim.results.contact_table import LINK
 
@@ -49,6 +50,9 @@ _HALVINGS = 6
 _LITTLE = 1e-4
 """How far links are moved to be put onto each other [m, rad]."""
 _NOTHING = np.zeros(0, dtype=bool)
+_SHIFT = 1e-9
+"""Rate of a gap per speed of the base from which on a contact holds the body; links
+that touch each other, and joint limits, do not."""
 
 
 class StepResult(NamedTuple):
@@ -116,6 +120,7 @@ class ImpulseSteps:
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
         self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
+        self._restitution = np.where(self._onto, system.contacts.restitution, -1.0)
         self._acceleration = self._still
         self._floats = isinstance(system, ModelSystem) and not (system.locked < 6).any()
         self._compiled = ModelSteps.of(system)
@@ -207,8 +212,8 @@ class ImpulseSteps:
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
     ) -> StepResult | None:
         """A step in one compiled call; None where that is not enough."""
-        state = self._state
-        if self._compiled is None or not self._compiled.serves(state.q, state.v, h):
+        state, compiled = self._state, self._compiled
+        if compiled is None or not compiled.serves(state.q, state.v, h):
             return None
         start = (  # the fields of StepStart
             state.q,
@@ -218,8 +223,8 @@ class ImpulseSteps:
             self.forces,
             self.mode,
         )
-        result = self._compiled.step(start, applied, h, energies, self._carried)
-        return None if result is None else StepResult(*result)
+        status, *result = compiled.step(start, applied, h, (*energies, self._carried))
+        return StepResult._make(result) if status == DONE else None
 
     def _general_step(
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
@@ -237,7 +242,7 @@ class ImpulseSteps:
             contacts = (  # the fields of StepContacts
                 which,
                 self.gaps,
-                table.restitution,
+                self._restitution,
                 table.tangents,
                 table.friction,
                 self.forces,
@@ -271,7 +276,8 @@ class ImpulseSteps:
         taken, left = 0.0, self._carried
         if self._conservative and (loaded.any() or self._floats):
             kept, share = self._still, 0.0
-            if self._floats and not terms.jacobian[loaded][:, :, :3].any():
+            shifts = np.abs(terms.jacobian[loaded][:, :, :3]).max(initial=0.0)
+            if self._floats and shifts < _SHIFT:
                 kept = free_translation(terms.mass, v)
                 share = 0.5 * float(terms.mass[0, 0] * (kept @ kept))
             taken = excess if both else max(excess, 0.0)
@@ -289,7 +295,7 @@ class ImpulseSteps:
             error,
             taken,
             left,
-            bool(table.restitution[which][loaded].any()),
+            bool((self._restitution[which][loaded] > 0.0).any()),
             changed,
         )
 
