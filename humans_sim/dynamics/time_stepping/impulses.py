@@ -41,7 +41,8 @@ class StepContacts(NamedTuple):
     Attributes:
         which: indices of the step's contacts (k,).
         gap: of all contacts (nc,) [m, rad].
-        restitution: of all contacts (nc,).
+        restitution: of all contacts (nc,); below zero where a contact is not put onto
+            its surface after the step: it has to come there by itself, before it stops.
         tangents: of all contacts (nc,).
         friction: of all contacts (nc,).
         forces: of all contacts in the step before, to start from (nc, 3) [N].
@@ -164,11 +165,11 @@ def take_step(mass, force, v, h, rows, contacts):
         approach, ends = 0.0, motion[c, 0]
         for j in range(nv):
             approach += rows[c, 0, j] * v[j]
-        if gap[w] + 0.5 * h * (approach + ends) <= 0.0:
+        if restitution[w] >= 0.0 and gap[w] + 0.5 * h * (approach + ends) <= 0.0:
             # It closes in the step whatever others do: an impact, all of it now.
             motion[c, 0] += restitution[w] * min(approach, 0.0)
         else:
-            # Others may push it onto its surface, and no further.
+            # It may come onto its surface, if others push it, and no further.
             motion[c, 0] += max(2.0 * gap[w] / h + approach, 0.0)
     residual = 0.0 if regular else SINGULAR
     if k and regular:
