@@ -20,7 +20,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource_names
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.models.catalogue import model_name_in
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ _OPTIONAL = (
     "radii",
     "contacts",
     "contact_geometry",
+    "self_collision",
     "whole_body",
     "stands",
     "gravity",
@@ -178,8 +179,8 @@ class Scenario:
             geometry_of,
             ground_of,
             limits_of,
-            located_errors,
             pushes_of,
+            self_collision_of,
         )
         from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
         from humans_sim.dynamics.simulation import Simulation
@@ -226,12 +227,16 @@ class Scenario:
         control = build_controller(
             fields.get("actuation"), fields.get("controller"), model, scene
         )
+        own_links = None
+        if "self_collision" in fields:
+            own_links = self_collision_of(fields["self_collision"])
         simulation = Simulation(
             model,
             control.actuation,
             control.controller,
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
+            self_collision=own_links,
             whole_body=whole_body,
             stands="stands" in fields and _flag(fields["stands"]),
             **scene,

@@ -10,11 +10,11 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.applications.scenario_control import ControlSetup, build_controller
-from humans_sim.applications.scene_files import located_errors
+from humans_sim.applications.scene_files import self_collision_of
 from humans_sim.bodies.loads import Load, Spring, Wind
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.walking.servo_walk import ServoWalk
-from humans_sim.core.yaml_file import YamlValue
+from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_controller import SceneController
@@ -70,6 +70,9 @@ def prepare_scene(
             armature=None if control.actuation is None else control.actuation.armature,
             gravity=fields["gravity"].vector(3).tolist()
             if "gravity" in fields
+            else None,
+            self_collision=self_collision_of(fields["self_collision"])
+            if "self_collision" in fields
             else None,
         )
     loads = _loads(fields.get("loads"), list(entries))

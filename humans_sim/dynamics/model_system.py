@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -20,13 +22,18 @@ from humans_sim.dynamics.contact_kernels import (
     closing_rows,
     contact_rows,
     lock,
+    point_features,
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.link_pairs import link_pairs
+from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
+from humans_sim.dynamics.tree_table import TreeTable, tree_table
 from humans_sim.models import Model
 from humans_sim.models.joint_memory import JointMemory
 from humans_sim.models.points import PointSet
+from humans_sim.models.self_collision import SelfCollision
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 ALL, BASE = "*", "base"
@@ -37,11 +44,9 @@ class ModelSystem:
     """The equations of motion of a model whose points may touch the scene.
 
     Contacts are, in this order: each contact point with each solid, then the lower and
-    the upper limit of each joint that is free to move. A contact point with a radius is
-    a ball around the point.
+    the upper limit of each joint that is free to move, then the points of each pair of
+    links that may touch. A contact point with a radius is a ball around the point.
     """
-
-    methods: tuple[str, ...] = (EVENT_DRIVEN, TIME_STEPPING)
 
     def __init__(
         self,
@@ -56,6 +61,7 @@ class ModelSystem:
         contacts: Sequence[str] | None = None,
         gravity: Sequence[float] | None = None,
         features: BodyFeatures | None = None,
+        self_collision: SelfCollision | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -71,6 +77,8 @@ class ModelSystem:
             contacts: tags of the model that may touch; its contact points unless given.
             gravity: [m/s^2]; the model's own, downwards, unless given.
             features: points and balls of the body that touch in addition.
+            self_collision: links that touch each other (method time_stepping alone);
+                none unless given.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -101,7 +109,10 @@ class ModelSystem:
         free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
-        self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
+        self._links = self._self_contacts(self_collision)
+        self.contacts = self._table(
+            bounded_below, bounded_above, limit_restitution, self_collision
+        )
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
         still = ContactGeometry(
@@ -109,7 +120,8 @@ class ModelSystem:
             row=points.row,
             poses=self._poses,
             radius=self._radius,
-            solids=ground.table(),
+            solids=ground.table(float(self._radius.max(initial=0.0))),
+            meshes=ground.mesh_data(),
             limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
             limit_sign=np.array(
                 [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
@@ -119,6 +131,7 @@ class ModelSystem:
             ),
         )
         self._pairs = len(names) * len(still.solids)
+        self._first_link = len(self.contacts) - len(self._links)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._still = tuple(still)
         self._moving = tuple(
@@ -203,10 +216,24 @@ class ModelSystem:
             radii_of_points[names.index(name)] = radius
         return radii_of_points
 
+    def _self_contacts(self, chosen: SelfCollision | None) -> SelfContacts:
+        pairs = link_pairs(self.model, chosen or SelfCollision(enabled=False))
+        return SelfContacts(pairs, self._pin, len(self.model.joint_names))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Accelerations of links that touch each other are not computed."""
+        both = (EVENT_DRIVEN, TIME_STEPPING)
+        return both[1:] if len(self._links) else both
+
     def _table(
-        self, below: list[int], above: list[int], limit_restitution: float
+        self,
+        below: list[int],
+        above: list[int],
+        limit_restitution: float,
+        chosen: SelfCollision | None,
     ) -> ContactTable:
-        ground, joints = self.ground, self.model.joint_names
+        ground, joints, links = self.ground, self.model.joint_names, self._links
         points = [
             name if len(ground.solids) == 1 else f"{name}/{solid.name}"
             for name in self.contact_points
@@ -215,7 +242,8 @@ class ModelSystem:
         ends = [f"{joints[j]}/lower" for j in below]
         ends += [f"{joints[j]}/upper" for j in above]
         friction = np.tile(ground.frictions(), len(self.contact_points))
-        return ContactTable.of(
+        own = None if chosen is None else chosen.friction
+        table = ContactTable.of(
             names=(*points, *ends),
             kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
             tangents=np.array([2] * len(points) + [0] * len(ends)),
@@ -224,6 +252,7 @@ class ModelSystem:
                 [ground.restitution] * len(points) + [limit_restitution] * len(ends)
             ),
         )
+        return table.with_links(links.names, ground.friction if own is None else own)
 
     @property
     def radii(self) -> np.ndarray:
@@ -235,7 +264,11 @@ class ModelSystem:
         return FreeBaseChart(q)
 
     def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Raise :class:`ConfigurationError` where q or v cannot be used."""
+        """Raise :class:`ConfigurationError` where q or v cannot be used.
+
+        A run begins here: nothing is known of where links touch.
+        """
+        self._links.forget()
         self.model.check_configuration(q)
         self.model.check_velocity(v)
         if len(self.locked) and np.any(v[self.locked]):
@@ -243,6 +276,41 @@ class ModelSystem:
             raise ParameterError(
                 f"{self.velocity_names[moving]} is locked: its velocity must be zero"
             )
+
+    @property
+    def contact_arrays(
+        self,
+    ) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray, list[int]]:
+        """What kernels need to know of contacts: a moving geometry, and its buffers.
+
+        Returns:
+            fields of a :class:`MovingGeometry`; its poses (m, 3, 4) and motions
+            (m, 2, 6), which are to be written before it is used; the joints that they
+            belong to.
+        """
+        return self._moving, self._poses, self._motions, self._joints
+
+    def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
+        """Whether no links can touch each other soon; their gaps then count as 1 m.
+
+        Args:
+            q: configuration.
+            v: velocity.
+            time: half a step [s].
+        """
+        links = self._links
+        if not len(links) or links.are_far(q, v, time):
+            return True
+        pin.forwardKinematics(self._pin, self._data, q)
+        links.choose(self._data, q, v, time)
+        return links.none_chosen
+
+    @cached_property
+    def tree(self) -> TreeTable | None:
+        """The model's links as arrays; None where it has joints of several axes."""
+        rotors = self.model.rotors
+        table = None if rotors is None else rotors.table
+        return tree_table(self._pin, self._armature, table, self.locked)
 
     @property
     def _data(self) -> pin.Data:
@@ -279,7 +347,11 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         if len(which):
             self._read(data, 2)
-            gap, rows, drift = contact_rows(which, data.J, self._moving, q)
+            links = which >= self._first_link
+            gap, rows, drift = contact_rows(which[~links], data.J, self._moving, q)
+            if links.any():
+                own = which - self._first_link
+                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
@@ -293,6 +365,12 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         self._read(data, 2)
         which, gap, rows, drift = closing_rows(time, closed, data.J, self._moving, q, v)
+        if len(self._links):
+            own = self._links.active(data, q, v, time, closed[self._first_link :])
+            if len(own):
+                which = np.concatenate([which, own + self._first_link])
+                own = which - self._first_link
+                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
@@ -300,10 +378,25 @@ class ModelSystem:
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
         data = self._data
-        if self._pairs:
+        if self._pairs or len(self._links):
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
-        return point_gaps(self._still, q)
+        gaps: np.ndarray = point_gaps(self._still, q)
+        if len(self._links):
+            return self._links.with_gaps(gaps, data, q)
+        return gaps
+
+    def features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Numbers of what some contacts of points are with: a face, an edge (k,).
+
+        Args:
+            q: configuration.
+            which: indices of the contacts (k,).
+        """
+        data = self._data
+        pin.forwardKinematics(self._pin, data, q)
+        self._read(data, 0)
+        return point_features(self._still, which)
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""
@@ -311,7 +404,12 @@ class ModelSystem:
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q, v)
             self._read(data, 1)
-        return point_gap_rates(self._still, self._motions, q, v)
+        gap, rate = point_gap_rates(self._still, self._motions, q, v)
+        if not len(self._links):
+            return gap, rate
+        pin.computeJointJacobians(self._pin, data, q)
+        own, own_rate = self._links.gap_rates(data, q, v)
+        return np.concatenate([gap, own]), np.concatenate([rate, own_rate])
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

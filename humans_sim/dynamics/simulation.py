@@ -26,6 +26,7 @@ from humans_sim.dynamics.controller import (
 )
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
@@ -100,6 +101,10 @@ class Simulation:
             ``contacts`` are given (biped models only).
         gravity: [m/s^2] (biped models only).
         pushes: from outside, at their times (biped models only).
+        self_collision: whether links that are no neighbours touch each other, or keys
+            that add to the model's own: ``exclude`` and ``include`` (pairs of links),
+            ``friction`` (by default the ground's); by default true for
+            ``time_stepping``, which alone takes it (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
         stands: whether the body is to stay on its feet, which :meth:`Run.check` then
@@ -126,6 +131,7 @@ class Simulation:
         whole_body: bool | None = None,
         gravity: Sequence[float] | None = None,
         pushes: Sequence[Push] = (),
+        self_collision: bool | Mapping[str, Any] | None = None,
         control_period: float | None = None,
         stands: bool = False,
         passive: bool | None = None,
@@ -150,6 +156,7 @@ class Simulation:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
                 radii = {**feet.radii, **(radii or {})}
+            method = EVENT_DRIVEN if method is None else method
             body = None
             if whole_body is None or whole_body:
                 body = body_features(model, contacts, radii)
@@ -164,14 +171,16 @@ class Simulation:
                 contacts=contacts,
                 gravity=gravity,
                 features=body,
+                self_collision=own_links(model, self_collision, method),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
-            if any(scene) or contact_geometry != POINTS or whole_body:
+            own = contact_geometry != POINTS or whole_body or self_collision is not None
+            if any(scene) or own:
                 raise ParameterError(
                     "ground, locked, radii, contacts, contact_geometry, whole_body, "
-                    "gravity and pushes belong to biped models; a system in general "
-                    "coordinates has its own"
+                    "gravity, pushes and self_collision belong to biped models; a "
+                    "system in general coordinates has its own"
                 )
             self.system = model
         method = EVENT_DRIVEN if method is None else method

@@ -15,8 +15,9 @@ import numpy as np
 from mcap_ros2.writer import Writer
 
 from humans_sim.core.files import atomic_stream
+from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.description import BASE_LINK
-from humans_sim.results.contact_table import POINT
+from humans_sim.results.contact_table import LIMIT, LINK, POINT
 from humans_sim.results.events import Event
 from humans_sim.results.ros_messages import (
     WORLD,
@@ -88,24 +89,34 @@ def _header(run: Run) -> list[str]:
     names += [f"v {name}" for name in run.velocity_names]
     names += [f"tau {name}" for name in run.velocity_names]
     names += [f"z{k}" for k in range(run.z.shape[1])]
-    for name, kind, unit in zip(
-        run.table.names, run.table.kinds, run.table.units, strict=True
-    ):
-        force = "N" if kind == POINT else "N m"
+    table = run.table
+    for k in _written_contacts(run):
+        name, unit = table.names[k], table.units[k]
+        force = "N m" if table.kinds[k] == LIMIT else "N"
         names += [f"{name} mode", f"{name} gap [{unit}]"]
         names += [f"{name} {k} [{force}]" for k in ("normal", "tangent_1", "tangent_2")]
     return [*names, "kinetic [J]", "potential [J]"]
 
 
+def _written_contacts(run: Run) -> list[int]:
+    """All contacts but pairs of links, hundreds of them, that never touched."""
+    touched = np.zeros(len(run.table), dtype=bool)
+    for rows in row_blocks(run.contacts):  # a long run lies on the disk
+        touched |= (run.contacts[rows] != 0).any(axis=0)
+    kinds = run.table.kinds
+    return [k for k, kind in enumerate(kinds) if kind != LINK or touched[k]]
+
+
 def _samples(run: Run) -> Iterator[list[Any]]:
+    written = _written_contacts(run)
     for k, t in enumerate(run.t.tolist()):
         row = [t]
         for array in (run.q, run.v, run.torques, run.z):
             row += array[k].tolist()
         for mode, gap, force in zip(
-            run.contacts[k].tolist(),
-            run.gaps[k].tolist(),
-            run.forces[k].tolist(),
+            run.contacts[k, written].tolist(),
+            run.gaps[k, written].tolist(),
+            run.forces[k, written].tolist(),
             strict=True,
         ):
             row += [int(mode), gap, *force]
