@@ -18,7 +18,8 @@ from numba import njit
 
 from humans_sim.contact.geometry.body_features import hull_of
 from humans_sim.contact.geometry.hull_cover import NOTHING, Balls, joined, left_out
-from humans_sim.contact.geometry.solids import distance
+from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
+from humans_sim.contact.geometry.terrain_kernels import surface_distance
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.collision_shapes import (
     CollisionShape,
@@ -75,6 +76,8 @@ def deepest_shape(run: Run) -> Deepest | None:
     model, ground = recorded_model(run.info), recorded_ground(run.info)
     links = _links(model, run)
     solids = ground.table()
+    further = (solids[:, 0] == MESH) & (solids[:, RANK] > 0.0)
+    scene = (np.ascontiguousarray(solids[~further]), ground.mesh_data())
     if not links or not len(solids):
         return None
     worst: Deepest | None = None
@@ -90,7 +93,7 @@ def deepest_shape(run: Run) -> Deepest | None:
             block[k] = poses
         for j, joint in enumerate(joints):
             link = links[joint]
-            depth, k = _deepest(link, block[:, j], solids)
+            depth, k = _deepest(link, block[:, j], scene)
             over = depth - link.tolerance
             if worst is None or not over <= worst.depth - worst.tolerance:
                 time = float(run.t[rows.start + k])
@@ -143,10 +146,12 @@ def _touching(model: Model, run: Run) -> dict[int, Balls]:
     return by_joint
 
 
-def _deepest(link: _Link, poses: np.ndarray, solids: np.ndarray) -> tuple[float, int]:
+def _deepest(
+    link: _Link, poses: np.ndarray, scene: tuple[np.ndarray, np.ndarray]
+) -> tuple[float, int]:
     """Largest depth of a link in some poses, and in which."""
     centres = poses[:, :, :3] @ link.centre + poses[:, :, 3]
-    gaps = _least_distances(solids, centres) - link.reach
+    gaps = _least_distances(*scene, centres) - link.reach
     row = int(np.argmin(gaps))  # of the first NaN, where there is one
     if not gaps[row] <= 0.0:
         return -float(gaps[row]), row
@@ -154,19 +159,20 @@ def _deepest(link: _Link, poses: np.ndarray, solids: np.ndarray) -> tuple[float,
     depth, row = -np.inf, int(near[0])
     for k in near:
         places = link.hull.centres @ poses[k, :, :3].T + poses[k, :, 3]
-        lowest = float((_least_distances(solids, places) - link.hull.radii).min())
+        lowest = float((_least_distances(*scene, places) - link.hull.radii).min())
         if -lowest > depth:
             depth, row = -lowest, int(k)
     return depth, row
 
 
 @njit(cache=True)
-def _least_distances(solids, places):
+def _least_distances(solids, meshes, places):
     """Distance of each place to the nearest solid, negative inside."""
     least = np.empty(places.shape[0])
     normal, hessian = np.empty(3), np.empty((3, 3))
     for k in range(places.shape[0]):
         least[k] = np.inf
         for s in range(solids.shape[0]):
-            least[k] = min(least[k], distance(solids[s], places[k], normal, hessian))
+            away = surface_distance(solids[s], meshes, places[k], normal, hessian)
+            least[k] = min(least[k], away)
     return least
