@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from humans_sim.contact.geometry.solids import HALF_SPACE
 from humans_sim.contact.geometry.terrain_kernels import (
     surface_distance,
     surface_feature,
@@ -112,6 +113,36 @@ def _dot(a, b):
 
 
 @njit(cache=True)
+def _height(solids, s, poses, link, local, p):
+    """Height of a point over a half space; no slices: bodies have many points."""
+    height = 0.0
+    for i in range(3):
+        place = poses[link, i, 3]
+        for k in range(3):
+            place += poses[link, i, k] * local[p, k]
+        height += solids[s, 10 + i] * (place - solids[s, 1 + i])
+    return height
+
+
+@njit(cache=True)
+def _climb(solids, s, poses, motions, link, local, p):
+    """Rate of that height."""
+    x, y, z = local[p, 0], local[p, 1], local[p, 2]
+    wx, wy, wz = motions[link, 0, 3], motions[link, 0, 4], motions[link, 0, 5]
+    vx = wy * z - wz * y + motions[link, 0, 0]
+    vy = wz * x - wx * z + motions[link, 0, 1]
+    vz = wx * y - wy * x + motions[link, 0, 2]
+    rate = 0.0
+    for i in range(3):
+        along = 0.0
+        along += poses[link, i, 0] * vx
+        along += poses[link, i, 1] * vy
+        along += poses[link, i, 2] * vz
+        rate += solids[s, 10 + i] * along
+    return rate
+
+
+@njit(cache=True)
 def point_gaps(geometry, q):
     """Gaps of points with solids, then of joints with their limits.
 
@@ -125,12 +156,16 @@ def point_gaps(geometry, q):
     place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
     if count:
         for p in range(points):
-            _place(local[p], poses[row[p]], place)
+            placed = False
             for s in range(count):
-                gap[p * count + s] = (
-                    surface_distance(solids[s], meshes, place, normal, hessian)
-                    - radius[p]
-                )
+                if solids[s, 0] == HALF_SPACE:
+                    away = _height(solids, s, poses, row[p], local, p)
+                else:
+                    if not placed:
+                        _place(local[p], poses[row[p]], place)
+                        placed = True
+                    away = surface_distance(solids[s], meshes, place, normal, hessian)
+                gap[p * count + s] = away - radius[p]
     for k in range(joint.shape[0]):
         gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
     return gap
@@ -173,18 +208,24 @@ def point_gap_rates(geometry, motions, q, v):
     speed, velocity = np.empty(3), np.empty(3)
     if count:
         for p in range(points):
-            pose, motion = poses[row[p]], motions[row[p]]
-            _place(local[p], pose, place)
-            _cross(motion[0, 3:], local[p], speed)
-            for i in range(3):
-                speed[i] += motion[0, i]
-            _turn(pose, speed, velocity)
+            placed = False
             for s in range(count):
-                gap[p * count + s] = (
-                    surface_distance(solids[s], meshes, place, normal, hessian)
-                    - radius[p]
-                )
-                rate[p * count + s] = _dot(normal, velocity)
+                c = p * count + s
+                if solids[s, 0] == HALF_SPACE:
+                    gap[c] = _height(solids, s, poses, row[p], local, p) - radius[p]
+                    rate[c] = _climb(solids, s, poses, motions, row[p], local, p)
+                    continue
+                if not placed:
+                    pose, motion = poses[row[p]], motions[row[p]]
+                    _place(local[p], pose, place)
+                    _cross(motion[0, 3:], local[p], speed)
+                    for i in range(3):
+                        speed[i] += motion[0, i]
+                    _turn(pose, speed, velocity)
+                    placed = True
+                away = surface_distance(solids[s], meshes, place, normal, hessian)
+                gap[c] = away - radius[p]
+                rate[c] = _dot(normal, velocity)
     for k in range(joint.shape[0]):
         gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
         rate[points * count + k] = sign[k] * v[6 + joint[k]]
