@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.simulate import simulate
     from humans_sim.bodies.mass_properties import BodyError
     from humans_sim.cli.exit_codes import DoubtfulResultError
-    from humans_sim.contact import Box, Ground, HalfSpace
+    from humans_sim.contact import Box, Ground, HalfSpace, HeightField, TriangleMesh
     from humans_sim.contact.joint.contact_errors import (
         ContactError,
         CurvatureSumError,
@@ -140,6 +140,7 @@ _MODULES = {
     "Ground": "contact",
     "GroundReaction": "observation.markers.ground_reaction",
     "HalfSpace": "contact",
+    "HeightField": "contact",
     "IdealTorque": "actuation",
     "IntegrationError": "dynamics.integrators",
     "InverseDynamics": "analysis.inverse_dynamics",
@@ -180,6 +181,7 @@ _MODULES = {
     "SurfaceError": "contact.joint.contact_errors",
     "TrajectoryError": "control.trajectories.trajectory",
     "TrajectoryFileError": "control.trajectories.traj3",
+    "TriangleMesh": "contact",
     "UnknownPersonError": "applications.person",
     "UnreachableError": "control.bip.inverse_task",
     "Verdict": "observation.posture.verdict",
@@ -239,6 +241,7 @@ __all__ = [
     "Ground",
     "GroundReaction",
     "HalfSpace",
+    "HeightField",
     "HumansError",
     "IdealTorque",
     "IntegrationError",
@@ -283,6 +286,7 @@ __all__ = [
     "SurfaceError",
     "TrajectoryError",
     "TrajectoryFileError",
+    "TriangleMesh",
     "UnknownModelError",
     "UnknownPersonError",
     "UnreachableError",

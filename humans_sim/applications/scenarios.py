@@ -20,7 +20,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource_names
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.models.catalogue import model_name_in
 
 if TYPE_CHECKING:
@@ -177,7 +177,6 @@ class Scenario:
             geometry_of,
             ground_of,
             limits_of,
-            located_errors,
             pushes_of,
             self_collision_of,
         )

@@ -16,14 +16,13 @@ import pinocchio as pin
 from humans_sim.applications.scene_files import (
     geometry_of,
     ground_of,
-    located_errors,
     self_collision_of,
 )
 from humans_sim.bodies.loads import Load, Spring, Wind
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.resources import named_file
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.models import Model

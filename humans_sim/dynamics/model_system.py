@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -20,12 +22,14 @@ from humans_sim.dynamics.contact_kernels import (
     closing_rows,
     contact_rows,
     lock,
+    point_features,
     point_gap_rates,
     point_gaps,
 )
 from humans_sim.dynamics.link_pairs import link_pairs
 from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
+from humans_sim.dynamics.tree_table import TreeTable, tree_table
 from humans_sim.models import Model
 from humans_sim.models.joint_memory import JointMemory
 from humans_sim.models.points import PointSet
@@ -116,7 +120,8 @@ class ModelSystem:
             row=points.row,
             poses=self._poses,
             radius=self._radius,
-            solids=ground.table(),
+            solids=ground.table(float(self._radius.max(initial=0.0))),
+            meshes=ground.mesh_data(),
             limit_joint=np.array(bounded_below + bounded_above, dtype=np.int64),
             limit_sign=np.array(
                 [1.0] * len(bounded_below) + [-1.0] * len(bounded_above)
@@ -273,6 +278,41 @@ class ModelSystem:
             )
 
     @property
+    def contact_arrays(
+        self,
+    ) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray, list[int]]:
+        """What kernels need to know of contacts: a moving geometry, and its buffers.
+
+        Returns:
+            fields of a :class:`MovingGeometry`; its poses (m, 3, 4) and motions
+            (m, 2, 6), which are to be written before it is used; the joints that they
+            belong to.
+        """
+        return self._moving, self._poses, self._motions, self._joints
+
+    def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
+        """Whether no links can touch each other soon; their gaps then count as 1 m.
+
+        Args:
+            q: configuration.
+            v: velocity.
+            time: half a step [s].
+        """
+        links = self._links
+        if not len(links) or links.are_far(q, v, time):
+            return True
+        pin.forwardKinematics(self._pin, self._data, q)
+        links.choose(self._data, q, v, time)
+        return links.none_chosen
+
+    @cached_property
+    def tree(self) -> TreeTable | None:
+        """The model's links as arrays; None where it has joints of several axes."""
+        rotors = self.model.rotors
+        table = None if rotors is None else rotors.table
+        return tree_table(self._pin, self._armature, table, self.locked)
+
+    @property
     def _data(self) -> pin.Data:
         return self.model.buffers if self._own_data is None else self._own_data
 
@@ -345,6 +385,18 @@ class ModelSystem:
         if len(self._links):
             return self._links.with_gaps(gaps, data, q)
         return gaps
+
+    def features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Numbers of what some contacts of points are with: a face, an edge (k,).
+
+        Args:
+            q: configuration.
+            which: indices of the contacts (k,).
+        """
+        data = self._data
+        pin.forwardKinematics(self._pin, data, q)
+        self._read(data, 0)
+        return point_features(self._still, which)
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates [m, m/s; rad, rad/s]."""

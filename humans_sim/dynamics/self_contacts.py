@@ -123,6 +123,27 @@ class SelfContacts:
             self._views = (data, view)
         return self._views[1]
 
+    @property
+    def none_chosen(self) -> bool:
+        """Whether no links are near each other."""
+        return not len(self._slots)
+
+    def are_far(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
+        """Whether a bound says, without distances, that no links touch soon.
+
+        Args:
+            q: configuration.
+            v: velocity.
+            time: half a step [s].
+        """
+        n = self._count
+        joints, speeds = q[7 : 7 + n], v[6 : 6 + n]
+        if not none_due(self._quick, joints, speeds, _AHEAD * time):
+            return False
+        self._at[:] = joints
+        self._clear()
+        return True
+
     def choose(self, data: pin.Data, q: np.ndarray, v: np.ndarray, time: float) -> None:
         """Choose the points in which links may touch soon.
 

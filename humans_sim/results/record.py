@@ -16,19 +16,29 @@ import numpy as np
 
 from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.foot_spheres import with_sphere_tags
-from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.geometry.solids import Box, HalfSpace, Solid
+from humans_sim.contact.geometry.ground import Ground, Solid
+from humans_sim.contact.geometry.solids import Box, HalfSpace
+from humans_sim.contact.geometry.terrain import (
+    FurtherContact,
+    HeightField,
+    TriangleMesh,
+)
 from humans_sim.core.errors import MALFORMED_CONTENT, UnknownModelError
 from humans_sim.models import Model, load_model
 from humans_sim.models.files.named_models import model_file
 from humans_sim.results.run import RunFileError
 
 _HALF_SPACE, _BOX = "half_space", "box"
+_HEIGHTS, _MESH = "height_field", "mesh"
 
 
 def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
     """Model, where there is one, and solids as plain data."""
-    solids = [_solid_record(solid) for solid in ground.solids]
+    solids = [
+        _solid_record(solid)
+        for solid in ground.solids
+        if not isinstance(solid, FurtherContact)
+    ]
     return {
         **({} if model is None else {"model": _model_record(model)}),
         "solids": solids,
@@ -115,7 +125,7 @@ def _model_record(model: Model) -> dict[str, Any]:
     return record
 
 
-def _solid_record(solid: Solid) -> dict[str, Any]:
+def _solid_record(solid: HalfSpace | Box | TriangleMesh) -> dict[str, Any]:
     record: dict[str, Any] = {"name": solid.name, "friction": solid.friction}
     if isinstance(solid, HalfSpace):
         return {
@@ -124,6 +134,18 @@ def _solid_record(solid: Solid) -> dict[str, Any]:
             "point": [float(x) for x in solid.point],
             **record,
         }
+    if isinstance(solid, HeightField):
+        return {
+            "kind": _HEIGHTS,
+            "heights": solid.heights.tolist(),
+            "spacing": list(solid.spacing),
+            "origin": list(solid.origin),
+            "bottom": solid.bottom,
+            **record,
+        }
+    if isinstance(solid, TriangleMesh):
+        vertices, faces = solid.vertices.tolist(), solid.faces.tolist()
+        return {"kind": _MESH, "vertices": vertices, "faces": faces, **record}
     turn = solid.rotation
     return {
         "kind": _BOX,
@@ -142,6 +164,11 @@ def _solid(record: dict[str, Any]) -> Solid:
             point=tuple(record.pop("point")),
             **record,
         )
+    if kind == _HEIGHTS:
+        heights, spacing = record.pop("heights"), tuple(record.pop("spacing"))
+        return HeightField(heights, spacing, tuple(record.pop("origin")), **record)
+    if kind == _MESH:
+        return TriangleMesh(record.pop("vertices"), record.pop("faces"), **record)
     if kind != _BOX:
         raise ValueError(f"there is no solid of the kind '{kind}'")
     turn = record.pop("rotation")

@@ -28,9 +28,15 @@ look around a direction."""
 _DEPTHS = (0.3, 0.6, 1.0)
 """Depths at which inner balls are tried, in shares of the largest there is."""
 _ROUNDS = 20
-_REFINED = 48
+_REFINED = 24
 """Directions around which the largest gaps are sought."""
+_CLOSER = 5
+"""Steps of that search."""
+_INSIDE = 0.96
+"""Share of the tolerance by which balls are chosen: between directions gaps grow."""
 _BISECTIONS = 12
+_POINT = 1e-9
+"""Radius below which a ball is a point [m]."""
 
 
 class Balls(NamedTuple):
@@ -124,11 +130,12 @@ def _cover(key: tuple[bytes, ...], tolerance: float) -> Balls:
     body, given = _balls(*key[:2]), _balls(*key[2:])
     tried = _candidates(body)
     directions, chosen = _directions(_CHOICE), NOTHING
+    heights = body.support(_directions(_CHECK))
     for _ in range(_ROUNDS):
         gaps = body.support(directions) - given.support(directions)
-        waiting = directions[gaps > tolerance]
-        chosen = tried.some(_set_cover(body, tried, waiting, tolerance))
-        worst, gaps = _largest_gaps(body, joined(given, chosen))
+        waiting = directions[gaps > _INSIDE * tolerance]
+        chosen = tried.some(_set_cover(body, tried, waiting, _INSIDE * tolerance))
+        worst, gaps = _largest_gaps(body, joined(given, chosen), heights)
         if gaps[0] <= tolerance:
             break
         directions = np.vstack([directions, worst[gaps > tolerance]])
@@ -186,7 +193,7 @@ def _candidates(body: Balls) -> Balls:
     for share in _DEPTHS:
         depth = (share * low)[:, None]
         room = (start + depth * slope).min(axis=1)
-        sets.append(Balls(places - depth * outward, room).some(room > 0.0))
+        sets.append(Balls(places - depth * outward, room).some(room > _POINT))
     return joined(*sets)
 
 
@@ -200,21 +207,27 @@ def _hull(points: np.ndarray) -> ConvexHull | None:
         return None
 
 
-def _largest_gaps(body: Balls, balls: Balls) -> tuple[np.ndarray, np.ndarray]:
-    """Directions in which a body stands out most, best first, and how far."""
+def _largest_gaps(
+    body: Balls, balls: Balls, heights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Directions in which a body stands out most, best first, and how far.
 
-    def gap(d: np.ndarray) -> np.ndarray:
-        return body.support(d) - balls.support(d)
-
+    Args:
+        body: the body.
+        balls: in place of it.
+        heights: of the body along the directions of the check, where they are known.
+    """
     directions = _directions(_CHECK)
-    values = gap(directions)
+    heights = body.support(directions) if heights is None else heights
+    values = heights - balls.support(directions)
     first = np.argsort(-values)[:_REFINED]
     best, values = directions[first], values[first]
     step, rows = 0.04, np.arange(len(best))
-    for _ in range(8):
+    for _ in range(_CLOSER):
         around = best[:, None] + step * _directions(_AROUND)
         around /= np.linalg.norm(around, axis=2, keepdims=True)
-        gaps = gap(around.reshape(-1, 3)).reshape(len(best), -1)
+        tried = around.reshape(-1, 3)
+        gaps = (body.support(tried) - balls.support(tried)).reshape(len(best), -1)
         place = gaps.argmax(axis=1)
         better = gaps[rows, place] > values
         best = np.where(better[:, None], around[rows, place], best)

@@ -217,6 +217,8 @@ class EventStepper(Stepper):
         """Handle events of the last step, now that their time has come."""
         self._forget_step()
         self._budget.count_event(self.t)
+        if events.facet:
+            self._contacts.let_separate(self.state)
         if events.contact:
             self._handle_contacts(events.stopped)
         if events.signals.any():

@@ -66,10 +66,14 @@ class SceneContacts:
             feature_mover += robot.points.row.tolist()
             feature_names += robot.contact_points
         rows, solid_mover, solid_names, frictions = [], [], [], []
-        for solid, friction in zip(
-            self._ground.solids, self._ground.frictions(), strict=True
+        largest = max([*balls, *(body.radius for body in self._bodies)], default=0.0)
+        for solid, row, friction in zip(
+            self._ground.solids,
+            self._ground.table(largest),
+            self._ground.frictions(),
+            strict=True,
         ):
-            rows.append(solid.row())
+            rows.append(row)
             solid_mover.append(_FLOOR)
             solid_names.append(solid.name)
             frictions.append(float(friction))

@@ -65,6 +65,8 @@ class SceneSystem:
     """
 
     methods: tuple[str, ...] = (TIME_STEPPING,)
+    bias_at_midpoint = True
+    """Time steps need not predict the velocity that the bias is taken at."""
 
     def __init__(
         self,
@@ -160,6 +162,7 @@ class SceneSystem:
                 radii=known.balls,
                 feature_mover=known.feature_mover,
                 solids=self._solids,
+                meshes=self.ground.mesh_data(),
                 pairs=known.pairs,
                 box_pairs=known.box_pairs,
             )
