@@ -103,6 +103,7 @@ class Dynamics(ModelNode):
         topic, self._field = _COMMANDS[self._settings.servos]
         self.create_subscription(JointState, topic, self._on_command, DEPTH)
         self._topics = DynamicsTopics(self, self._settings.world, self._settings.tf)
+        self._topics.publish_scene(self._settings.ground)
         self.create_service(Reset, "reset", self._on_reset)
         self.create_service(SetBool, "pause", self._on_pause)
         self.create_service(Push, "push", self._on_push)
