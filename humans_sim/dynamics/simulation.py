@@ -101,8 +101,9 @@ class Simulation:
         contacts: tags that may touch the scene; by default those of the controller,
             or the model's contact points (biped models only).
         contact_geometry: how the feet touch: ``points`` (the contacts as they are),
-            ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
-            two fore-foot balls in each sole, see
+            ``soles`` (the corners of the soles alone), ``spheres`` (a heel ball and
+            two fore-foot balls in each sole) or ``sole_points`` (points all over the
+            soles, which feel edges under their middle; see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
         whole_body: whether the links touch with their collision geometry, too
             (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
