@@ -16,6 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors import (
     FootReading,
     FootSensor,
@@ -23,6 +24,7 @@ from humans_sim.dynamics.sensors import (
     ImuReading,
     SignalErrors,
 )
+from humans_sim.dynamics.sensors.sensor import measured_model
 from humans_sim.dynamics.soles import SoleLoad
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models import Model
@@ -77,10 +79,11 @@ class NodeSensors:
         feet: the same.
     """
 
+    _model: Model
+
     def __init__(self, imu: Imu, feet: Sequence[FootSensor]) -> None:
         """Not attached yet."""
         self.imu, self.feet = imu, tuple(feet)
-        self._model: Model | None = None
 
     @classmethod
     def declare(cls, given: Any, model: Model, period: float) -> NodeSensors:
@@ -110,13 +113,13 @@ class NodeSensors:
         ]
         return cls(imu, feet)
 
-    def start(self, system: ModelSystem) -> None:
+    def start(self, system: ModelSystem | SceneSystem) -> None:
         """A run of a system begins.
 
         Raises:
             ParameterError: the model has no frame for the unit.
         """
-        self._model = system.model
+        self._model = measured_model(system)
         for sensor in (self.imu, *self.feet):
             sensor.attach(system)
             sensor.start()
@@ -128,8 +131,8 @@ class NodeSensors:
             run: at the state.
             loads: on the soles there.
         """
-        assert self._model is not None
-        pose = self._model.frame_pose(run.q, self.imu.frame)
+        model = self._model
+        pose = model.frame_pose(run.q[: model.nq], self.imu.frame)
         return Readings(
             self.imu.measure(run.t, run.control_state()),
             np.array(pin.Quaternion(pose.rotation).coeffs()),
