@@ -117,15 +117,9 @@ class Imu(Sensor):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Specific force, angular rate and velocity change without errors."""
         model, data, index = self._model, self._data, self._index
-        q, v, acceleration = (
-            state.q[: model.nq],
-            state.v[: model.nv],
-            state.acceleration,
-        )
-        smooth = (
-            np.zeros(model.nv) if acceleration is None else acceleration[: model.nv]
-        )
-        pin.forwardKinematics(model, data, q, v, smooth)
+        nv, acceleration = model.nv, state.acceleration
+        smooth = np.zeros(nv) if acceleration is None else acceleration[:nv]
+        pin.forwardKinematics(model, data, state.q[: model.nq], state.v[:nv], smooth)
         turn = pin.updateFramePlacement(model, data, index).rotation.T
         own, world = pin.ReferenceFrame.LOCAL, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         rate = np.array(pin.getFrameVelocity(model, data, index, own).angular)
