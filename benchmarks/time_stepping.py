@@ -131,7 +131,7 @@ def peers(
 def main() -> None:
     """Print a table."""
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
-    console = Console()
+    console = Console(width=100)
     machine = f"On {platform.machine()}, Python {platform.python_version()}"
     console.print(machine if peer is None else f"{machine}, MuJoCo {peer.VERSION}")
     model = hs.load_model("khr1")

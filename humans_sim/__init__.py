@@ -15,6 +15,7 @@ from humans_sim.core.errors import (
     MissingDependencyError,
     ModelFileError,
     ParameterError,
+    RunFileError,
     UnknownModelError,
 )
 from humans_sim.core.version import __version__ as __version__
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.simulate import simulate
     from humans_sim.bodies.mass_properties import BodyError
     from humans_sim.cli.exit_codes import DoubtfulResultError
-    from humans_sim.contact import Box, Ground, HalfSpace
+    from humans_sim.contact import Box, Ground, HalfSpace, HeightField, TriangleMesh
     from humans_sim.contact.joint.contact_errors import (
         ContactError,
         CurvatureSumError,
@@ -111,7 +112,7 @@ if TYPE_CHECKING:
     from humans_sim.results.check import Check
     from humans_sim.results.contact_table import ContactTable
     from humans_sim.results.events import Event
-    from humans_sim.results.run import Run, RunFileError, load_run
+    from humans_sim.results.run import Run, load_run
     from humans_sim.results.sample import Sample
     from humans_sim.view.film.animation import animate
     from humans_sim.view.reports.report import write_report as report
@@ -149,6 +150,7 @@ _MODULES = {
     "Ground": "contact",
     "GroundReaction": "observation.markers.ground_reaction",
     "HalfSpace": "contact",
+    "HeightField": "contact",
     "IdealTorque": "actuation",
     "Imu": "dynamics.sensors",
     "IntegrationError": "dynamics.integrators",
@@ -176,7 +178,6 @@ _MODULES = {
     "Reconstruction": "observation.posture.result",
     "RobotStateError": "kondo.driver.robot_health",
     "Run": "results.run",
-    "RunFileError": "results.run",
     "Sample": "results.sample",
     "ScreeningError": "observation.screening.findings",
     "ScrewDriveMotors": "actuation",
@@ -193,6 +194,7 @@ _MODULES = {
     "SurfaceError": "contact.joint.contact_errors",
     "TrajectoryError": "control.trajectories.trajectory",
     "TrajectoryFileError": "control.trajectories.traj3",
+    "TriangleMesh": "contact",
     "UnknownPersonError": "applications.person",
     "UnreachableError": "control.bip.inverse_task",
     "Verdict": "observation.posture.verdict",
@@ -254,6 +256,7 @@ __all__ = [
     "Ground",
     "GroundReaction",
     "HalfSpace",
+    "HeightField",
     "HumansError",
     "IdealTorque",
     "Imu",
@@ -302,6 +305,7 @@ __all__ = [
     "SurfaceError",
     "TrajectoryError",
     "TrajectoryFileError",
+    "TriangleMesh",
     "UnknownModelError",
     "UnknownPersonError",
     "UnreachableError",

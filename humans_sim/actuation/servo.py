@@ -166,6 +166,7 @@ class Servo(DelayedActuation):
         self._end, self._unsettled = 0.5 * self.numbers.play, math.inf
         # The end of the gap at which each motor pushes: -1, 1, or 0 between them.
         self._engaged = np.zeros(self._n, dtype=np.int64)
+        self.decoupled = not self.numbers.play
         if self.numbers.play:
             self.nz = self._n
             self.z_names = tuple(f"play of {name}" for name in self.names)

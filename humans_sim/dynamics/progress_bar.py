@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run has come, on a terminal or to a function."""
+"""How far a simulation is, on the terminal or to whoever asks."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.contact_problem import ContactProblemError
 from humans_sim.contact.problem.impact import LAWS
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.control_clock import ControlClock, check_control_period
@@ -25,8 +25,8 @@ from humans_sim.dynamics.controller import (
 )
 from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
-from humans_sim.dynamics.integrators import IntegrationError
 from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
+from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
@@ -38,7 +38,8 @@ from humans_sim.dynamics.sensors.sensor_clock import (
     recorded_sample,
     signal_record,
 )
-from humans_sim.dynamics.stepper import Options, StepError, Stepper
+from humans_sim.dynamics.step_failures import ENDINGS, reason_of
+from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
@@ -103,14 +104,23 @@ class Simulation:
             ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
             two fore-foot balls in each sole, see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
+        whole_body: whether the links touch with their collision geometry, too
+            (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
+            ``contacts`` are given (biped models only).
         gravity: [m/s^2] (biped models only).
         joint_damping: whether the damping of the model's joints acts; or other values
             for some, by name [N m s/rad] (biped models only).
         joint_friction: the same for their dry friction [N m]
             (:mod:`~humans_sim.dynamics.joint_dissipation`).
         pushes: from outside, at their times (biped models only).
+        self_collision: whether links that are no neighbours touch each other, or keys
+            that add to the model's own: ``exclude`` and ``include`` (pairs of links),
+            ``friction`` (by default the ground's); by default true for
+            ``time_stepping``, which alone takes it (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
+        stands: whether the body is to stay on its feet, which :meth:`Run.check` then
+            looks at (biped models only).
         sensors: what measures the model at times of its own
             (:mod:`~humans_sim.dynamics.sensors`); controllers see the readings as
             ``state.sensors``, runs keep them as ``signals`` (biped models only).
@@ -133,11 +143,14 @@ class Simulation:
         radii: Mapping[str, float] | None = None,
         contacts: Sequence[str] | None = None,
         contact_geometry: str = POINTS,
+        whole_body: bool | None = None,
         gravity: Sequence[float] | None = None,
         joint_damping: Given = True,
         joint_friction: Given = True,
         pushes: Sequence[Push] = (),
+        self_collision: bool | Mapping[str, Any] | None = None,
         control_period: float | None = None,
+        stands: bool = False,
         sensors: Sequence[Sensor] = (),
         passive: bool | None = None,
         **options: Any,
@@ -145,18 +158,27 @@ class Simulation:
         """Put everything together."""
         known = controller if isinstance(controller, Controller) else None
         if isinstance(model, Model):
+            if whole_body is None and contacts is not None:
+                whole_body = False
             if known is not None:
                 usual = known.simulation_arguments(model)
                 ground = usual.get("ground") if ground is None else ground
                 method = usual.get("method") if method is None else method
-                if "time_step" in usual:
-                    options.setdefault("time_step", usual["time_step"])
+                for name in ("time_step", "integrator"):
+                    if name in usual:
+                        options.setdefault(name, usual[name])
                 if contacts is None and radii is None and contact_geometry == POINTS:
                     contacts, radii = usual.get("contacts"), usual.get("radii")
+                if whole_body is None:
+                    whole_body = usual.get("whole_body")
             if contact_geometry != POINTS:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
                 radii = {**feet.radii, **(radii or {})}
+            method = EVENT_DRIVEN if method is None else method
+            body = None
+            if whole_body is None or whole_body:
+                body = body_features(model, contacts, radii)
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
@@ -167,17 +189,20 @@ class Simulation:
                 armature=None if actuation is None else actuation.armature,
                 contacts=contacts,
                 gravity=gravity,
+                features=body,
+                self_collision=own_links(model, self_collision, method),
                 dissipation=JointDissipation.of(
                     model, actuation, joint_damping, joint_friction
                 ),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
-            if any(scene) or contact_geometry != POINTS:
+            own = contact_geometry != POINTS or whole_body or self_collision is not None
+            if any(scene) or own:
                 raise ParameterError(
-                    "ground, locked, radii, contacts, contact_geometry, gravity and "
-                    "pushes belong to biped models; a system in general coordinates "
-                    "has its own"
+                    "ground, locked, radii, contacts, contact_geometry, whole_body, "
+                    "gravity, pushes and self_collision belong to biped models; a "
+                    "system in general coordinates has its own"
                 )
             self.system = model
         method = EVENT_DRIVEN if method is None else method
@@ -191,7 +216,7 @@ class Simulation:
                 f"{', '.join(self.system.methods)}"
             )
         try:
-            self.options = Options(**options)
+            self.options = Options.of(**options)
         except TypeError as error:
             raise ParameterError(f"unknown option: {error}") from None
         if self.options.integrator not in integrators.NAMES:
@@ -210,7 +235,7 @@ class Simulation:
                 "a controller needs an actuation to give its commands to, e.g. "
                 "IdealTorque(model)"
             )
-        self.method = method
+        self.method, self.stands = method, stands
         self._stepper = METHODS[method]
         if method == EVENT_DRIVEN:
             self._stepper = event_stepper_of(self.system)
@@ -335,7 +360,9 @@ class Simulation:
                         self._control(stepper)
                     samples.append(recorded_sample(stepper))
                     advance()
-        except (StepError, ContactProblemError, IntegrationError) as error:
+        except ENDINGS as error:
+            if stepper is None and isinstance(error, ConfigurationError):
+                raise
             if stepper is None:
                 # It fails at the very start: nothing moved yet.
                 still = np.zeros(len(self.system.contacts), dtype=np.int64)
@@ -376,6 +403,7 @@ class Simulation:
             "system": self.system.name,
             "method": self.method,
             "passive": self.passive,
+            **({"stands": True} if self.stands else {}),
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
             **signal_record(self.sensors),
@@ -392,7 +420,7 @@ class Simulation:
         state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         samples: list[Sample] | RunStream,
         events: Sequence[Event],
-        error: HumansError,
+        error: Exception,
     ) -> SimulationError:
         t, q, v, z, mode = state
         nc = len(self.system.contacts)
@@ -407,11 +435,12 @@ class Simulation:
             self.system.gaps(q),
             *self.system.energies(q, v),
         )
-        happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
+        text = reason_of(error)
+        happened = [*events, Event(t, kinds.FAILURE, "", {"text": text})]
         if not samples:
             samples.append(last)
         run = self.result(samples, happened)
-        return SimulationError(str(error), last, run)
+        return SimulationError(text, last, run)
 
 
 def sampling_times(start: float, end: float, period: float) -> np.ndarray:

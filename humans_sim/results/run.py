@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from humans_sim.core.errors import FileError, ParameterError
+from humans_sim.core.errors import ParameterError, RunFileError
 from humans_sim.core.npz_file import LARGEST_HEADER, read_npz
 from humans_sim.core.npz_writer import write_npz
 from humans_sim.core.row_blocks import row_blocks
@@ -31,10 +31,6 @@ TABLE_COLUMNS = ("tangents", "friction", "restitution")
 
 
 _TOLERANCES = ("gap_tolerance", "energy_tolerance")
-
-
-class RunFileError(FileError):
-    """A run file is missing, damaged or of another kind."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ import numpy as np
 from humans_sim.contact.problem.modes import SLIDE
 from humans_sim.core.roots import first_root, lowest, may_dip
 from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
+from humans_sim.dynamics.event_driven.facet_changes import FacetChanges
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import (
@@ -29,7 +31,11 @@ _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""
 _SAME_TIME = 1e-13
 """Events closer than this happen together [s]."""
+_BEHIND = 1e-9
+"""Time behind an edge of terrain at which contacts are decided anew [s]: at the edge
+itself rounding errors decide which side of a valley is the nearer one."""
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
+_FACET = "facet"
 
 
 class DetectedEvents(NamedTuple):
@@ -40,12 +46,14 @@ class DetectedEvents(NamedTuple):
         contact: whether a contact closes, opens, begins or ends to slide.
         stopped: contacts whose sliding ends (indices).
         signals: which functions of the actuation change sign.
+        facet: whether a closed contact comes to another face or edge of terrain.
     """
 
     time: float
     contact: bool
     stopped: np.ndarray
     signals: np.ndarray
+    facet: bool = False
 
 
 class _Suspect(NamedTuple):
@@ -88,11 +96,13 @@ class EventSearch:
         """Nothing is watched yet."""
         self._system, self._loads = system, loads
         self._motion, self._integrator = motion, integrator
+        self._facets = FacetChanges(system)
 
     def begin(self, state: State) -> None:
         """Watch from a state on, at which the integrator was just started."""
         self._sliding = self._motion.sliding_speeds(self._motion.last)
         self._start = _Gaps(state.t, *self._system.gap_rates(state.q, state.v))
+        self._facets.begin(state.q, self._motion.modes.which)
         self.watch_signals(state)
 
     def watch_signals(self, state: State) -> None:
@@ -102,24 +112,23 @@ class EventSearch:
     def look_back(self) -> DetectedEvents | None:
         """The first events of the step that was just made; none where it has none."""
         start, sliding, signals = self._start, self._sliding, self._signals
+        reference = self._motion.modes.reference
         last, lowest_margin = self._motion.last, self._motion.lowest_margin
         end = _Gaps(self._integrator.t, *self._system.gap_rates(last.q, last.v))
         suspects = self._closing_gaps(start, end)
         if self._motion.modes.any_closed:
             suspects += self._ending_slides(sliding, last)
             suspects += self._failing_forces(last, lowest_margin)
+            suspects += self._changing_facets(last)
         self._signals = self._loads.actuation.detect(last.t, last.q, last.v, last.z)
         suspects += self._changing_signals(signals)
         self._start = end
         if suspects:
             return self._first(suspects, start.t, end.t)
-        resting = self._motion.modes.resting(last.motion)
-        if resting.size:
-            none = np.zeros(len(self._signals), dtype=bool)
-            return DetectedEvents(end.t, True, resting, none)
-        self._motion.modes.continue_after_step(
-            self._system, last.q, last.direction, last.motion
-        )
+        modes = self._motion.modes
+        changed = modes.continue_after_step(self._system, last.q, last.direction)
+        if changed or modes.reference is not reference:
+            self._integrator.adjust()
         self._sliding = self._motion.sliding_speeds(last)
         return None
 
@@ -137,8 +146,9 @@ class EventSearch:
         signals = np.zeros(len(self._signals), dtype=bool)
         signals[[s.subject for s in together if s.kind == _SIGNAL]] = True
         contact = any(s.kind != _SIGNAL for s in together)
+        facet = any(s.kind == _FACET for s in together)
         return DetectedEvents(
-            first, contact, np.array(stopped, dtype=np.int64), signals
+            first, contact, np.array(stopped, dtype=np.int64), signals, facet
         )
 
     def _gap_of(self, contact: int) -> Callable[[float], float]:
@@ -166,18 +176,19 @@ class EventSearch:
 
             suspects.append(_Suspect(least, int(plain[0]), _GAP))
         suspects += self._passages(start, end, is_open & ~closes)
-        turns = is_open & ~closes & (rate < 0.0) & (end.rate > 0.0) & (gap > 0.0)
-        for i in np.flatnonzero(leaves | turns):
+        for i in np.flatnonzero(leaves):
+            returning = _after_leaving(
+                self._gap_of(int(i)), start.t, end.t, _ROOM - min(float(gap[i]), 0.0)
+            )
+            suspects.append(_Suspect(returning, int(i), _GAP))
+        low = np.maximum(gap, 0.0)
+        dips = may_dip(low, rate, end.gap, end.rate, end.t - start.t)
+        for i in np.flatnonzero(dips & is_open & ~closes):
             height = self._gap_of(int(i))
-            if leaves[i]:
-                returning = _after_leaving(height, start.t, end.t)
-                suspects.append(_Suspect(returning, int(i), _GAP))
-                continue
-            if not may_dip(gap[i], rate[i], end.gap[i], end.rate[i], end.t - start.t):
-                continue
             bottom, value = lowest(height, start.t, end.t)
             if value < -TOUCH:
-                dip = _until(height, bottom)
+                above = 0.0 if gap[i] > _ROOM else _ROOM - min(float(gap[i]), 0.0)
+                dip = _until(_raised(height, above), bottom)
                 suspects.append(_Suspect(dip, int(i), _GAP))
         return suspects
 
@@ -207,7 +218,9 @@ class EventSearch:
         slides = (modes.mode == SLIDE) & (modes.friction > 0) & ~modes.creeps
         if not slides.any():
             return []
-        level = np.where(before > 2 * SPEED, SPEED, -SPEED)
+        # Slower than that, its direction in the plane is the remembered one.
+        slow = np.where(modes.tangents == 2, SLOW, SPEED)
+        level = np.where(before > 2 * slow, slow, -SPEED)
         rests = slides & (motion.sliding_speeds(end) < level)
 
         def speed_of(c: int) -> Callable[[float], float]:
@@ -250,6 +263,20 @@ class EventSearch:
 
         return [_Suspect(_until(margin, limit), -1, _FORCE)]
 
+    def _changing_facets(self, end: Evaluation) -> list[_Suspect]:
+        """Closed contacts on terrain that come to another face, edge or corner."""
+        if not self._facets.changed(end.q):
+            return []
+        before, after = self._start.t, end.t
+        while after - before > _SAME_TIME:
+            middle = 0.5 * (before + after)
+            if self._facets.changed(self._integrator.at(middle).q):
+                after = middle
+            else:
+                before = middle
+        behind = min(after + _BEHIND, end.t)
+        return [_Suspect(lambda t: 1.0 if t < behind else -1.0, -1, _FACET)]
+
     def _changing_signals(self, before: np.ndarray) -> list[_Suspect]:
         """Functions of the actuation that change sign in the step."""
 
@@ -273,13 +300,23 @@ def _until(
     return lambda t: function(t) if t < limit else -1.0
 
 
-def _after_leaving(
-    height: Callable[[float], float], start: float, end: float
+def _raised(
+    function: Callable[[float], float], above: float
 ) -> Callable[[float], float]:
-    """A gap that opens at the start of the step and closes later in it."""
+    """A function raised by a constant."""
+    return lambda t: function(t) + above
+
+
+def _after_leaving(
+    height: Callable[[float], float], start: float, end: float, room: float
+) -> Callable[[float], float]:
+    """A gap that opens at the start of the step and closes later in it.
+
+    Where it opens by less than can be seen, it may go below by ``room``.
+    """
     span = end - start
     for k in range(1, 40):
         leaves = start + span * 0.5**k
         if height(leaves) > 0.0:
             return lambda t: 1.0 if t < leaves else height(t)
-    return height
+    return _raised(height, room)

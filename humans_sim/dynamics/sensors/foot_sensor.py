@@ -80,8 +80,6 @@ class FootSensor(Sensor):
             raise ParameterError(
                 f"{self.name}: {model.name} has no sole '{self.sole}' ({known})"
             )
-        if not isinstance(system, ModelSystem):
-            raise ParameterError(f"{self.name}: among free bodies feet feel nothing")
         self._soles, self._index = Soles(system), names.index(self.sole)
 
     def start(self) -> None:

@@ -23,8 +23,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-REPEATED = 1e-7
+REPEATED = 1e-6
 """Error of the energy above which a step is repeated with a better prediction."""
+IMPROVED = 0.25
+"""Share of its error that a repeated step keeps at most where another one is worth it:
+what is left after a jump of the velocity no prediction makes better."""
 HALVED = 1e-4
 """Error of the energy above which a step is halved."""
 

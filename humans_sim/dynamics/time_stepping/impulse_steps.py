@@ -21,6 +21,7 @@ from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.bounded_steps import BoundedSteps
 from humans_sim.dynamics.time_stepping.energy_balance import (
     HALVED,
+    IMPROVED,
     REPEATED,
     energy_error,
     energy_scale,
@@ -38,6 +39,7 @@ from humans_sim.dynamics.time_stepping.impulses import (
     unsettled,
 )
 from humans_sim.dynamics.time_stepping.model_steps import ModelSteps
+from humans_sim.results.contact_table import LINK
 
 _TOLERATED = 1e-5
 """Residual with which a step is still accepted; it is counted."""
@@ -45,6 +47,8 @@ _SETTLINGS = 5
 _ATTEMPTS = 3
 """How often a step is made, each time with the velocity before it as prediction."""
 _HALVINGS = 6
+_LITTLE = 1e-4
+"""How far links are moved to be put onto each other [m, rad]."""
 _NOTHING = np.zeros(0, dtype=bool)
 
 
@@ -113,6 +117,7 @@ class ImpulseSteps:
         self.forces = np.zeros((nc, 3))
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
+        self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
         # Asked once: a step without them costs nothing more.
         self.bounded = BoundedSteps.of(system)
         self._acceleration = self._still
@@ -206,9 +211,9 @@ class ImpulseSteps:
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
     ) -> StepResult | None:
         """A step in one compiled call; None where that is not enough."""
-        if self._compiled is None:
-            return None
         state = self._state
+        if self._compiled is None or not self._compiled.serves(state.q, state.v, h):
+            return None
         start = (  # the fields of StepStart
             state.q,
             state.v,
@@ -225,7 +230,7 @@ class ImpulseSteps:
     ) -> StepResult:
         """A step through the functions of the system."""
         system, state, table = self._system, self._state, self._system.contacts
-        mean = state.v
+        mean, error = state.v, np.inf
         if self._predicts:
             mean = mean + 0.5 * h * self._acceleration
         for _ in range(_ATTEMPTS):
@@ -260,6 +265,9 @@ class ImpulseSteps:
             mean = 0.5 * (state.v + v)
             x = h * chart.rates(0.5 * h * mean, mean)
             self._check_speed(chart, x, v, h)
+            if (closed & ~self._onto).any():
+                x = self._pulled(chart, x, equations, which, closed)
+                closed &= self._onto
             q, gaps = self._settled(chart, x, equations, which, closed)
             kinetic, potential = system.energies(q, v)
             excess = kinetic + potential - sum(energies) + self._carried
@@ -269,8 +277,8 @@ class ImpulseSteps:
             loaded = impulses[:, 0] > 0.0
             both = self._floats and not loaded.any()
             scale = max(energy_scale(*energies), energy_scale(kinetic, potential))
-            error = energy_error(excess, both, scale)
-            if error <= REPEATED or not self._predicts:
+            before, error = error, energy_error(excess, both, scale)
+            if error <= REPEATED or error > IMPROVED * before or not self._predicts:
                 break
         taken, left = 0.0, self._carried
         if self._conservative and (loaded.any() or self._floats):
@@ -331,6 +339,29 @@ class ImpulseSteps:
         self.rough_steps += 1
         self.worst_residual = max(self.worst_residual, residual)
         return impulses
+
+    def _pulled(
+        self,
+        chart: Chart,
+        x: np.ndarray,
+        equations: tuple[np.ndarray, ...],
+        which: np.ndarray,
+        closed: np.ndarray,
+    ) -> np.ndarray:
+        """Coordinates with links that touch put onto each other, where that is little.
+
+        Links are only pushed apart later: points of several pairs that hook into each
+        other contradict each other in the last digits, and a small gap would then cost
+        a large motion.
+        """
+        gap = self._system.gaps(chart.configuration(x))
+        shift = closing_shift(*equations[:3], which, closed, gap)
+        if not np.abs(shift).max() < _LITTLE:
+            return x
+        near = x + chart.rates(x, shift)
+        after = self._system.gaps(chart.configuration(near))
+        better = np.abs(after[closed]).max() < np.abs(gap[closed]).max()
+        return near if better else x
 
     def _settled(
         self,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.contact.problem.newton import solve_near
 from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
@@ -245,6 +246,8 @@ def unsettled(gap, closed, which, tolerance):
     for c in range(gap.shape[0]):
         if gap[c] < -tolerance:
             active[c] = True
+        elif gap[c] > ABSENT:
+            active[c] = False  # a further contact that the step has left behind
         if active[c]:
             worst = max(worst, abs(gap[c]))
             all_known = all_known and known[c]

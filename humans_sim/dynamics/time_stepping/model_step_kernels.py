@@ -19,6 +19,7 @@ from humans_sim.dynamics.chart import (
 )
 from humans_sim.dynamics.contact_kernels import closing_rows, lock, point_gaps
 from humans_sim.dynamics.time_stepping.energy_balance import (
+    IMPROVED,
     REPEATED,
     energy_error,
     energy_scale,
@@ -216,7 +217,7 @@ def model_step(tree, geometry, start, applied, h, energies):
     status = DONE if tree_mass(tree, half, middle, mass) else ELSEWHERE
     mean = v_start + 0.5 * h * acceleration
     v, q, gap = v_start, q_start, gap_start
-    mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, 0.0
+    mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, np.inf
     loaded, held, bounces, both, changed = False, False, False, False, False
     for _ in range(_ATTEMPTS):
         tree_twists(tree, mean, middle)
@@ -275,8 +276,8 @@ def model_step(tree, geometry, start, applied, h, energies):
         scale = max(
             energy_scale(energies[0], energies[1]), energy_scale(kinetic, potential)
         )
-        error = energy_error(excess, both, scale)
-        if error <= REPEATED:
+        before, error = error, energy_error(excess, both, scale)
+        if error <= REPEATED or error > IMPROVED * before:
             break
     taken, left = 0.0, energies[2]
     if status == DONE and (floats or loaded):
@@ -291,11 +292,14 @@ def model_step(tree, geometry, start, applied, h, energies):
         taken -= left
     if not changed and status == DONE:
         still = (v - v_start) / h
+    # Contacts of links that are far apart come last.
+    every = np.ones(gap_start.shape[0])
+    every[: gap.shape[0]] = gap
     return (
         status,
         q,
         v,
-        gap,
+        every,
         mode,
         mean_forces,
         (kinetic, potential),

@@ -30,6 +30,7 @@ class ModelSteps:
         """Put the arrays together that the kernels read and write."""
         table = system.contacts
         moving, poses, motions, joints = system.contact_arrays
+        self._system = system
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._tree = tuple(tree)
         self._geometry = tuple(
@@ -51,6 +52,10 @@ class ModelSteps:
             return None
         tree = system.tree
         return None if tree is None else cls(system, tree)
+
+    def serves(self, q: np.ndarray, v: np.ndarray, h: float) -> bool:
+        """Whether a step has only contacts that the kernel knows: no links touch."""
+        return self._system.are_links_apart(q, v, 0.5 * h)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

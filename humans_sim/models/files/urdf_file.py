@@ -25,6 +25,7 @@ from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
 from humans_sim.models.files.layout import known_names, read_layout
 from humans_sim.models.files.urdf_check import check_mass_matrix, check_urdf
 from humans_sim.models.parts import ModelParts
+from humans_sim.models.self_collision import SelfCollision, read_self_collision
 
 _SECTIONS = (
     "tags",
@@ -36,6 +37,7 @@ _SECTIONS = (
     "humans",
     "rotors",
     "title",
+    "self_collision",
 )
 
 
@@ -76,6 +78,9 @@ def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelPart
         index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
         drive = read_rotors(sections["rotors"], layout.joints, index)
     title = sections["title"].text() if "title" in sections else f"{name} ({path.name})"
+    own_links = SelfCollision()
+    if "self_collision" in sections:
+        own_links = read_self_collision(sections["self_collision"])
     return ModelParts(
         name=name,
         title=title,
@@ -91,6 +96,7 @@ def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelPart
         given_lengths={},
         given_tags={},
         source=path,
+        self_collision=own_links,
     )
 
 
@@ -249,6 +255,8 @@ def save_parts(parts: ModelParts, path: Path) -> Path:
         side["dynamics"] = dissipating
     if parts.rotors is not None:
         side["rotors"] = parts.rotors.source
+    if parts.self_collision != SelfCollision():
+        side["self_collision"] = parts.self_collision.plain()
     text = yaml.safe_dump(side, sort_keys=False, default_flow_style=None, width=88)
     write_atomically(path.with_suffix(".yaml"), text)
     write_atomically(path, parts.urdf)

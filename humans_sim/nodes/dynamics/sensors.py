@@ -116,6 +116,9 @@ class NodeSensors:
     def start(self, system: ModelSystem | SceneSystem) -> None:
         """A run of a system begins.
 
+        Args:
+            system: of a model, alone or among free bodies.
+
         Raises:
             ParameterError: the model has no frame for the unit.
         """

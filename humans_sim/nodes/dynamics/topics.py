@@ -100,7 +100,7 @@ class DynamicsTopics:
             wrench.header.stamp, wrench.header.frame_id = stamp, load.name
             set_wrench(wrench.wrench, felt.force, felt.torque)
             topic.publish(wrench)
-        q, v = sample.q, sample.v
+        q, v = sample.q[: self._model.nq], sample.v[: self._model.nv]
         if self._odometry.get_subscription_count():
             self._odometry.publish(odometry(stamp, world, BASE_LINK, q, v))
         if self._tf is not None and self._tf.get_subscription_count():
