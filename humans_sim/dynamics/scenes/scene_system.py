@@ -217,6 +217,11 @@ class SceneSystem:
             return None
         return self._bounded.groups(which, np.zeros((0, 3, self.nv)))
 
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall (3,) [m/s^2]."""
+        return np.array(self._pin.gravity.linear)
+
     def record(self) -> dict[str, Any]:
         """What a run keeps of the scene."""
         return {
