@@ -36,6 +36,7 @@ APPLICATIONS = {
     "fes-sit-to-stand",
     "fes-swing-up",
     "human-walk",
+    "khr1-fall",
 }
 """Looked at one by one in test_applications.py."""
 TERRAIN = {"rubble-walk", "stairs-walk"}
