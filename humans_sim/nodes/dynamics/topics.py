@@ -31,8 +31,8 @@ from humans_sim.nodes.common.conversions import (
     transform,
 )
 from humans_sim.nodes.common.model_node import ModelNode
-from humans_sim.nodes.common.terrain_markers import terrain_markers
 from humans_sim.nodes.common.simulation_messages import contact_states, simulation_event
+from humans_sim.nodes.common.terrain_markers import terrain_markers
 from humans_sim.nodes.dynamics.sensors import NodeSensors, Readings
 from humans_sim.results.events import Event
 from humans_sim.results.sample import Sample
