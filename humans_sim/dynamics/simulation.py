@@ -30,6 +30,7 @@ from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
+from humans_sim.dynamics.sampling import sampling_times
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.sensors.sensor import Sensor
 from humans_sim.dynamics.sensors.sensor_clock import (
@@ -442,13 +443,3 @@ class Simulation:
             samples.append(last)
         run = self.result(samples, happened)
         return SimulationError(text, last, run)
-
-
-def sampling_times(start: float, end: float, period: float) -> np.ndarray:
-    """Times start + k period up to the end; the end itself is the last."""
-    count = int(math.floor((end - start) / period * (1 + 1e-12) + 1e-9))
-    times = start + period * np.arange(count + 1)
-    if end - times[-1] > 1e-9 * period:
-        return np.append(times, end)
-    times[-1] = end
-    return times

@@ -76,9 +76,9 @@ def deepest_shape(run: Run) -> Deepest | None:
     """
     model, ground = recorded_model(run.info), recorded_ground(run.info)
     links = _links(model, run)
-    rows = ground.table()
-    further = (rows[:, 0] == MESH) & (rows[:, RANK] > 0.0)
-    solids = (np.ascontiguousarray(rows[~further]), ground.mesh_data())
+    table = ground.table()
+    further = (table[:, 0] == MESH) & (table[:, RANK] > 0.0)
+    solids = (np.ascontiguousarray(table[~further]), ground.mesh_data())
     if not links or not ground.solids:
         return None
     worst: Deepest | None = None
