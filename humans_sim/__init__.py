@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.simulate import simulate
     from humans_sim.bodies.mass_properties import BodyError
     from humans_sim.cli.exit_codes import DoubtfulResultError
-    from humans_sim.contact import Box, Ground, HalfSpace
+    from humans_sim.contact import Box, Ground, HalfSpace, HeightField, TriangleMesh
     from humans_sim.contact.joint.contact_errors import (
         ContactError,
         CurvatureSumError,
@@ -65,6 +65,14 @@ if TYPE_CHECKING:
     from humans_sim.dynamics.general_system import GeneralSystem
     from humans_sim.dynamics.integrators import IntegrationError
     from humans_sim.dynamics.pushes import Push
+    from humans_sim.dynamics.sensors import (
+        FootSensor,
+        Imu,
+        JointEncoders,
+        Sensor,
+        SignalErrors,
+        read_sensors,
+    )
     from humans_sim.dynamics.simulation import Simulation, SimulationError
     from humans_sim.dynamics.stepper import StepError
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
@@ -133,6 +141,7 @@ _MODULES = {
     "Event": "results.events",
     "ExpressionError": "core.expressions",
     "FesMuscles": "actuation",
+    "FootSensor": "dynamics.sensors",
     "ForbiddenMotionError": "contact.joint.contact_errors",
     "ForceComparison": "analysis.force_comparison",
     "ForcePlate": "observation.markers.force_plate",
@@ -140,10 +149,13 @@ _MODULES = {
     "Ground": "contact",
     "GroundReaction": "observation.markers.ground_reaction",
     "HalfSpace": "contact",
+    "HeightField": "contact",
     "IdealTorque": "actuation",
+    "Imu": "dynamics.sensors",
     "IntegrationError": "dynamics.integrators",
     "InverseDynamics": "analysis.inverse_dynamics",
     "JointCommandError": "kondo.driver.safety",
+    "JointEncoders": "dynamics.sensors",
     "JointTrajectoryError": "kondo.driver.joint_trajectory",
     "LinkError": "kondo.protocol.serial_port",
     "MarkerFileError": "observation.markers.errors",
@@ -169,8 +181,10 @@ _MODULES = {
     "Sample": "results.sample",
     "ScreeningError": "observation.screening.findings",
     "ScrewDriveMotors": "actuation",
+    "Sensor": "dynamics.sensors",
     "Servo": "actuation",
     "SettingError": "control.walking.settings",
+    "SignalErrors": "dynamics.sensors",
     "SimulatedBodyError": "kondo.emulation.simulated_robot",
     "Simulation": "dynamics.simulation",
     "SimulationError": "dynamics.simulation",
@@ -180,6 +194,7 @@ _MODULES = {
     "SurfaceError": "contact.joint.contact_errors",
     "TrajectoryError": "control.trajectories.trajectory",
     "TrajectoryFileError": "control.trajectories.traj3",
+    "TriangleMesh": "contact",
     "UnknownPersonError": "applications.person",
     "UnreachableError": "control.bip.inverse_task",
     "Verdict": "observation.posture.verdict",
@@ -189,8 +204,8 @@ _MODULES = {
     "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
     "compare_with_plates": "analysis.force_comparison",
-    "inverse_dynamics": "analysis.inverse_dynamics",
     "draft_marker_set": "observation.draft.draft_set",
+    "inverse_dynamics": "analysis.inverse_dynamics",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",
     "load_reconstruction": "observation.posture.result_file",
@@ -198,6 +213,7 @@ _MODULES = {
     "load_subject": "observation.posture.subject",
     "read_force_file": "observation.markers.force_file",
     "read_markers": "observation.markers.read",
+    "read_sensors": "dynamics.sensors",
     "reconstruct": "applications.reconstruction",
     "report": "view.reports.report",
     "simulate": "applications.simulate",
@@ -232,6 +248,7 @@ __all__ = [
     "FesMuscles",
     "FileError",
     "FileWriteError",
+    "FootSensor",
     "ForbiddenMotionError",
     "ForceComparison",
     "ForcePlate",
@@ -239,11 +256,14 @@ __all__ = [
     "Ground",
     "GroundReaction",
     "HalfSpace",
+    "HeightField",
     "HumansError",
     "IdealTorque",
+    "Imu",
     "IntegrationError",
     "InverseDynamics",
     "JointCommandError",
+    "JointEncoders",
     "JointTrajectoryError",
     "LinkError",
     "MarkerFileError",
@@ -272,8 +292,10 @@ __all__ = [
     "Sample",
     "ScreeningError",
     "ScrewDriveMotors",
+    "Sensor",
     "Servo",
     "SettingError",
+    "SignalErrors",
     "SimulatedBodyError",
     "Simulation",
     "SimulationError",
@@ -283,6 +305,7 @@ __all__ = [
     "SurfaceError",
     "TrajectoryError",
     "TrajectoryFileError",
+    "TriangleMesh",
     "UnknownModelError",
     "UnknownPersonError",
     "UnreachableError",
@@ -303,6 +326,7 @@ __all__ = [
     "load_subject",
     "read_force_file",
     "read_markers",
+    "read_sensors",
     "reconstruct",
     "report",
     "simulate",

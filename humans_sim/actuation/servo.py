@@ -156,6 +156,8 @@ class Servo(DelayedActuation):
         )
         rotors = np.full(self._n, self.numbers.rotor_inertia)
         self.armature = np.concatenate([np.zeros(6), rotors])
+        if self.numbers.viscous or self.numbers.coulomb:
+            self.frictional_joints = self.names
         self._start_time = 0.0
         # Set points: origin + rate * time since the start, until they arrive.
         self._origin, self._rate = np.zeros(self._n), np.zeros(self._n)

@@ -17,7 +17,6 @@ from humans_sim.actuation import (
 )
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.robots import walk_servos
-from humans_sim.applications.scene_files import located_errors
 from humans_sim.control.bip.control import BipControl
 from humans_sim.control.bip.step import StepShape, one_step, standing, start_of
 from humans_sim.control.bip.task import BipTask
@@ -32,7 +31,7 @@ from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
 from humans_sim.control.walking import Velocity, Walker, WalkPattern
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
-from humans_sim.core.yaml_file import YamlValue
+from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem

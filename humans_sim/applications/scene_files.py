@@ -4,37 +4,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+from humans_sim.applications.terrain_sections import (
+    TERRAIN,
+    whole_number,
+    with_terrain,
+)
 from humans_sim.contact import Box, Ground, HalfSpace
 from humans_sim.contact.geometry.foot_spheres import SPHERES, Feet, feet_of, sphere_feet
-from humans_sim.core.errors import HumansError, ModelFileError
-from humans_sim.core.yaml_file import YamlValue
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.pushes import Push
 from humans_sim.models import Model
+from humans_sim.models.self_collision import read_self_collision
 
 _GROUND = (
     "friction",
     "restitution",
     "law",
+    "rolling",
+    "torsional",
     "slope",
     "steps",
     "boxes",
     "chair",
     "empty",
+    "floor",
+    *TERRAIN,
 )
 
 
-@contextmanager
-def located_errors(value: YamlValue) -> Iterator[None]:
-    """Errors of what a value of a file asks for are reported with its place there."""
-    try:
-        yield
-    except ModelFileError:
-        raise
-    except HumansError as error:
-        raise value.error(str(error)) from error
+def read_ground(path: Path | str, friction: float = Ground.friction) -> Ground:
+    """The scene of a file: its section ``ground``, or all of it where it has none.
+
+    Args:
+        path: a scenario, or a file with the fields of a ground.
+        friction: where the file has none.
+
+    Raises:
+        ModelFileError: the file is malformed.
+    """
+    root = read_yaml(path)
+    return ground_of(root.mapping().get("ground", root), friction)
 
 
 def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Ground:
@@ -47,7 +60,8 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
     if value is None:
         return Ground(friction=friction)
     given = value.fields((), _GROUND)
-    numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
+    words = ("friction", "restitution", "rolling", "torsional")
+    numbers = {word: given[word].number() for word in words if word in given}
     numbers.setdefault("friction", friction)
     law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
     solids: tuple[HalfSpace, ...] = (HalfSpace(),)
@@ -56,19 +70,20 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         solids = (HalfSpace((-math.sin(angle), 0.0, math.cos(angle))),)
     if "empty" in given and given["empty"].choice(("true", "false")) == "true":
         solids = ()
+    if "floor" in given and given["floor"].choice(("true", "false")) == "false":
+        solids = ()
     with located_errors(value):
         ground = Ground(law=law, solids=solids, **numbers)
     if "steps" in given:
         steps = given["steps"].fields(("count", "rise", "depth", "start"))
-        count = steps["count"].positive()
-        if not count.is_integer():
-            raise steps["count"].error(f"a whole number is wanted, not {count:g}")
-        ground = ground.with_steps(
-            int(count),
-            steps["rise"].positive(),
-            steps["depth"].positive(),
-            steps["start"].number(),
-        )
+        steps["count"].positive()
+        with located_errors(given["steps"]):
+            ground = ground.with_steps(
+                whole_number(steps["count"]),
+                steps["rise"].positive(),
+                steps["depth"].positive(),
+                steps["start"].number(),
+            )
     if "chair" in given:
         chair = given["chair"].fields(("x",), ("seat_height", "friction"))
         with located_errors(given["chair"]):
@@ -82,7 +97,7 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
             ground = ground.with_solids(
                 Box(tuple(size), tuple(centre), name=name, friction=own)
             )
-    return ground
+    return with_terrain(ground, given)
 
 
 def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) -> Feet:
@@ -97,10 +112,23 @@ def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) 
         return sphere_feet(model, **radii, contacts=contacts)
 
 
+def self_collision_of(value: YamlValue) -> bool | dict[str, Any]:
+    """Whether links touch each other, or the keys that add to the model's own."""
+    chosen = read_self_collision(value)
+    return chosen.plain() if value.is_mapping() else chosen.enabled
+
+
 def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:
     """Whether joints have limits, or other limits for some: degrees to radians."""
     if value.is_mapping():
         return {name: pair.degrees() for name, pair in value.mapping().items()}
+    return value.choice(("true", "false")) == "true"
+
+
+def values_of(value: YamlValue) -> bool | dict[str, float]:
+    """Whether a property of the joints acts, or other values for some, by name."""
+    if value.is_mapping():
+        return {name: number.number() for name, number in value.mapping().items()}
     return value.choice(("true", "false")) == "true"
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact geometry: what can be touched, with what, and contact as a joint."""
 
-from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.geometry.solids import Box, HalfSpace, Solid
+from humans_sim.contact.geometry.ground import Ground, Solid
+from humans_sim.contact.geometry.solids import Box, HalfSpace
+from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
 from humans_sim.contact.joint.contact_errors import (
     ContactError,
     CurvatureSumError,
@@ -34,6 +35,7 @@ __all__ = [
     "ForbiddenMotionError",
     "Ground",
     "HalfSpace",
+    "HeightField",
     "ImplicitSurface",
     "Inside",
     "Joint",
@@ -46,5 +48,6 @@ __all__ = [
     "SurfaceError",
     "SurfacePoint",
     "Torus",
+    "TriangleMesh",
     "contact_velocity",
 ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from humans_sim.core.errors import ModelFileError
+from humans_sim.core.errors import HumansError, ModelFileError
 from humans_sim.core.expressions import ExpressionError, evaluate, shortened
 from humans_sim.core.files import read_text
 
@@ -53,6 +54,11 @@ class YamlValue:
     def line(self) -> int:
         """Line of the value, counted from 1."""
         return int(self._node.start_mark.line) + 1
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the file."""
+        return Path(self._path).parent
 
     def error(self, message: str) -> ModelFileError:
         """An error that points at this value."""
@@ -174,6 +180,17 @@ class YamlValue:
         if word not in choices:
             raise self.error(f"'{shortened(word)}' is not one of {', '.join(choices)}")
         return word
+
+
+@contextmanager
+def located_errors(value: YamlValue) -> Iterator[None]:
+    """Errors of what a value of a file asks for are reported with its place there."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except HumansError as error:
+        raise value.error(str(error)) from error
 
 
 def read_yaml(path: Path | str) -> YamlValue:

@@ -12,7 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from humans_sim.contact.geometry.solids import distance
+from humans_sim.contact.geometry.terrain_kernels import (
+    surface_distance,
+    surface_feature,
+)
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.dynamics.system import SLOW
 
 
@@ -25,6 +29,7 @@ class ContactGeometry(NamedTuple):
         poses: rotation and place of the links with points (m, 3, 4).
         radius: of the balls around the points (n,) [m].
         solids: rows of the solids (s, 16).
+        meshes: numbers of all meshes that the rows point to.
         limit_joint: joints with a limit (l,).
         limit_sign: 1 at a lower limit, -1 at an upper one (l,).
         limit_value: the limits (l,) [rad].
@@ -35,6 +40,7 @@ class ContactGeometry(NamedTuple):
     poses: np.ndarray
     radius: np.ndarray
     solids: np.ndarray
+    meshes: np.ndarray
     limit_joint: np.ndarray
     limit_sign: np.ndarray
     limit_value: np.ndarray
@@ -113,7 +119,7 @@ def point_gaps(geometry, q):
         geometry: fields of a :class:`ContactGeometry`.
         q: configuration.
     """
-    local, row, poses, radius, solids, joint, sign, value = geometry
+    local, row, poses, radius, solids, meshes, joint, sign, value = geometry
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
     place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
@@ -122,11 +128,31 @@ def point_gaps(geometry, q):
             _place(local[p], poses[row[p]], place)
             for s in range(count):
                 gap[p * count + s] = (
-                    distance(solids[s], place, normal, hessian) - radius[p]
+                    surface_distance(solids[s], meshes, place, normal, hessian)
+                    - radius[p]
                 )
     for k in range(joint.shape[0]):
         gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
     return gap
+
+
+@njit(cache=True)
+def point_features(geometry, which):
+    """What of their solids some contacts of points are with, as numbers (k,).
+
+    Args:
+        geometry: fields of a :class:`ContactGeometry`.
+        which: their indices (k,).
+    """
+    local, row, poses, _, solids, meshes = geometry[:6]
+    count = solids.shape[0]
+    features = np.empty(which.shape[0], np.int64)
+    place = np.empty(3)
+    for c in range(which.shape[0]):
+        p, s = which[c] // count, which[c] % count
+        _place(local[p], poses[row[p]], place)
+        features[c] = surface_feature(solids[s], meshes, place)
+    return features
 
 
 @njit(cache=True)
@@ -139,7 +165,7 @@ def point_gap_rates(geometry, motions, q, v):
         q: configuration.
         v: velocity.
     """
-    local, row, poses, radius, solids, joint, sign, value = geometry
+    local, row, poses, radius, solids, meshes, joint, sign, value = geometry
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
     rate = np.empty(gap.shape[0])
@@ -155,7 +181,8 @@ def point_gap_rates(geometry, motions, q, v):
             _turn(pose, speed, velocity)
             for s in range(count):
                 gap[p * count + s] = (
-                    distance(solids[s], place, normal, hessian) - radius[p]
+                    surface_distance(solids[s], meshes, place, normal, hessian)
+                    - radius[p]
                 )
                 rate[p * count + s] = _dot(normal, velocity)
     for k in range(joint.shape[0]):
@@ -175,7 +202,8 @@ def contact_rows(which, joint_jacobian, geometry, q):
         q: configuration.
     """
     still, motions, support, gravity = geometry
-    local, row, poses, radius, solids, limit_joint, limit_sign, limit_value = still
+    local, row, poses, radius, solids, meshes = still[:6]
+    limit_joint, limit_sign, limit_value = still[6:]
     nv = joint_jacobian.shape[1]
     pairs = local.shape[0] * solids.shape[0]
     gap = np.empty(which.shape[0])
@@ -195,7 +223,7 @@ def contact_rows(which, joint_jacobian, geometry, q):
         p, s = which[c] // solids.shape[0], which[c] % solids.shape[0]
         pose, motion = poses[row[p]], motions[row[p]]
         _place(local[p], pose, place)
-        gap[c] = distance(solids[s], place, normal, hessian) - radius[p]
+        gap[c] = surface_distance(solids[s], meshes, place, normal, hessian) - radius[p]
         spin, turning = motion[0, 3:], motion[1, 3:]
         _cross(spin, local[p], speed)
         for i in range(3):
@@ -268,7 +296,8 @@ def closing_rows(time, closed, joint_jacobian, geometry, q, v):
     which = np.empty(gap.shape[0], np.int64)
     count = 0
     for c in range(gap.shape[0]):
-        if closed[c] != 0 or gap[c] <= time * max(-rate[c], SLOW):
+        here = closed[c] != 0 and gap[c] < ABSENT
+        if here or gap[c] <= time * max(-rate[c], SLOW):
             which[count] = c
             count += 1
     which = which[:count]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.system import System
 
@@ -36,7 +37,7 @@ def project_out_of_penetration(
         wrong = gap < 0.0
         if closed is not None:
             wrong[:] = False
-            wrong[closed] = np.abs(gap[closed]) > 0.0
+            wrong[closed] = (np.abs(gap[closed]) > 0.0) & (gap[closed] < ABSENT)
         if attempt == 0 and not deep and gap.size and gap.min() < -_TOLERATED:
             worst = int(np.argmin(gap))
             table = system.contacts

@@ -222,7 +222,14 @@ class Stepper(ABC):
 
     def control_state(self) -> ControlState:
         """What a controller sees now."""
-        return ControlState(self.q, self.v, self.z, self.sample)
+        state = ControlState(self.q, self.v, self.z, self.sample, self.acceleration)
+        if self.control is not None:
+            self.control.show(self.t, state)
+        return state
+
+    def acceleration(self) -> np.ndarray | None:
+        """Rates of v (nv,); None where the method knows only means of them."""
+        return None
 
     def next_event(self) -> float:
         """Time of the next event of controller or actuation known in advance [s]."""

@@ -116,10 +116,6 @@ class Ball:
         return row
 
 
-Solid = HalfSpace | Box
-"""What a scene can be built of; balls are of free bodies (:mod:`humans_sim.bodies`)."""
-
-
 @njit(cache=True)
 def distance(row, point, normal, hessian):
     """Signed distance of a point to a solid; fills its normal and its Hessian."""

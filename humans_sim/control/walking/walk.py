@@ -76,7 +76,7 @@ class Walk(Controller):
         """
         robot: dict[str, Any] = {}
         if has_robot_file(model):
-            robot = RobotSetup.of_model(model).simulation_arguments(model)
+            robot = RobotSetup.of_model(model).simulation_arguments()
         return {**robot, "method": TIME_STEPPING, "integrator": ROSENBROCK}
 
     def start(self, model: Model | None = None) -> np.ndarray:

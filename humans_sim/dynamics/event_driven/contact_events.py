@@ -97,6 +97,31 @@ class ContactEvents:
             state.events.append(event)
         return jumped or not np.array_equal(before, after)
 
+    def let_separate(self, state: State) -> None:
+        """Open closed contacts that move away from what they have come to.
+
+        So does a point that slides over a convex edge; the others are decided anew.
+
+        Args:
+            state: where the system is; events change.
+        """
+        modes, old = self._motion.modes, self._motion.mode
+        _, rate = self._system.gap_rates(state.q, state.v)
+        stays = rate[modes.which] <= SPEED
+        if stays.all():
+            return
+        if stays.any():
+            kept = (
+                old[modes.which[stays]],
+                modes.direction[stays],
+                modes.reference[stays],
+            )
+            self._motion.close(state.q, modes.which[stays], *kept)
+        else:
+            self._motion.open_all()
+        table = self._system.contacts
+        state.events += mode_events(state.t, table, old, self._motion.mode)
+
     def settle(self, state: State, which: np.ndarray, stopped: np.ndarray) -> bool:
         """Modes of the touching contacts from now on, by the contact problem.
 

@@ -14,6 +14,7 @@ from humans_sim.core.roots import first_root, lowest, may_dip
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
+from humans_sim.dynamics.event_driven.facet_changes import FacetChanges
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import (
@@ -30,7 +31,11 @@ _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""
 _SAME_TIME = 1e-13
 """Events closer than this happen together [s]."""
+_BEHIND = 1e-9
+"""Time behind an edge of terrain at which contacts are decided anew [s]: at the edge
+itself rounding errors decide which side of a valley is the nearer one."""
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
+_FACET = "facet"
 
 
 class DetectedEvents(NamedTuple):
@@ -41,12 +46,14 @@ class DetectedEvents(NamedTuple):
         contact: whether a contact closes, opens, begins or ends to slide.
         stopped: contacts whose sliding ends (indices).
         signals: which functions of the actuation change sign.
+        facet: whether a closed contact comes to another face or edge of terrain.
     """
 
     time: float
     contact: bool
     stopped: np.ndarray
     signals: np.ndarray
+    facet: bool = False
 
 
 class _Suspect(NamedTuple):
@@ -89,11 +96,13 @@ class EventSearch:
         """Nothing is watched yet."""
         self._system, self._loads = system, loads
         self._motion, self._integrator = motion, integrator
+        self._facets = FacetChanges(system)
 
     def begin(self, state: State) -> None:
         """Watch from a state on, at which the integrator was just started."""
         self._sliding = self._motion.sliding_speeds(self._motion.last)
         self._start = _Gaps(state.t, *self._system.gap_rates(state.q, state.v))
+        self._facets.begin(state.q, self._motion.modes.which)
         self.watch_signals(state)
 
     def watch_signals(self, state: State) -> None:
@@ -110,6 +119,7 @@ class EventSearch:
         if self._motion.modes.any_closed:
             suspects += self._ending_slides(sliding, last)
             suspects += self._failing_forces(last, lowest_margin)
+            suspects += self._changing_facets(last)
         self._signals = self._loads.actuation.detect(last.t, last.q, last.v, last.z)
         suspects += self._changing_signals(signals)
         self._start = end
@@ -136,8 +146,9 @@ class EventSearch:
         signals = np.zeros(len(self._signals), dtype=bool)
         signals[[s.subject for s in together if s.kind == _SIGNAL]] = True
         contact = any(s.kind != _SIGNAL for s in together)
+        facet = any(s.kind == _FACET for s in together)
         return DetectedEvents(
-            first, contact, np.array(stopped, dtype=np.int64), signals
+            first, contact, np.array(stopped, dtype=np.int64), signals, facet
         )
 
     def _gap_of(self, contact: int) -> Callable[[float], float]:
@@ -251,6 +262,20 @@ class EventSearch:
             return motion.margin(self._integrator.evaluate_at(t)) + FORCE
 
         return [_Suspect(_until(margin, limit), -1, _FORCE)]
+
+    def _changing_facets(self, end: Evaluation) -> list[_Suspect]:
+        """Closed contacts on terrain that come to another face, edge or corner."""
+        if not self._facets.changed(end.q):
+            return []
+        before, after = self._start.t, end.t
+        while after - before > _SAME_TIME:
+            middle = 0.5 * (before + after)
+            if self._facets.changed(self._integrator.at(middle).q):
+                after = middle
+            else:
+                before = middle
+        behind = min(after + _BEHIND, end.t)
+        return [_Suspect(lambda t: 1.0 if t < behind else -1.0, -1, _FACET)]
 
     def _changing_signals(self, before: np.ndarray) -> list[_Suspect]:
         """Functions of the actuation that change sign in the step."""

@@ -247,6 +247,8 @@ class EventStepper(Stepper):
         """Handle events of the last step, now that their time has come."""
         self._forget_step()
         self._budget.count_event(self.t)
+        if events.facet:
+            self._contacts.let_separate(self.state)
         if events.contact:
             self._handle_contacts(events.stopped)
         if events.signals.any():
@@ -323,6 +325,10 @@ class EventStepper(Stepper):
             self._try_events()
         self._handle_contacts(NO_CONTACTS, generalised)
         record_push(self.state, link, impulse, duration)
+
+    def acceleration(self) -> np.ndarray:
+        """Rates of v with the contacts as they are (nv,)."""
+        return self.motion.evaluate(self.state).acceleration
 
     def sample(self) -> Sample:
         """Everything there is to know at the time reached."""

@@ -20,7 +20,8 @@ from humans_sim.contact.geometry.box_pairs import (
     box_contacts,
     choose,
 )
-from humans_sim.contact.geometry.solids import distance
+from humans_sim.contact.geometry.terrain_kernels import surface_distance
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.dynamics.system import SLOW
 
 
@@ -33,6 +34,7 @@ class SceneGeometry(NamedTuple):
         radii: of the features; zero for points (f,) [m].
         feature_mover: mover of each feature (f,).
         solids: rows of the solids, in the world (s, 16).
+        meshes: numbers of all meshes that the rows point to.
         pairs: feature and solid of each contact of theirs (c, 2).
         box_pairs: solids of each pair of boxes (b, 2).
     """
@@ -42,6 +44,7 @@ class SceneGeometry(NamedTuple):
     radii: np.ndarray
     feature_mover: np.ndarray
     solids: np.ndarray
+    meshes: np.ndarray
     pairs: np.ndarray
     box_pairs: np.ndarray
 
@@ -93,7 +96,7 @@ def scene_geometry(geometry, choices, active, fixed):
         active: which of its places have a point (b, 33); filled unless ``fixed``.
         fixed: whether both stay as they are.
     """
-    poses, places, radii, feature_mover, solids, pairs, box_pairs = geometry
+    poses, places, radii, feature_mover, solids, meshes, pairs, box_pairs = geometry
     single = pairs.shape[0]
     count = single + SLOTS * box_pairs.shape[0]
     gap, point, normal = np.empty(count), np.zeros((count, 3)), np.zeros((count, 3))
@@ -105,7 +108,8 @@ def scene_geometry(geometry, choices, active, fixed):
             place[i] = pose[i, 3]
             for k in range(3):
                 place[i] += pose[i, k] * places[f, k]
-        gap[c] = distance(solids[s], place, normal[c], hessian) - radii[f]
+        gap[c] = surface_distance(solids[s], meshes, place, normal[c], hessian)
+        gap[c] -= radii[f]
         for i in range(3):
             point[c, i] = place[i] - radii[f] * normal[c, i]
     for k in range(box_pairs.shape[0]):
@@ -195,7 +199,7 @@ def closing(gap, rate, time, kept):
     count = 0
     for c in range(gap.shape[0]):
         near = gap[c] <= time * max(-rate[c], SLOW)
-        if near or (kept[c] != 0 and gap[c] != FAR):
+        if near or (kept[c] != 0 and gap[c] != FAR and gap[c] < ABSENT):
             which[count] = c
             count += 1
     return which[:count]

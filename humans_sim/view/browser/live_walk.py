@@ -35,8 +35,6 @@ PUSH_TIME = 0.05
 FALLEN = "fallen"
 _STRENGTH = 17.0
 """Weight times height that servos of the KHR-1's size carry, at most [N m]."""
-_BALL = 0.05
-"""Radius of the balls that a body without a file lies on, in heights of its base."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
 _IDLE = 0.2
@@ -82,7 +80,6 @@ class LiveWalk:
         self._setup = replace(
             setup,
             servo=replace(setup.servo, **(servo or {})),
-            body_radius=setup.body_radius or _BALL * float(model.neutral()[2]),
             method="time_stepping",
             time_step=setup.time_step if time_step is None else time_step,
         )

@@ -14,7 +14,7 @@ from humans_sim.core.errors import HumansError
 from humans_sim.models import Model
 from humans_sim.view.browser.geometry import body_height, solids
 from humans_sim.view.browser.page_server import PageServer
-from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes
+from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes, lay_terrain
 
 DEFAULT_PORT = 8080
 FORCE_COLOUR = (214, 39, 40)
@@ -96,6 +96,7 @@ class Scene:
                 wxyz=_wxyz(pin.Quaternion(turn)),
                 position=box.centre,
             )
+        lay_terrain(scene, ground, f"{STAGE}/scene")
 
     def _lay_floor(self, name: str, floor: HalfSpace) -> None:
         cell = self._cell

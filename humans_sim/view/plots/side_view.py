@@ -14,7 +14,13 @@ from scipy.spatial import ConvexHull
 from humans_sim.contact import Box, Ground, HalfSpace
 from humans_sim.models import Model
 from humans_sim.view.browser.geometry import Solid, body_height, solids
-from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes
+from humans_sim.view.browser.surroundings import (
+    BOX_COLOUR,
+    TERRAIN_COLOUR,
+    drawn_boxes,
+    side_profile,
+    terrain_of,
+)
 
 _FADE = 0.45
 """How far the colour of the farthest solid fades to white."""
@@ -76,6 +82,10 @@ class SideView:
             for solid in solids(model)
         ]
         self._boxes = [_box_outline(box) for box in drawn_boxes(ground)]
+        self._terrain = [
+            _shallow(side_profile(mesh), 0.1 * self._size)
+            for mesh in terrain_of(ground)
+        ]
 
     def outlines(self, q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
         """Depth [m], outline (n, 2) [m] and colour of each solid, the farthest first.
@@ -108,7 +118,7 @@ class SideView:
             half = (extents[:, 1] - extents[:, 0]).max() / 2 + 0.2 * self._size
             left, right = -half, half
         else:
-            for box in self._boxes:
+            for box in self._boxes + self._terrain:
                 low, high = box.min(axis=0), box.max(axis=0)
                 near = low[0] < right + margin and high[0] > left - margin
                 if near and bottom - low[1] < self._size:
@@ -177,16 +187,20 @@ class SideView:
         for solid in self._ground.solids:
             if isinstance(solid, HalfSpace):
                 self._draw_floor(panel, window, solid)
-        colour = np.array(BOX_COLOUR) / 255
-        panel.add_collection(
-            PolyCollection(
-                self._boxes,
-                facecolors=[colour] * len(self._boxes),
-                edgecolors=[0.7 * colour] * len(self._boxes),
-                linewidths=0.5,
-                zorder=2,
+        for shapes, kind in (
+            (self._boxes, BOX_COLOUR),
+            (self._terrain, TERRAIN_COLOUR),
+        ):
+            colour = np.array(kind) / 255
+            panel.add_collection(
+                PolyCollection(
+                    shapes,
+                    facecolors=[colour] * len(shapes),
+                    edgecolors=[0.7 * colour] * len(shapes),
+                    linewidths=0.5,
+                    zorder=2,
+                )
             )
-        )
 
     def _draw_floor(self, panel: Any, window: Window, floor: HalfSpace) -> None:
         """Fill what lies under a plane; a level one has marks along x."""
@@ -225,6 +239,14 @@ def _box_outline(box: Box) -> np.ndarray:
     turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation, float)
     corners = signs * np.array(box.size) / 2 @ turn.T + np.array(box.centre)
     return outline(corners[:, _PLANE])
+
+
+def _shallow(profile: np.ndarray, depth: float) -> np.ndarray:
+    """A profile without what lies deep under all of its surface (n, 2) [m]."""
+    top = profile[: len(profile) // 2, 1]
+    shallow = profile.copy()
+    shallow[:, 1] = np.maximum(shallow[:, 1], top.min() - depth)
+    return shallow
 
 
 def _below(window: Window, normal: np.ndarray, point: np.ndarray) -> np.ndarray:

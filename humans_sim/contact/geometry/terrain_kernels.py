@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled distances to solids of all kinds, terrain among them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.contact.geometry.feature_kernels import feature_contact, feature_number
+from humans_sim.contact.geometry.mesh_kernels import MESH, RANK, nearest_triangle
+from humans_sim.contact.geometry.solids import distance
+from humans_sim.contact.geometry.valley_kernels import next_contact, next_feature
+
+
+@njit(cache=True)
+def surface_distance(row, data, point, normal, hessian):
+    """Signed distance of a point to any solid; fills its normal and its Hessian.
+
+    Args:
+        row: of the solid.
+        data: of all meshes of the scene.
+        point: (3,) [m].
+        normal: filled (3,).
+        hessian: filled (3, 3) [1/m].
+    """
+    if row[0] != MESH:
+        return distance(row, point, normal, hessian)
+    if row[RANK] > 0.0:
+        return next_contact(row, data, point, normal, hessian)
+    hit = np.empty(5)
+    hit[3], hit[4] = nearest_triangle(row, data, point, np.inf, hit[:3])
+    return feature_contact(row, data, point, hit, normal, hessian)
+
+
+@njit(cache=True)
+def surface_feature(row, data, point):
+    """A number of what the contact is with: a plane, an edge or a corner of a mesh.
+
+    Other solids have one feature, 0: boxes are smooth where they matter.
+    """
+    if row[0] != MESH:
+        return 0
+    if row[RANK] > 0.0:
+        return next_feature(row, data, point)
+    hit, normal, hessian = np.empty(5), np.empty(3), np.empty((3, 3))
+    hit[3], hit[4] = nearest_triangle(row, data, point, np.inf, hit[:3])
+    feature_contact(row, data, point, hit, normal, hessian)
+    return feature_number(row, data, hit)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled further contacts of a point with a mesh: in a valley it touches several.
+
+They are the next nearest faces, edges or corners that are nearest points of the mesh in
+their own neighbourhood, and in front of which the other contacts lie: what a convex
+edge separates is never touched together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.contact.geometry.feature_kernels import (
+    MOST_AROUND,
+    curved_contact,
+    feature_contact,
+    feature_number,
+    triangles_around,
+)
+from humans_sim.contact.geometry.mesh_kernels import (
+    BAND,
+    CONCAVE,
+    FACE,
+    FIRST_EDGE,
+    FIRST_VERTEX,
+    FLAT,
+    NODE,
+    NODES,
+    NORMAL,
+    RANK,
+    REACH,
+    TRIANGLE,
+    TRIANGLES,
+    box_square,
+    closest_on_triangle,
+    edge_kind,
+    nearest_triangle,
+    neighbour,
+    plane_gap,
+    square_between,
+)
+
+FAR = 1000.0
+"""Gap of a further contact that is not there [m]."""
+ABSENT = 0.5 * FAR
+"""Contacts of such gaps are not there, whatever the radius of their ball [m]."""
+_SAME = 1e-9
+"""Points closer than this are one [m]."""
+_PARALLEL = 1e-3
+"""Sine of the angle below which two faces are one contact."""
+_MOST = 12
+"""Candidates for further contacts."""
+
+
+@njit(cache=True)
+def _is_local(row, data, point, hit):
+    """Whether an edge or a corner is the nearest point of all faces around it."""
+    triangle, region = int(hit[3]), int(hit[4])
+    walk = np.empty(MOST_AROUND, np.int64)
+    count = 0
+    if region >= FIRST_EDGE:
+        kind = edge_kind(data, triangle, region - FIRST_EDGE)
+        if kind == CONCAVE or kind == FLAT:
+            return False
+        walk[0] = neighbour(row, data, triangle, region - FIRST_EDGE)
+        count = 1 if walk[0] >= 0 else 0
+    else:
+        count = triangles_around(row, data, triangle, region - FIRST_VERTEX, walk)
+    trial = np.empty(3)
+    for k in range(count):
+        closest_on_triangle(data, walk[k], point, trial)
+        if square_between(trial, hit[:3]) > _SAME**2:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _may_extend(data, triangle, region):
+    """Whether a face counts beyond an edge or a corner: across concave edges only."""
+    if region >= FIRST_EDGE:
+        return edge_kind(data, triangle, region - FIRST_EDGE) == CONCAVE
+    corner = region - FIRST_VERTEX
+    ahead = edge_kind(data, triangle, corner)
+    behind = edge_kind(data, triangle, (corner + 2) % 3)
+    return ahead == CONCAVE or behind == CONCAVE
+
+
+@njit(cache=True)
+def _candidate(row, data, point, first, hit):
+    """Gap and normal of a triangle as a further contact beside the first.
+
+    Args:
+        row: of the mesh.
+        data: of all meshes.
+        point: (3,) [m].
+        first: normal, nearest point and gap of the first contact (7,).
+        hit: nearest point, triangle and region, of the triangle.
+
+    Returns:
+        normal, nearest point and gap (7,); an infinite gap where it is none.
+    """
+    contact = np.empty(7)
+    contact[3:6] = hit[:3]
+    contact[6] = np.inf
+    triangle, region = int(hit[3]), int(hit[4])
+    height = plane_gap(data, triangle, point)
+    sine, beyond = 0.0, 0.0
+    for k in range(3):
+        contact[k] = data[triangle + NORMAL + k]
+        foot = point[k] - height * contact[k]
+        beyond += (foot - hit[k]) ** 2
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        sine += (contact[i] * first[j] - contact[j] * first[i]) ** 2
+    sine, beyond = np.sqrt(sine), np.sqrt(beyond)
+    if beyond > _SAME:
+        room = 0.0
+        if first[6] < 0.0:
+            # As far as a point inside can be beyond the bottom of the valley.
+            depth = np.sqrt(square_between(point, first[3:6]))
+            room = 1.01 * depth / max(sine, _PARALLEL)
+        if beyond > room or not _may_extend(data, triangle, region):
+            if height < 0.0 or not _is_local(row, data, point, hit):
+                return contact
+            length = np.sqrt(square_between(point, hit[:3]))
+            for k in range(3):
+                contact[k] = (point[k] - hit[k]) / length
+            contact[6] = length
+            return contact
+    hit[4] = FACE
+    contact[6] = height
+    return contact
+
+
+@njit(cache=True)
+def _together(a, b):
+    """Whether two contacts can be at the same time: each in front of the other."""
+    same = 0.0
+    ahead, behind = 0.0, 0.0
+    for k in range(3):
+        same += a[k] * b[k]
+        ahead += a[k] * (b[3 + k] - a[3 + k])
+        behind += b[k] * (a[3 + k] - b[3 + k])
+    if same > 1.0 - 0.5 * _PARALLEL**2:
+        return False
+    return ahead >= -_SAME and behind >= -_SAME
+
+
+@njit(cache=True)
+def _is_behind(data, node, first):
+    """Whether nothing in the box of a node is in front of the first contact."""
+    ahead = 0.0
+    for k in range(3):
+        side = 3 if first[k] > 0.0 else 0
+        ahead += first[k] * (data[node + side + k] - first[3 + k])
+    return ahead <= _SAME
+
+
+@njit(cache=True)
+def _gather(row, data, point, first, hits):
+    """Candidates for further contacts beside the first, the nearest first.
+
+    Args:
+        row: of the mesh.
+        data: of all meshes.
+        point: (3,) [m].
+        first: normal, nearest point and gap of the first contact (7,).
+        hits: filled with their hits (12, 5).
+
+    Returns:
+        normals, nearest points and gaps (12, 7), and how many there are.
+    """
+    contacts = np.empty((_MOST, 7))
+    count = 0
+    start, triangles = int(row[NODES]), int(row[TRIANGLES])
+    limit = (np.sqrt(square_between(point, first[3:6])) + row[BAND]) ** 2
+    stack = np.empty(128, np.int64)
+    stack[0] = 0
+    height = 1
+    hit = np.empty(5)
+    while height:
+        height -= 1
+        index = stack[height]
+        node = start + NODE * index
+        if _is_behind(data, node, first) or box_square(data, node, point) > limit:
+            continue
+        link, size = int(data[node + 6]), int(data[node + 7])
+        if not size:
+            stack[height], stack[height + 1] = link, index + 1
+            height += 2
+            continue
+        for k in range(link, link + size):
+            hit[3] = triangles + TRIANGLE * k
+            hit[4] = closest_on_triangle(data, int(hit[3]), point, hit[:3])
+            ahead = 0.0
+            for i in range(3):
+                ahead += first[i] * (hit[i] - first[3 + i])
+            if ahead < -_SAME or square_between(point, hit[:3]) > limit:
+                continue
+            contact = _candidate(row, data, point, first, hit)
+            if contact[6] == np.inf or not _together(first, contact):
+                continue
+            place = count
+            while place > 0 and contacts[place - 1, 6] > contact[6]:
+                place -= 1
+            if place == _MOST:
+                continue
+            count = min(count + 1, _MOST)
+            for i in range(count - 1, place, -1):
+                contacts[i], hits[i] = contacts[i - 1], hits[i - 1]
+            contacts[place], hits[place] = contact, hit
+    return contacts, count
+
+
+@njit(cache=True)
+def _next_hit(row, data, point, contact, hit):
+    """The contact of a row's rank, with its hit; whether there is one."""
+    closest = np.empty(3)
+    reach = row[REACH] + row[BAND]
+    hit[3], hit[4] = nearest_triangle(row, data, point, reach, closest)
+    if hit[3] < 0.0:
+        return False
+    hit[:3] = closest
+    first, hessian = np.empty(7), np.empty((3, 3))
+    first[6] = feature_contact(row, data, point, hit, first[:3], hessian)
+    first[3:6] = closest
+    hits = np.empty((_MOST, 5))
+    contacts, count = _gather(row, data, point, first, hits)
+    chosen = np.empty(2, np.int64)
+    taken = 0
+    for i in range(count):
+        fits = True
+        for k in range(taken):
+            fits = fits and _together(contacts[chosen[k]], contacts[i])
+        if fits:
+            chosen[taken] = i
+            taken += 1
+            if taken == int(row[RANK]):
+                contact[:], hit[:] = contacts[i], hits[i]
+                return True
+    return False
+
+
+@njit(cache=True)
+def next_contact(row, data, point, normal, hessian):
+    """Gap, normal and Hessian of the contact of a row's rank; FAR without one."""
+    contact, hit = np.empty(7), np.empty(5)
+    hessian[:] = 0.0
+    if not _next_hit(row, data, point, contact, hit):
+        normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
+        return FAR
+    if int(hit[4]) == FACE:
+        normal[:] = contact[:3]
+    else:
+        curved_contact(data, point, hit, contact[6], normal, hessian)
+    return contact[6]
+
+
+@njit(cache=True)
+def next_feature(row, data, point):
+    """A number of what the contact of a row's rank is with; 0 without one."""
+    contact, hit = np.empty(7), np.empty(5)
+    if not _next_hit(row, data, point, contact, hit):
+        return 0
+    return feature_number(row, data, hit)
