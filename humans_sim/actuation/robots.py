@@ -24,12 +24,10 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.simulation import METHODS, Simulation
-from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.models import Model
 
 _POSITIVE = ("time_step", "sampling_period")
-_TOUCHING = ("contacts", "radii")
-_NUMBERS = ("friction", "fall_tilt", "body_radius", *_POSITIVE)
+_NUMBERS = ("friction", "fall_tilt", *_POSITIVE)
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,7 @@ class RobotSetup:
         servo: what its servos are like.
         friction: of the floor.
         fall_tilt: of the base, beyond it the robot has fallen [rad].
-        body_radius: of balls at the tags of the body, which touch, too; 0: the feet
-            alone do [m].
+        whole_body: whether all links touch, not the feet alone.
         method: ``event_driven`` or ``time_stepping``.
         time_step: of time stepping [s].
         sampling_period: between two commands, and two samples [s].
@@ -50,7 +47,7 @@ class RobotSetup:
     servo: ServoNumbers = field(default_factory=ServoNumbers)
     friction: float = Ground.friction
     fall_tilt: float = math.radians(35.0)
-    body_radius: float = 0.0
+    whole_body: bool = True
     method: str = "event_driven"
     time_step: float = 1e-3
     sampling_period: float = 0.01
@@ -93,12 +90,15 @@ class RobotSetup:
             ParameterError: the package has no such robot.
         """
         root = read_robot_file(name)
-        given = root.fields((), (SERVO, "method", *_NUMBERS))
+        given = root.fields((), (SERVO, "method", "whole_body", *_NUMBERS))
         values: dict[str, Any] = {}
         if SERVO in given:
             values[SERVO] = ServoNumbers.of_section(given[SERVO])
         if "method" in given:
             values["method"] = given["method"].choice(tuple(METHODS))
+        if "whole_body" in given:
+            word = given["whole_body"].choice(("true", "false"))
+            values["whole_body"] = word == "true"
         for key in _NUMBERS:
             if key in given:
                 unit = math.radians(1.0) if key == "fall_tilt" else 1.0
@@ -122,19 +122,13 @@ class RobotSetup:
         """The floor of a robot, or one with another friction."""
         return Ground(friction=self.friction if friction is None else friction)
 
-    def contacts(self, model: Model) -> dict[str, Any]:
-        """Arguments of a simulation: what of a robot may touch."""
-        if not self.body_radius:
-            return {}
-        return whole_body_contacts(model, self.body_radius)
-
-    def simulation_arguments(self, model: Model) -> dict[str, Any]:
+    def simulation_arguments(self) -> dict[str, Any]:
         """Arguments of a simulation: floor, method, step and what may touch."""
         return {
             "ground": self.ground(),
             "method": self.method,
             "time_step": self.time_step,
-            **self.contacts(model),
+            "whole_body": self.whole_body,
         }
 
     def simulation(
@@ -152,9 +146,9 @@ class RobotSetup:
             controller: of :class:`~humans_sim.dynamics.simulation.Simulation`.
             changes: other arguments of the simulation instead of the robot's own.
         """
-        options = self.simulation_arguments(model)
-        if {"contacts", "contact_geometry"} & set(changes):
-            options = {k: v for k, v in options.items() if k not in _TOUCHING}
+        options = self.simulation_arguments()
+        if "contacts" in changes:
+            options["whole_body"] = False
         return Simulation(
             model,
             self.servos(model) if actuation is None else actuation,

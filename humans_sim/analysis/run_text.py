@@ -53,12 +53,17 @@ def _events(run: Run) -> list[str]:
 
 
 def _checks(run: Run) -> list[str]:
-    findings = run.check().findings
-    failed = [finding for finding in findings if not finding.ok]
+    checked = run.check()
+    failed, held = checked.failed, checked.held
+    missing = [f.name for f in checked.findings if f.ok is None]
+    rest = f"; n/a: {', '.join(missing)}" if missing else ""
+    if not failed and not held:
+        return [f"physical checks: none could be made{rest}"]
     if not failed:
-        return [f"physical checks: all {len(findings)} hold"]
+        return [f"physical checks: all {len(held)} hold{rest}"]
     return [
-        f"physical checks: {len(failed)} of {len(findings)} do not hold",
+        f"physical checks: {len(failed)} of {len(failed) + len(held)} do not hold"
+        f"{rest}",
         *(
             f"  {f.name}: {f.value:.2e} {f.unit}, limit {f.limit:.0e}, {f.where}"
             for f in failed

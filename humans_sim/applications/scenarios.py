@@ -40,6 +40,8 @@ _OPTIONS = (
     "time_step",
     "zeno_time",
     "zeno_speed",
+    "creep_speed",
+    "hand_over",
 )
 _OPTIONAL = (
     "model",
@@ -51,20 +53,36 @@ _OPTIONAL = (
     "locked",
     "free",
     "limits",
+    "joint_damping",
+    "joint_friction",
     "radii",
     "contacts",
     "contact_geometry",
+    "self_collision",
+    "whole_body",
+    "stands",
     "gravity",
     "actuation",
     "controller",
     "pushes",
+    "sensors",
     "start",
     "method",
     "options",
 )
 
 
-_BIPEDS_ONLY = ("locked", "free", "limits", "pushes", "start", "contact_geometry")
+_BIPEDS_ONLY = (
+    "locked",
+    "free",
+    "limits",
+    "joint_damping",
+    "joint_friction",
+    "pushes",
+    "sensors",
+    "start",
+    "stands",
+)
 
 
 @dataclass(frozen=True)
@@ -162,14 +180,17 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
-        from humans_sim.applications.scenario_control import SERVO, build_controller
+        from humans_sim.applications.scenario_control import build_controller
         from humans_sim.applications.scene_files import (
             geometry_of,
             ground_of,
             limits_of,
             pushes_of,
+            self_collision_of,
+            values_of,
         )
         from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
+        from humans_sim.dynamics.sensors.sensor_file import sensors_of
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model
 
@@ -192,6 +213,9 @@ class Scenario:
             scene["contacts"] = [item.text() for item in fields["contacts"]]
         if "limits" in fields:
             scene["limits"] = limits_of(fields["limits"])
+        for key in ("joint_damping", "joint_friction"):
+            if key in fields:
+                scene[key] = values_of(fields[key])
         if "radii" in fields:
             given = fields["radii"].mapping()
             scene["radii"] = {key: value.number() for key, value in given.items()}
@@ -199,14 +223,9 @@ class Scenario:
             feet = geometry_of(fields["contact_geometry"], model, scene.get("contacts"))
             model, scene["contacts"] = feet.model, feet.contacts
             scene["radii"] = {**feet.radii, **scene.get("radii", {})}
-        servos = "actuation" in fields and SERVO in fields["actuation"].mapping()
-        if servos and "contacts" not in scene:
-            touching = setup.contacts(model)
-            touching["radii"] = {
-                **touching.get("radii", {}),
-                **scene.get("radii", {}),
-            }
-            scene |= touching
+        whole_body = "contacts" not in fields and setup.whole_body
+        if "whole_body" in fields:
+            whole_body = _flag(fields["whole_body"])
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
         known: dict[str, Any] = {"ground": ground}
@@ -219,12 +238,19 @@ class Scenario:
         control = build_controller(
             fields.get("actuation"), fields.get("controller"), model, scene
         )
+        own_links = None
+        if "self_collision" in fields:
+            own_links = self_collision_of(fields["self_collision"])
         simulation = Simulation(
             model,
             control.actuation,
             control.controller,
             method=self.method,
             pushes=pushes_of(fields.get("pushes")),
+            self_collision=own_links,
+            whole_body=whole_body,
+            stands="stands" in fields and _flag(fields["stands"]),
+            sensors=sensors_of(fields["sensors"]) if "sensors" in fields else (),
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )
@@ -257,9 +283,11 @@ class Scenario:
             q[3:7] = turn.coeffs()
             if model.contact_names:
                 q[2] -= model.contact(q)[:, 2].min()
-        balls = [model.tag_names.index(name) for name in system.contact_points]
-        if "contact_geometry" in self._fields and balls:
-            q[2] -= (model.tags(q)[balls, 2] - system.radii).min()
+        if "contact_geometry" in self._fields:
+            names = [n for n in system.contact_points if n in model.tag_names]
+            balls = [model.tag_names.index(name) for name in names]
+            if balls:
+                q[2] -= (model.tags(q)[balls, 2] - system.radii[: len(balls)]).min()
         if "height" in start:
             q[2] += start["height"].number()
         if "base_velocity" in start:
@@ -309,6 +337,10 @@ def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str,
             raise value.error(f"a number above zero is wanted, not {number:g}")
         parameters[name] = number
     return parameters
+
+
+def _flag(value: YamlValue) -> bool:
+    return value.choice(("true", "false")) == "true"
 
 
 def _has(model: Any, joint: str) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from humans_sim.applications.terrain_sections import (
     TERRAIN,
@@ -24,11 +25,14 @@ from humans_sim.contact.geometry.foot_spheres import (
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.pushes import Push
 from humans_sim.models import Model
+from humans_sim.models.self_collision import read_self_collision
 
 _GROUND = (
     "friction",
     "restitution",
     "law",
+    "rolling",
+    "torsional",
     "slope",
     "steps",
     "boxes",
@@ -63,7 +67,8 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
     if value is None:
         return Ground(friction=friction)
     given = value.fields((), _GROUND)
-    numbers = {k: given[k].number() for k in ("friction", "restitution") if k in given}
+    words = ("friction", "restitution", "rolling", "torsional")
+    numbers = {word: given[word].number() for word in words if word in given}
     numbers.setdefault("friction", friction)
     law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
     solids: tuple[HalfSpace, ...] = (HalfSpace(),)
@@ -121,10 +126,23 @@ def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) 
         return sphere_feet(model, **radii, contacts=contacts)
 
 
+def self_collision_of(value: YamlValue) -> bool | dict[str, Any]:
+    """Whether links touch each other, or the keys that add to the model's own."""
+    chosen = read_self_collision(value)
+    return chosen.plain() if value.is_mapping() else chosen.enabled
+
+
 def limits_of(value: YamlValue) -> bool | dict[str, tuple[float, float]]:
     """Whether joints have limits, or other limits for some: degrees to radians."""
     if value.is_mapping():
         return {name: pair.degrees() for name, pair in value.mapping().items()}
+    return value.choice(("true", "false")) == "true"
+
+
+def values_of(value: YamlValue) -> bool | dict[str, float]:
+    """Whether a property of the joints acts, or other values for some, by name."""
+    if value.is_mapping():
+        return {name: number.number() for name, number in value.mapping().items()}
     return value.choice(("true", "false")) == "true"
 
 

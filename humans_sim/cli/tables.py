@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 
+_COLOURS = {"ok": "green", "no": "red", "n/a": "yellow"}
+
+
 def print_events(console: Console, done: Run) -> None:
     """How often what happened."""
     counts: dict[str, list[float]] = {}
@@ -45,9 +48,9 @@ def print_check(console: Console, checked: Check) -> None:
     table.add_column("where")
     for finding in checked.findings:
         table.add_row(
-            "[green]ok" if finding.ok else "[red]no",
+            f"[{_COLOURS[finding.word]}]{finding.word}",
             finding.name,
-            f"{finding.value:.2e}",
+            "" if finding.ok is None else f"{finding.value:.2e}",
             f"{finding.limit:.0e}",
             finding.unit,
             escape(finding.where),

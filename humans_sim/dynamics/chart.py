@@ -64,15 +64,15 @@ class FreeBaseChart:
     def __init__(self, centre: np.ndarray) -> None:
         """Coordinates around the configuration ``centre`` of a biped model."""
         self._centre = np.array(centre, dtype=float)
-        _normalise(self._centre)
+        normalise_quaternion(self._centre)
 
     def configuration(self, x: np.ndarray) -> np.ndarray:
         """The configuration at x, its quaternion of unit length by construction."""
-        return _configuration(self._centre, x)
+        return free_base_configuration(self._centre, x)
 
     def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The rates of x at the velocity v (base velocity in the base frame)."""
-        return _rates(self._centre, x, v)
+        return free_base_rates(self._centre, x, v)
 
     def worn(self, x: np.ndarray) -> bool:
         """Whether the base has turned far from the centre's attitude."""
@@ -80,7 +80,7 @@ class FreeBaseChart:
 
 
 @njit(cache=True)
-def _normalise(q):
+def normalise_quaternion(q):
     """Give the quaternion unit length, in place."""
     length = np.sqrt(q[3] ** 2 + q[4] ** 2 + q[5] ** 2 + q[6] ** 2)
     for k in range(3, 7):
@@ -88,7 +88,8 @@ def _normalise(q):
 
 
 @njit(cache=True)
-def _configuration(centre, x):
+def free_base_configuration(centre, x):
+    """The configuration at x around a centre of unit quaternion."""
     q = np.empty(centre.shape[0])
     for k in range(3):
         q[k] = centre[k] + x[k]
@@ -109,8 +110,9 @@ def _configuration(centre, x):
 
 
 @njit(cache=True)
-def _rates(centre, x, v):
-    q = _configuration(centre, x)
+def free_base_rates(centre, x, v):
+    """The rates of x around a centre at the velocity v."""
+    q = free_base_configuration(centre, x)
     rates = v.copy()
     u0, u1, u2, w = q[3], q[4], q[5], q[6]
     # linear velocity, turned to the world: v + 2 w (u x v) + 2 u x (u x v)

@@ -32,6 +32,9 @@ class GeneralSystem:
         jacobian: q -> (nc, 3, nv); rows normal and tangents, unused rows zero.
         drift: (q, v) -> (nc, 3): the rates of the rows times v; None where the rows
             do not change.
+        conservative: whether the forces come from the potential, apart from what
+            damps: then time stepping lets no step with contacts add energy. False
+            where a force drives the system.
     """
 
     methods: ClassVar[tuple[str, ...]] = (EVENT_DRIVEN, TIME_STEPPING)
@@ -45,6 +48,7 @@ class GeneralSystem:
     gap: Callable[[Vector], Vector]
     jacobian: Callable[[Vector], Vector]
     drift: Callable[[Vector, Vector], Vector] | None = None
+    conservative: bool = True
 
     @property
     def nq(self) -> int:

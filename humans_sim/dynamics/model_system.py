@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.bounded_rows import BoundedRows
 from humans_sim.dynamics.chart import FreeBaseChart
 from humans_sim.dynamics.contact_kernels import (
     ContactGeometry,
@@ -24,8 +28,15 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.link_pairs import link_pairs
+from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
+from humans_sim.dynamics.tree_table import TreeTable, tree_table
 from humans_sim.models import Model
+from humans_sim.models.joint_memory import JointMemory
+from humans_sim.models.points import PointSet
+from humans_sim.models.self_collision import SelfCollision
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 ALL, BASE = "*", "base"
@@ -36,11 +47,9 @@ class ModelSystem:
     """The equations of motion of a model whose points may touch the scene.
 
     Contacts are, in this order: each contact point with each solid, then the lower and
-    the upper limit of each joint that is free to move. A contact point with a radius is
-    a ball around the point.
+    the upper limit of each joint that is free to move, then the points of each pair of
+    links that may touch. A contact point with a radius is a ball around the point.
     """
-
-    methods: tuple[str, ...] = (EVENT_DRIVEN, TIME_STEPPING)
 
     def __init__(
         self,
@@ -54,6 +63,9 @@ class ModelSystem:
         armature: np.ndarray | None = None,
         contacts: Sequence[str] | None = None,
         gravity: Sequence[float] | None = None,
+        features: BodyFeatures | None = None,
+        self_collision: SelfCollision | None = None,
+        dissipation: JointDissipation | None = None,
     ) -> None:
         """Put a model into a scene.
 
@@ -68,6 +80,11 @@ class ModelSystem:
             armature: inertia of drives on the diagonal of the mass matrix (nv,).
             contacts: tags of the model that may touch; its contact points unless given.
             gravity: [m/s^2]; the model's own, downwards, unless given.
+            features: points and balls of the body that touch in addition.
+            self_collision: links that touch each other (method time_stepping alone);
+                none unless given.
+            dissipation: damping and dry friction of the joints; the model's own unless
+                given.
         """
         self.model, self.ground = model, ground
         self.name = model.name
@@ -77,8 +94,9 @@ class ModelSystem:
         twist = ("vx", "vy", "vz", "wx", "wy", "wz")
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
         self.locked = self._locked_velocities(locked)
-        names = model.contact_names if contacts is None else tuple(contacts)
-        self.contact_points = names
+        tags = model.contact_names if contacts is None else tuple(contacts)
+        points = self._place_points(tags, features)
+        names = self.contact_points
         self._radius = self._radii(radii or {})
         self._armature = np.zeros(self.nv) if armature is None else armature
         if self._armature.shape != (self.nv,):
@@ -92,15 +110,15 @@ class ModelSystem:
                 finite_array(gravity, (3,), "gravity"), np.zeros(3)
             )
             self._own_data = self._pin.createData()
-        points = model.contact_points
-        if contacts is not None:
-            points = model.tag_points(contacts)
         self._joints = points.joints
         lower, upper = self.joint_limits = self._joint_limits(limits)
         free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
-        self.contacts = self._table(bounded_below, bounded_above, limit_restitution)
+        self._links = self._self_contacts(self_collision)
+        self.contacts = self._table(
+            bounded_below, bounded_above, limit_restitution, self_collision
+        )
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
         still = ContactGeometry(
@@ -119,6 +137,7 @@ class ModelSystem:
             ),
         )
         self._pairs = len(names) * len(still.solids)
+        self._first_link = len(self.contacts) - len(self._links)
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._still = tuple(still)
         self._moving = tuple(
@@ -129,7 +148,49 @@ class ModelSystem:
                 gravity=np.array(self._pin.gravity.linear),
             )
         )
-        self._views: tuple[pin.Data, list[Any]] | None = None
+        self._memory: JointMemory | None = None
+        self._support = points.support
+        self.dissipation = dissipation or JointDissipation.of(model)
+        self.damped = bool(self.dissipation.damping.any())
+        friction = self.dissipation.friction.copy()
+        friction[self.locked] = 0.0
+        turning = np.zeros(len(self.contacts))
+        turning[: self._pairs] = 1.0
+        balls = turning.copy()
+        balls[: self._pairs] = np.repeat(self._radius > 0, len(still.solids))
+        self._bounded = BoundedRows(
+            friction, ground.torsional * turning, ground.rolling * balls
+        )
+        self.dissipates = self.damped or self._bounded.any
+
+    def _place_points(
+        self, tags: tuple[str, ...], features: BodyFeatures | None
+    ) -> PointSet:
+        """All points that may touch: tags, then features of links that can move."""
+        model = self.model
+        fixed = model.tag_points(tags)
+        self.contact_points, self.features = tags, features
+        self.contact_links = tuple(
+            {tag.name: tag.link for tag in model.parts.tags}[name] for name in tags
+        )
+        if features is None:
+            self.points = fixed
+            return fixed
+        taken = sorted(set(tags) & set(features.names))
+        if taken:
+            raise ParameterError(f"two contact points are called '{taken[0]}'")
+        joints, places = features.in_joints(model)
+        reached = PointSet(model.pin, joints, places).support.copy()
+        reached[:, self.locked] = False
+        moving = np.flatnonzero(reached.any(axis=1))
+        self.features = features = features.some(moving)
+        self.contact_points = (*tags, *features.names)
+        self.contact_links = (*self.contact_links, *features.links)
+        carriers = [fixed.joints[k] for k in fixed.row] + [joints[k] for k in moving]
+        self.points = PointSet(
+            model.pin, carriers, np.vstack([fixed.local, places[moving]])
+        )
+        return self.points
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
         names, requested = self.model.joint_names, set(locked)
@@ -164,6 +225,8 @@ class ModelSystem:
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
         radii_of_points = np.zeros(len(names))
+        if self.features is not None and len(self.features.radii):
+            radii_of_points[-len(self.features.radii) :] = self.features.radii
         for name, radius in radii.items():
             if name not in names:
                 raise ParameterError(f"{self.name} has no contact point '{name}'")
@@ -172,10 +235,24 @@ class ModelSystem:
             radii_of_points[names.index(name)] = radius
         return radii_of_points
 
+    def _self_contacts(self, chosen: SelfCollision | None) -> SelfContacts:
+        pairs = link_pairs(self.model, chosen or SelfCollision(enabled=False))
+        return SelfContacts(pairs, self._pin, len(self.model.joint_names))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Accelerations of links that touch each other are not computed."""
+        both = (EVENT_DRIVEN, TIME_STEPPING)
+        return both[1:] if len(self._links) else both
+
     def _table(
-        self, below: list[int], above: list[int], limit_restitution: float
+        self,
+        below: list[int],
+        above: list[int],
+        limit_restitution: float,
+        chosen: SelfCollision | None,
     ) -> ContactTable:
-        ground, joints = self.ground, self.model.joint_names
+        ground, joints, links = self.ground, self.model.joint_names, self._links
         points = [
             name if len(ground.solids) == 1 else f"{name}/{solid.name}"
             for name in self.contact_points
@@ -184,7 +261,8 @@ class ModelSystem:
         ends = [f"{joints[j]}/lower" for j in below]
         ends += [f"{joints[j]}/upper" for j in above]
         friction = np.tile(ground.frictions(), len(self.contact_points))
-        return ContactTable.of(
+        own = None if chosen is None else chosen.friction
+        table = ContactTable.of(
             names=(*points, *ends),
             kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
             tangents=np.array([2] * len(points) + [0] * len(ends)),
@@ -193,6 +271,12 @@ class ModelSystem:
                 [ground.restitution] * len(points) + [limit_restitution] * len(ends)
             ),
         )
+        return table.with_links(links.names, ground.friction if own is None else own)
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall (3,) [m/s^2]."""
+        return np.array(self._pin.gravity.linear)
 
     @property
     def radii(self) -> np.ndarray:
@@ -204,7 +288,11 @@ class ModelSystem:
         return FreeBaseChart(q)
 
     def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Raise :class:`ConfigurationError` where q or v cannot be used."""
+        """Raise :class:`ConfigurationError` where q or v cannot be used.
+
+        A run begins here: nothing is known of where links touch.
+        """
+        self._links.forget()
         self.model.check_configuration(q)
         self.model.check_velocity(v)
         if len(self.locked) and np.any(v[self.locked]):
@@ -214,31 +302,53 @@ class ModelSystem:
             )
 
     @property
+    def contact_arrays(
+        self,
+    ) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray, list[int]]:
+        """What kernels need to know of contacts: a moving geometry, and its buffers.
+
+        Returns:
+            fields of a :class:`MovingGeometry`; its poses (m, 3, 4) and motions
+            (m, 2, 6), which are to be written before it is used; the joints that they
+            belong to.
+        """
+        return self._moving, self._poses, self._motions, self._joints
+
+    def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
+        """Whether no links can touch each other soon; their gaps then count as 1 m.
+
+        Args:
+            q: configuration.
+            v: velocity.
+            time: half a step [s].
+        """
+        links = self._links
+        if not len(links) or links.are_far(q, v, time):
+            return True
+        pin.forwardKinematics(self._pin, self._data, q)
+        links.choose(self._data, q, v, time)
+        return links.none_chosen
+
+    @cached_property
+    def tree(self) -> TreeTable | None:
+        """The model's links as arrays; None where it has joints of several axes."""
+        rotors = self.model.rotors
+        table = None if rotors is None else rotors.table
+        return tree_table(self._pin, self._armature, table, self.locked)
+
+    @property
     def _data(self) -> pin.Data:
         return self.model.buffers if self._own_data is None else self._own_data
 
     def _read(self, data: pin.Data, order: int) -> None:
-        """Poses of the links that touch, with velocities and accelerations by order.
-
-        The vectors of a data object are views of its memory: they are looked up once.
-        """
-        if self._views is None or self._views[0] is not data:
-            rows = []
-            for k, joint in enumerate(self._joints):
-                pose = data.oMi[joint]
-                rows.append((self._poses[k, :, :3], pose.rotation))
-                rows.append((self._poses[k, :, 3], pose.translation))
-            speeds = [
-                (self._motions[k, 0], data.v[joint].vector)
-                for k, joint in enumerate(self._joints)
-            ]
-            accelerations = [
-                (self._motions[k, 1], data.a_gf[joint].vector)
-                for k, joint in enumerate(self._joints)
-            ]
-            self._views = (data, [rows, rows + speeds, rows + speeds + accelerations])
-        for target, source in self._views[1][order]:
-            target[...] = source
+        """Poses of the links that touch, with velocities and accelerations by order."""
+        if self._memory is None or self._memory.data is not data:
+            self._memory = JointMemory(data, self._joints)
+        self._memory.read_poses(self._poses)
+        if order > 0:
+            self._memory.read_velocities(self._motions)
+        if order > 1:
+            self._memory.read_accelerations(self._motions)
 
     def _equations(
         self, q: np.ndarray, v: np.ndarray
@@ -254,6 +364,8 @@ class ModelSystem:
             model.check_reach(rotors.add_effects(q, v, rotors.table, bias))
         if self._has_armature:
             add_diagonal(mass, self._armature)
+        if self.damped:
+            bias += self.dissipation.damping * v
         return data, mass, bias
 
     def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
@@ -261,7 +373,11 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         if len(which):
             self._read(data, 2)
-            gap, rows, drift = contact_rows(which, data.J, self._moving, q)
+            links = which >= self._first_link
+            gap, rows, drift = contact_rows(which[~links], data.J, self._moving, q)
+            if links.any():
+                own = which - self._first_link
+                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
         else:
             gap, rows, drift = _NO_GAP, np.zeros((0, 3, self.nv)), _NO_DRIFT
         if len(self.locked):
@@ -275,19 +391,59 @@ class ModelSystem:
         data, mass, bias = self._equations(q, v)
         self._read(data, 2)
         which, gap, rows, drift = closing_rows(time, closed, data.J, self._moving, q, v)
+        if len(self._links):
+            own = self._links.active(data, q, v, time, closed[self._first_link :])
+            if len(own):
+                which = np.concatenate([which, own + self._first_link])
+                own = which - self._first_link
+                gap, rows, drift = self._links.joined(data, own, (gap, rows, drift))
         if len(self.locked):
             lock(self.locked, mass, bias, rows)
         return which, Terms(mass, bias, gap, rows, drift)
 
+    @property
+    def rubbing_joints(self) -> np.ndarray:
+        """Velocities that have dry friction and are not locked (indices)."""
+        return self._bounded.joints
+
+    @property
+    def turning_friction(self) -> bool:
+        """Whether contacts have rolling or torsional friction."""
+        return self._bounded.turns
+
+    def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
+        """Rows of dry, rolling and torsional friction, after equations of motion at q.
+
+        Args:
+            q: configuration.
+            which: contacts of the step (k,).
+        """
+        if not self._bounded.any:
+            return None
+        spin = np.zeros((len(which), 3, self.nv))
+        if self._bounded.turns:
+            jacobian = self._data.J
+            rows = contact_rows(which, jacobian, self._moving, q)[1]
+            # A shift of the base moves every point alike: these columns are the frames.
+            frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
+            for c in np.flatnonzero(which < self._pairs):
+                point = which[c] // len(self.ground.solids)
+                spin[c] = frames[c] @ (jacobian[3:] * self._support[point])
+            spin[:, :, self.locked] = 0.0
+        return self._bounded.groups(which, spin)
+
     def gaps(self, q: np.ndarray) -> np.ndarray:
         """Gaps of all contacts [m, rad]."""
         data = self._data
-        if self._pairs:
+        if self._pairs or len(self._links):
             pin.forwardKinematics(self._pin, data, q)
             self._read(data, 0)
-        return point_gaps(self._still, q)
+        gaps: np.ndarray = point_gaps(self._still, q)
+        if len(self._links):
+            return self._links.with_gaps(gaps, data, q)
+        return gaps
 
-    def features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def touched_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Numbers of what some contacts of points are with: a face, an edge (k,).
 
         Args:
@@ -305,7 +461,12 @@ class ModelSystem:
         if self._pairs:
             pin.forwardKinematics(self._pin, data, q, v)
             self._read(data, 1)
-        return point_gap_rates(self._still, self._motions, q, v)
+        gap, rate = point_gap_rates(self._still, self._motions, q, v)
+        if not len(self._links):
+            return gap, rate
+        pin.computeJointJacobians(self._pin, data, q)
+        own, own_rate = self._links.gap_rates(data, q, v)
+        return np.concatenate([gap, own]), np.concatenate([rate, own_rate])
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

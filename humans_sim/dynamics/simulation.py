@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.contact_problem import ContactProblemError
 from humans_sim.contact.problem.impact import LAWS
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.control_clock import ControlClock, check_control_period
@@ -24,12 +23,23 @@ from humans_sim.dynamics.controller import (
     ControlFunction,
     Controller,
 )
+from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
-from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
+from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.scene_record import scene_record
-from humans_sim.dynamics.stepper import Options, StepError, Stepper
+from humans_sim.dynamics.sensors.sensor import Sensor
+from humans_sim.dynamics.sensors.sensor_clock import (
+    SensorClock,
+    check_sensors,
+    recorded_sample,
+    signal_record,
+)
+from humans_sim.dynamics.step_failures import ENDINGS, reason_of
+from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
@@ -45,8 +55,6 @@ METHODS: dict[str, type[Stepper]] = {
 }
 SAMPLING_PERIOD = 0.01
 """Time between samples unless a controller or the caller has another [s]."""
-LONG_RUN = 200
-"""Samples from which on a progress bar is shown on a terminal."""
 
 
 class SimulationError(HumansError):
@@ -97,10 +105,26 @@ class Simulation:
             two fore-foot balls in each sole) or ``sole_points`` (points all over the
             soles, which feel edges under their middle; see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
+        whole_body: whether the links touch with their collision geometry, too
+            (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
+            ``contacts`` are given (biped models only).
         gravity: [m/s^2] (biped models only).
+        joint_damping: whether the damping of the model's joints acts; or other values
+            for some, by name [N m s/rad] (biped models only).
+        joint_friction: the same for their dry friction [N m]
+            (:mod:`~humans_sim.dynamics.joint_dissipation`).
         pushes: from outside, at their times (biped models only).
+        self_collision: whether links that are no neighbours touch each other, or keys
+            that add to the model's own: ``exclude`` and ``include`` (pairs of links),
+            ``friction`` (by default the ground's); by default true for
+            ``time_stepping``, which alone takes it (biped models only).
         control_period: time between two calls of the controller [s]; by default its own
             ``period``, or that between the samples of a run.
+        stands: whether the body is to stay on its feet, which :meth:`Run.check` then
+            looks at (biped models only).
+        sensors: what measures the model at times of its own
+            (:mod:`~humans_sim.dynamics.sensors`); controllers see the readings as
+            ``state.sensors``, runs keep them as ``signals`` (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -120,27 +144,42 @@ class Simulation:
         radii: Mapping[str, float] | None = None,
         contacts: Sequence[str] | None = None,
         contact_geometry: str = POINTS,
+        whole_body: bool | None = None,
         gravity: Sequence[float] | None = None,
+        joint_damping: Given = True,
+        joint_friction: Given = True,
         pushes: Sequence[Push] = (),
+        self_collision: bool | Mapping[str, Any] | None = None,
         control_period: float | None = None,
+        stands: bool = False,
+        sensors: Sequence[Sensor] = (),
         passive: bool | None = None,
         **options: Any,
     ) -> None:
         """Put everything together."""
         known = controller if isinstance(controller, Controller) else None
         if isinstance(model, Model):
+            if whole_body is None and contacts is not None:
+                whole_body = False
             if known is not None:
                 usual = known.simulation_arguments(model)
                 ground = usual.get("ground") if ground is None else ground
                 method = usual.get("method") if method is None else method
-                if "time_step" in usual:
-                    options.setdefault("time_step", usual["time_step"])
+                for name in ("time_step", "integrator"):
+                    if name in usual:
+                        options.setdefault(name, usual[name])
                 if contacts is None and radii is None and contact_geometry == POINTS:
                     contacts, radii = usual.get("contacts"), usual.get("radii")
+                if whole_body is None:
+                    whole_body = usual.get("whole_body")
             if contact_geometry != POINTS:
                 feet = feet_of(model, contact_geometry, contacts)
                 model, contacts = feet.model, feet.contacts
                 radii = {**feet.radii, **(radii or {})}
+            method = EVENT_DRIVEN if method is None else method
+            body = None
+            if whole_body is None or whole_body:
+                body = body_features(model, contacts, radii)
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
@@ -151,14 +190,20 @@ class Simulation:
                 armature=None if actuation is None else actuation.armature,
                 contacts=contacts,
                 gravity=gravity,
+                features=body,
+                self_collision=own_links(model, self_collision, method),
+                dissipation=JointDissipation.of(
+                    model, actuation, joint_damping, joint_friction
+                ),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
-            if any(scene) or contact_geometry != POINTS:
+            own = contact_geometry != POINTS or whole_body or self_collision is not None
+            if any(scene) or own:
                 raise ParameterError(
-                    "ground, locked, radii, contacts, contact_geometry, gravity and "
-                    "pushes belong to biped models; a system in general coordinates "
-                    "has its own"
+                    "ground, locked, radii, contacts, contact_geometry, whole_body, "
+                    "gravity, pushes and self_collision belong to biped models; a "
+                    "system in general coordinates has its own"
                 )
             self.system = model
         method = EVENT_DRIVEN if method is None else method
@@ -172,7 +217,7 @@ class Simulation:
                 f"{', '.join(self.system.methods)}"
             )
         try:
-            self.options = Options(**options)
+            self.options = Options.of(**options)
         except TypeError as error:
             raise ParameterError(f"unknown option: {error}") from None
         if self.options.integrator not in integrators.NAMES:
@@ -191,7 +236,10 @@ class Simulation:
                 "a controller needs an actuation to give its commands to, e.g. "
                 "IdealTorque(model)"
             )
-        self.method = method
+        self.method, self.stands = method, stands
+        self._stepper = METHODS[method]
+        if method == EVENT_DRIVEN:
+            self._stepper = event_stepper_of(self.system)
         self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
@@ -200,6 +248,7 @@ class Simulation:
             known.attach(self.system)
             control_period = known.period if control_period is None else control_period
         self.control_period = control_period
+        self.sensors = check_sensors(sensors, self.system)
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
@@ -216,8 +265,13 @@ class Simulation:
         clock = None
         if self.controller is not None and self.control_period is not None:
             clock = ControlClock(self.controller, self.control_period)
-        make = METHODS[self.method]
-        return make(self.system, self.actuation, self.options, t, q, v, clock)
+        if self.sensors:
+            clock = SensorClock(self.sensors, clock)
+        start = (self.system, self.actuation, self.options, t, q, v, clock)
+        stepper = self._stepper(*start)
+        if isinstance(clock, SensorClock):
+            clock.measure_start(stepper.t, stepper.control_state())
+        return stepper
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
@@ -297,7 +351,7 @@ class Simulation:
         stepper: Stepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
-            with _progress(progress, len(times)) as advance:
+            with ProgressBar(progress, len(times)) as advance:
                 for time in times:
                     while pushes and pushes[0].time <= time:
                         self._push(stepper, pushes.pop(0))
@@ -305,9 +359,11 @@ class Simulation:
                     stepper.advance(time, time if at_samples else min(known, t_end))
                     if at_samples:
                         self._control(stepper)
-                    samples.append(stepper.sample())
+                    samples.append(recorded_sample(stepper))
                     advance()
-        except (StepError, ContactProblemError, IntegrationError) as error:
+        except ENDINGS as error:
+            if stepper is None and isinstance(error, ConfigurationError):
+                raise
             if stepper is None:
                 # It fails at the very start: nothing moved yet.
                 still = np.zeros(len(self.system.contacts), dtype=np.int64)
@@ -348,8 +404,10 @@ class Simulation:
             "system": self.system.name,
             "method": self.method,
             "passive": self.passive,
+            **({"stands": True} if self.stands else {}),
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
+            **signal_record(self.sensors),
             **scene_record(self.system),
         }
         if self.method == "time_stepping":
@@ -363,7 +421,7 @@ class Simulation:
         state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         samples: list[Sample] | RunStream,
         events: Sequence[Event],
-        error: HumansError,
+        error: Exception,
     ) -> SimulationError:
         t, q, v, z, mode = state
         nc = len(self.system.contacts)
@@ -378,11 +436,12 @@ class Simulation:
             self.system.gaps(q),
             *self.system.energies(q, v),
         )
-        happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
+        text = reason_of(error)
+        happened = [*events, Event(t, kinds.FAILURE, "", {"text": text})]
         if not samples:
             samples.append(last)
         run = self.result(samples, happened)
-        return SimulationError(str(error), last, run)
+        return SimulationError(text, last, run)
 
 
 def sampling_times(start: float, end: float, period: float) -> np.ndarray:
@@ -393,42 +452,3 @@ def sampling_times(start: float, end: float, period: float) -> np.ndarray:
         return np.append(times, end)
     times[-1] = end
     return times
-
-
-class _progress:  # noqa: N801
-    """A progress bar where it is shown; gives the function that moves it."""
-
-    def __init__(
-        self, shown: bool | Callable[[int, int], None] | None, steps: int
-    ) -> None:
-        from rich.console import Console
-
-        self._watch, self._done = None, 0
-        if callable(shown):
-            self._watch, shown = shown, False
-        console = Console(stderr=True)
-        if shown is None:
-            shown = steps >= LONG_RUN and console.is_terminal
-        self._bar: Any = nullcontext()
-        if shown:
-            from rich.progress import Progress
-
-            self._bar = Progress(console=console, transient=True)
-        self._shown, self._steps = shown, steps
-
-    def __enter__(self) -> Callable[[], None]:
-        bar = self._bar.__enter__()
-        if self._watch is not None:
-            return self._report
-        if not self._shown:
-            return lambda: None
-        task = bar.add_task("simulating", total=self._steps)
-        return lambda: bar.advance(task)
-
-    def _report(self) -> None:
-        assert self._watch is not None
-        self._done += 1
-        self._watch(self._done, self._steps)
-
-    def __exit__(self, *failure: Any) -> None:
-        self._bar.__exit__(*failure)

@@ -13,7 +13,9 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.models import Model
 from humans_sim.models.soles import load_tags
 from humans_sim.results.sample import Sample
@@ -24,9 +26,10 @@ _LOAD = 1e-9
 
 @dataclass(frozen=True)
 class PointContacts:
-    """All contacts of a model's points at one time, in the world; n rows.
+    """Contacts of a model's points at one time, in the world; n rows.
 
     Attributes:
+        rows: which contacts of :class:`Soles` these are (n,).
         mode: 0 open, 1 sticking, 2 sliding (n,).
         gap: distance to the surface (n,) [m].
         position: what touches first: the point, or a place on its ball (n, 3) [m].
@@ -35,6 +38,7 @@ class PointContacts:
         force: of the surface on the model (n, 3) [N].
     """
 
+    rows: np.ndarray
     mode: np.ndarray
     gap: np.ndarray
     position: np.ndarray
@@ -73,40 +77,57 @@ class Soles:
         surfaces: the solids that they may touch.
     """
 
-    def __init__(self, system: ModelSystem) -> None:
-        """Note which contact belongs to which point and sole."""
-        self._system, self._model = system, system.model
+    def __init__(self, system: ModelSystem | SceneSystem) -> None:
+        """Note which contact belongs to which point and sole.
+
+        Raises:
+            ParameterError: the scene has no robot.
+        """
+        body = system if isinstance(system, ModelSystem) else system.touching
+        if body is None:
+            raise ParameterError("a scene without a robot has no soles")
+        self._system, self._body, self._model = system, body, body.model
         solids = [solid.name for solid in system.ground.solids]
-        tags = {tag.name: tag for tag in self._model.parts.tags}
-        points = [name for name in system.contact_points for _ in solids]
+        if isinstance(system, SceneSystem):  # those of free bodies follow
+            solids += [b.name for b in system.bodies if b.solid is not None]
+        points = [name for name in body.contact_points for _ in solids]
         self.names = system.contacts.names[: len(points)]
-        self.links = tuple(tags[name].link for name in points)
-        self.surfaces = tuple(solids * len(system.contact_points))
-        self._tag = [self._model.tag_names.index(name) for name in points]
-        self._radius = np.repeat(system.radii, len(solids))[:, None]
-        self._all = np.arange(len(points))
+        self.links = tuple(link for link in body.contact_links for _ in solids)
+        self.surfaces = tuple(solids * len(body.contact_points))
+        self._data = self._model.data()
+        self._point = np.repeat(np.arange(len(body.contact_points)), len(solids))
+        self._radius = np.repeat(body.radii, len(solids))[:, None]
+        own = set(() if body.features is None else body.features.names)
+        self._listed = np.array([name not in own for name in points], dtype=bool)
         self._of_sole = [
             np.flatnonzero(np.isin(points, load_tags(sole)))
             for sole in self._model.soles
-        ]
+        ]  # tags come first: their rows are the same among those that are listed
 
     def points(self, sample: Sample) -> PointContacts:
-        """The contacts of all points; joint limits are left out."""
-        n, q = len(self._all), sample.q
-        rows = self._system.terms(q, sample.v, self._all).jacobian
+        """The contacts of all tags, and those of the body that are closed.
+
+        Joint limits are left out, and so are the many points of a body in the air.
+        """
+        n, q = len(self._listed), sample.q[: self._model.nq]
+        which = np.flatnonzero(self._listed | (sample.contacts[:n] != OPEN))
+        rows = self._system.terms(sample.q, sample.v, which).jacobian
         # A shift of the base moves every point alike: these columns are the frames.
         base = pin.Quaternion(q[3:7]).matrix()
         frames = rows[:, :, :3] @ base.T
         normal = frames[:, 0]
-        places = self._model.tags(q)[self._tag] - self._radius * normal
+        pin.forwardKinematics(self._model.pin, self._data, q)
+        centres = self._body.points.positions(self._data)[self._point[which]]
+        places = centres - self._radius[which] * normal
         turned = frames.transpose(0, 2, 1)
         return PointContacts(
-            mode=sample.contacts[:n],
-            gap=sample.gaps[:n],
+            rows=which,
+            mode=sample.contacts[which],
+            gap=sample.gaps[which],
             position=places,
             normal=normal,
             velocity=(turned @ (rows @ sample.v)[:, :, None])[:, :, 0],
-            force=(turned @ sample.forces[:n, :, None])[:, :, 0],
+            force=(turned @ sample.forces[which][:, :, None])[:, :, 0],
         )
 
     def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:
@@ -118,7 +139,7 @@ class Soles:
         """
         soles = []
         for sole, which in zip(self._model.soles, self._of_sole, strict=True):
-            pose = self._model.frame_pose(sample.q, sole.name)
+            pose = self._model.frame_pose(sample.q[: self._model.nq], sole.name)
             mode = points.mode[which]
             force = points.force[which]
             arm = points.position[which] - pose.translation
@@ -140,7 +161,7 @@ class Soles:
                     int(np.count_nonzero(mode != OPEN)),
                     total,
                     moment,
-                    _centre_of_pressure(total, moment),
+                    centre_of_pressure(total, moment),
                 )
             )
         return soles
@@ -170,7 +191,16 @@ def _common_mode(mode: np.ndarray) -> int:
     return STICK if (mode != OPEN).any() else OPEN
 
 
-def _centre_of_pressure(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
-    if force[2] <= _LOAD:
+def centre_of_pressure(
+    force: np.ndarray, moment: np.ndarray, least: float = _LOAD
+) -> np.ndarray:
+    """Where a load on a sole acts in its plane (3,) [m].
+
+    Args:
+        force: in the frame of the sole [N].
+        moment: about its origin [N m].
+        least: normal force up to which there is no such point, and it is NaN [N].
+    """
+    if force[2] <= least:
         return np.full(3, np.nan)
     return np.array([-moment[1] / force[2], moment[0] / force[2], 0.0])

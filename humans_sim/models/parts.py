@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.models.description import HumansLayout, Sole, Tag
+from humans_sim.models.self_collision import SelfCollision
 
 if TYPE_CHECKING:
     from humans_sim.models.rotors import Rotors
@@ -36,6 +37,7 @@ class ModelParts:
         given_lengths: lengths set one by one [m].
         given_tags: tag positions set one by one, HuMAnS axes [m].
         source: the model file.
+        self_collision: links that touch each other.
     """
 
     name: str
@@ -52,3 +54,4 @@ class ModelParts:
     given_lengths: Mapping[str, float]
     given_tags: Mapping[str, np.ndarray]
     source: Path
+    self_collision: SelfCollision = field(default_factory=SelfCollision)

@@ -168,7 +168,12 @@ def read_rotors(
     for array in (inertia, table):
         array.setflags(write=False)
     return Rotors(
-        tuple(names), inertia, table, section.plain(), _add_inertia, _add_effects
+        tuple(names),
+        inertia,
+        table,
+        section.plain(),
+        add_rotor_inertia,
+        add_rotor_effects,
     )
 
 
@@ -222,7 +227,7 @@ def _sound(q):
 
 
 @njit(cache=True, error_model="numpy")
-def _add_inertia(q, table, matrix):
+def add_rotor_inertia(q, table, matrix):
     """Add the rotors to the inertia matrix, in place.
 
     Returns whether q is finite with a unit quaternion and within the linkages' reach:
@@ -257,7 +262,7 @@ def _add_inertia(q, table, matrix):
 
 
 @njit(cache=True, error_model="numpy")
-def _add_effects(q, v, table, vector):
+def add_rotor_effects(q, v, table, vector):
     """Add the rotors' nonlinear effects, in place; returns as above for q and v."""
     reach = 0.0
     for m in range(table.shape[0]):

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a run physically right? Gaps, forces, friction, energy, impacts."""
+"""Is a run physically right? Gaps, forces, friction, shapes, energy, impacts, falls."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from humans_sim.core.errors import HumansError
 from humans_sim.core.row_blocks import row_blocks
-from humans_sim.results.events import IMPACT
+from humans_sim.results.events import DURATION, HAND_OVER, IMPACT
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
+HANDED_OVER = 0.5
+"""Share of an event-driven run that time steps may have continued."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
 
 
@@ -29,7 +33,7 @@ class Finding:
         limit: what it may be.
         unit: of both.
         where: time and contact of the worst.
-        ok: whether it holds.
+        ok: whether it holds; None where there was nothing to look at.
     """
 
     name: str
@@ -37,19 +41,35 @@ class Finding:
     limit: float
     unit: str
     where: str
-    ok: bool
+    ok: bool | None
+
+    @property
+    def word(self) -> str:
+        """``ok``, ``no`` or ``n/a``."""
+        return "n/a" if self.ok is None else "ok" if self.ok else "no"
 
 
 @dataclass(frozen=True)
 class Check:
-    """All findings; true where every one of them holds."""
+    """All findings; true where none fails and there was something to look at."""
 
     findings: tuple[Finding, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether everything holds."""
-        return all(finding.ok for finding in self.findings)
+        """Whether nothing fails, and something could be looked at."""
+        states = [finding.ok for finding in self.findings]
+        return False not in states and True in states
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        """The findings that do not hold."""
+        return tuple(f for f in self.findings if f.ok is False)
+
+    @property
+    def held(self) -> tuple[Finding, ...]:
+        """The findings that hold."""
+        return tuple(f for f in self.findings if f.ok)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -61,9 +81,10 @@ class Check:
 def check_run(run: Run) -> Check:
     """Examine every sample and every impact of a run.
 
-    Energy is judged where the run says that nothing feeds energy in (``passive``). The
-    time-stepping method keeps gaps only up to its step: its limit is taken from the
-    run's information.
+    Energy is judged where the run says that nothing feeds energy in (``passive``), a
+    fall where it says that the body stands (``stands``). The time-stepping method keeps
+    gaps only up to its step: its limit is taken from the run's information. What could
+    not be looked at is neither right nor wrong: its ``ok`` is None.
     """
     findings = []
     gap_limit = float(run.info.get("gap_tolerance", GAP))
@@ -85,15 +106,51 @@ def check_run(run: Run) -> Check:
         ("cone", "largest force outside its cone", 1.0, CONE, "N"),
     ):
         value, row, contact = worst[key]
-        where = "no contacts"
+        where, ok = "no contacts", None
         if len(run.table):
             where = f"{run.table.names[contact]} at {run.t[row]:.6g} s"
-        findings.append(
-            Finding(name, sign * value, sign * bound, unit, where, value <= bound)
-        )
-    findings += _energy(run)
-    findings += _impacts(run)
+            ok = value <= bound
+        findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
+    findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
+    findings += _handed_over(run)
     return Check(tuple(findings))
+
+
+def _shapes(run: Run) -> Finding:
+    """What is drawn of a biped, against what it stands on."""
+    from humans_sim.results.drawn_shapes import TOLERANCE, deepest_shape
+    from humans_sim.results.export import has_free_base
+
+    name = "deepest shape below the ground"
+    where = "no biped alone"
+    if has_free_base(run) and "bodies" not in run.info:
+        try:
+            deepest = deepest_shape(run)
+        except HumansError as error:
+            return Finding(name, 0.0, -TOLERANCE, "m", str(error), None)
+        where = "nothing drawn or nothing to stand on"
+        if deepest is not None:
+            where = f"{deepest.link} at {deepest.time:.6g} s"
+            ok = deepest.depth <= deepest.tolerance
+            return Finding(
+                name, -deepest.depth, -deepest.tolerance, "m", where, bool(ok)
+            )
+    return Finding(name, 0.0, -TOLERANCE, "m", where, None)
+
+
+def _fall(run: Run) -> list[Finding]:
+    """Of a body that is to stay on its feet: whether it does."""
+    if not run.info.get("stands", False):
+        return []
+    from humans_sim.results.staying_up import FALL_TILT, fall_of
+
+    name, limit = "stays on its feet: tilt of the base", math.degrees(FALL_TILT)
+    try:
+        fall = fall_of(run)
+    except HumansError as error:
+        return [Finding(name, 0.0, limit, "degrees", str(error), None)]
+    tilt = math.degrees(fall.tilt)
+    return [Finding(name, tilt, limit, "degrees", fall.where, not fall.fallen)]
 
 
 class _Extreme(NamedTuple):
@@ -134,9 +191,12 @@ def _outside(friction: np.ndarray, forces: np.ndarray) -> np.ndarray:
     return over / np.maximum(1.0, np.abs(forces[:, :, 0]))
 
 
-def _energy(run: Run) -> list[Finding]:
+def _energy(run: Run) -> Finding:
+    name = "largest growth of energy"
+    limit = float(run.info.get("energy_tolerance", ENERGY))
     if not run.info.get("passive", False):
-        return []
+        where = "actuated: energy comes from outside"
+        return Finding(name, 0.0, limit, "relative", where, None)
     total = run.energy.sum(axis=1)
     kinetic, potential = run.energy.T
     scale = max(
@@ -148,13 +208,11 @@ def _energy(run: Run) -> list[Finding]:
     growth = np.maximum.accumulate(total[::-1])[::-1] - total
     row = int(np.argmax(growth))
     worst = float(growth[row]) / scale
-    limit = float(run.info.get("energy_tolerance", ENERGY))
-    name = "largest growth of energy"
     where = f"after {run.t[row]:.6g} s"
-    return [Finding(name, worst, limit, "relative", where, worst <= limit)]
+    return Finding(name, worst, limit, "relative", where, worst <= limit)
 
 
-def _impacts(run: Run) -> list[Finding]:
+def _impacts(run: Run) -> Finding:
     worst, where, count = 0.0, "no impacts", 0
     for event in run.events:
         if event.kind != IMPACT or not event.detail.keys() >= set(_BALANCE):
@@ -164,7 +222,27 @@ def _impacts(run: Run) -> list[Finding]:
         error = abs(after - before - work) / max(before, after, 1e-300)
         if error >= worst:
             worst, where = error, f"at {event.time:.6g} s"
-    if count == 0:
-        return []
     name = "impact energy minus work of impulses"
-    return [Finding(name, worst, ENERGY, "relative", where, worst <= ENERGY)]
+    ok = worst <= ENERGY if count else None
+    return Finding(name, worst, ENERGY, "relative", where, ok)
+
+
+def _handed_over(run: Run) -> list[Finding]:
+    """How much of an event-driven run is not event-driven."""
+    times = [e for e in run.events if e.kind == HAND_OVER and DURATION in e.detail]
+    if not times:
+        return []
+    longest = max(times, key=lambda event: float(event.detail[DURATION]))
+    share = sum(float(event.detail[DURATION]) for event in times)
+    share /= max(float(run.t[-1] - run.t[0]), 1e-300)
+    where = f"{len(times)} times, longest to {longest.time:.6g} s"
+    return [
+        Finding(
+            "share of time steps in an event-driven run",
+            share,
+            HANDED_OVER,
+            "of its time",
+            where,
+            share <= HANDED_OVER,
+        )
+    ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from humans_sim.core.errors import ParameterError
 
-POINT, LIMIT = "point", "limit"
+POINT, LIMIT, LINK = "point", "limit", "link"
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class ContactTable:
 
     Attributes:
         names: one for each contact.
-        kinds: ``point`` (something touches the scene) or ``limit`` (a joint).
+        kinds: ``point`` (something touches the scene), ``limit`` (a joint) or ``link``
+            (two links touch each other).
         tangents: number of tangential directions: 2 in space, 1 in the plane, 0 for a
             joint limit.
         friction: Coulomb's coefficients; infinite for the sticking law.
@@ -44,7 +45,7 @@ class ContactTable:
             raise ParameterError("friction coefficients must not be negative")
         if not ((self.restitution >= 0) & (self.restitution <= 1)).all():
             raise ParameterError("restitution coefficients must be 0 to 1")
-        units = tuple("m" if kind == POINT else "rad" for kind in self.kinds)
+        units = tuple("rad" if kind == LIMIT else "m" for kind in self.kinds)
         object.__setattr__(self, "units", units)
 
     @classmethod
@@ -64,6 +65,22 @@ class ContactTable:
             np.array(np.broadcast_to(tangents, n), dtype=np.int64),
             np.array(np.broadcast_to(friction, n), dtype=float),
             np.array(np.broadcast_to(restitution, n), dtype=float),
+        )
+
+    def with_links(self, names: Sequence[str], friction: float) -> ContactTable:
+        """The same with contacts of links that touch each other, without restitution.
+
+        Args:
+            names: of these contacts.
+            friction: Coulomb's coefficient.
+        """
+        count = len(names)
+        return ContactTable(
+            names=(*self.names, *names),
+            kinds=(*self.kinds, *(LINK,) * count),
+            tangents=np.append(self.tangents, np.full(count, 2)),
+            friction=np.append(self.friction, np.full(count, float(friction))),
+            restitution=np.append(self.restitution, np.zeros(count)),
         )
 
     def __len__(self) -> int:

@@ -15,8 +15,9 @@ import numpy as np
 from mcap_ros2.writer import Writer
 
 from humans_sim.core.files import atomic_stream
+from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.description import BASE_LINK
-from humans_sim.results.contact_table import POINT
+from humans_sim.results.contact_table import LIMIT, LINK, POINT
 from humans_sim.results.events import Event
 from humans_sim.results.ros_messages import (
     WORLD,
@@ -48,9 +49,10 @@ def write_csv(run: Run, path: Path) -> Path:
 
     Columns are the time, the configuration, the velocity (``v``) and the generalised
     force of the actuation (``tau``) by name, the states of the actuation (``z0``...),
-    then mode (0 open, 1 sticking, 2 sliding), gap and force of each contact, then the
-    energies. Numbers are written so that reading them gives the same bits. The events
-    lie beside the table in ``<stem>.events.csv``, with their details as JSON.
+    then mode (0 open, 1 sticking, 2 sliding), gap and force of each contact, the
+    energies and the signals of sensors. Numbers are written so that reading them gives
+    the same bits. The events lie beside the table in ``<stem>.events.csv``, with their
+    details as JSON.
 
     Args:
         run: what to write.
@@ -88,28 +90,41 @@ def _header(run: Run) -> list[str]:
     names += [f"v {name}" for name in run.velocity_names]
     names += [f"tau {name}" for name in run.velocity_names]
     names += [f"z{k}" for k in range(run.z.shape[1])]
-    for name, kind, unit in zip(
-        run.table.names, run.table.kinds, run.table.units, strict=True
-    ):
-        force = "N" if kind == POINT else "N m"
+    table = run.table
+    for k in _written_contacts(run):
+        name, unit = table.names[k], table.units[k]
+        force = "N m" if table.kinds[k] == LIMIT else "N"
         names += [f"{name} mode", f"{name} gap [{unit}]"]
         names += [f"{name} {k} [{force}]" for k in ("normal", "tangent_1", "tangent_2")]
-    return [*names, "kinetic [J]", "potential [J]"]
+    names += ["kinetic [J]", "potential [J]"]
+    words = run.info.get("signal_names", ()), run.info.get("signal_units", ())
+    return names + [f"{name} [{unit}]" for name, unit in zip(*words, strict=False)]
+
+
+def _written_contacts(run: Run) -> list[int]:
+    """All contacts but pairs of links, hundreds of them, that never touched."""
+    touched = np.zeros(len(run.table), dtype=bool)
+    for rows in row_blocks(run.contacts):  # a long run lies on the disk
+        touched |= (run.contacts[rows] != 0).any(axis=0)
+    kinds = run.table.kinds
+    return [k for k, kind in enumerate(kinds) if kind != LINK or touched[k]]
 
 
 def _samples(run: Run) -> Iterator[list[Any]]:
+    written = _written_contacts(run)
     for k, t in enumerate(run.t.tolist()):
         row = [t]
         for array in (run.q, run.v, run.torques, run.z):
             row += array[k].tolist()
         for mode, gap, force in zip(
-            run.contacts[k].tolist(),
-            run.gaps[k].tolist(),
-            run.forces[k].tolist(),
+            run.contacts[k, written].tolist(),
+            run.gaps[k, written].tolist(),
+            run.forces[k, written].tolist(),
             strict=True,
         ):
             row += [int(mode), gap, *force]
-        yield [*row, *run.energy[k].tolist()]
+        row += run.energy[k].tolist()
+        yield [*row, *run.signals[k].tolist()] if run.signals.size else row
 
 
 def _events(run: Run) -> Iterator[list[Any]]:
@@ -257,7 +272,12 @@ def _contacts(run: Run) -> _Message:
     plain = "ground" if has_free_base(run) else ""
     labels = [_point_and_surface(run.table.names[p], plain) for p in points]
 
+    body = run.info.get("features", {})
+    # A body has many points in the air: they are listed while they touch.
+    listed = np.array([name not in body for name, _ in labels], dtype=bool)
+
     def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
+        shown = np.flatnonzero(listed | (run.contacts[k, points] != 0))
         states = [
             {
                 "name": name,
@@ -269,7 +289,7 @@ def _contacts(run: Run) -> _Message:
                 "velocity": _NAN,
                 "force": xyz(run.forces[k, p, [1, 2, 0]]),
             }
-            for p, (name, surface) in zip(points, labels, strict=True)
+            for p, (name, surface) in ((points[row], labels[row]) for row in shown)
         ]
         return {"header": head(stamp, CONTACT_FRAME), "points": states, "soles": []}
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run keeps of its model and scene, so that its file alone can be shown again.
 
-Plain data under the keys ``model``, ``solids``, ``radii`` and, for feet on balls,
-``sphere_tags`` of :attr:`Run.info`. Runs without them (older files) are taken to be of
-the model that has the system's name, on a floor.
+Plain data under the keys ``model``, ``solids`` and ``radii`` of :attr:`Run.info`; for
+feet on balls ``sphere_tags``, for a body that touches as a whole ``features``. Runs
+without them (older files) are taken to be of the model that has the system's name, on a
+floor.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.foot_spheres import with_sphere_tags
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.solids import Box, HalfSpace
@@ -21,10 +23,9 @@ from humans_sim.contact.geometry.terrain import (
     HeightField,
     TriangleMesh,
 )
-from humans_sim.core.errors import MALFORMED_CONTENT, UnknownModelError
+from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError, UnknownModelError
 from humans_sim.models import Model, load_model
 from humans_sim.models.files.named_models import model_file
-from humans_sim.results.run import RunFileError
 
 _HALF_SPACE, _BOX = "half_space", "box"
 _HEIGHTS, _MESH = "height_field", "mesh"
@@ -40,6 +41,14 @@ def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
     return {
         **({} if model is None else {"model": _model_record(model)}),
         "solids": solids,
+        **{
+            word: length
+            for word, length in (
+                ("rolling", ground.rolling),
+                ("torsional", ground.torsional),
+            )
+            if length
+        },
     }
 
 
@@ -70,6 +79,25 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
         )
 
 
+def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:
+    """What of the body touched beside its tags; None where nothing did.
+
+    Args:
+        info: of the run.
+
+    Raises:
+        RunFileError: what is recorded is damaged.
+    """
+    if "features" not in info:
+        return None
+    try:
+        return BodyFeatures.of_record(info["features"])
+    except MALFORMED_CONTENT as error:
+        raise RunFileError(
+            f"the run's record of what touches is damaged: {error}"
+        ) from error
+
+
 def recorded_ground(info: Mapping[str, Any]) -> Ground:
     """The solids of a run's scene; friction and restitution are in the run's table.
 
@@ -82,7 +110,11 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
     if "solids" not in info:
         return Ground()
     try:
-        return Ground(solids=[_solid(dict(record)) for record in info["solids"]])
+        return Ground(
+            solids=[_solid(dict(record)) for record in info["solids"]],
+            rolling=float(info.get("rolling", 0.0)),
+            torsional=float(info.get("torsional", 0.0)),
+        )
     except MALFORMED_CONTENT as error:
         raise RunFileError(f"the run's record of its scene is damaged: {error}") from (
             error

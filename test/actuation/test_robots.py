@@ -43,7 +43,6 @@ def test_a_model_without_a_file_has_defaults(human: hs.Model) -> None:
     assert not has_robot_file(human)
     assert RobotSetup.of_model(human) == RobotSetup()
     assert RobotSetup().ground() == hs.Ground()
-    assert RobotSetup().contacts(human) == {}
     assert hs.Servo(human).numbers == ServoNumbers()
     own = hs.Walk().simulation_arguments(human)
     assert own == {"method": "time_stepping"}

@@ -130,9 +130,7 @@ def _robot(path: Path) -> None:
 
 def _robot_setup(path: Path) -> None:
     setup = RobotSetup.from_file(path)
-    _finite(
-        setup.friction, setup.fall_tilt, setup.body_radius, *vars(setup.servo).values()
-    )
+    _finite(setup.friction, setup.fall_tilt, *vars(setup.servo).values())
     assert setup.time_step > 0 and setup.sampling_period > 0
 
 

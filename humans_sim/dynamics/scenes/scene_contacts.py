@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from humans_sim.contact.geometry.box_pairs import SLOTS
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box
-from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
-from humans_sim.models import Model
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 _FLOOR = -1
@@ -45,9 +44,7 @@ class SceneContacts:
         bodies: Sequence[SceneBody],
         first: int,
         ground: Ground,
-        robot: Model | None,
-        radii: Mapping[str, float],
-        contacts: Sequence[str] | None,
+        robot: ModelSystem | None,
     ) -> None:
         """Gather everything.
 
@@ -55,27 +52,19 @@ class SceneContacts:
             bodies: free ones.
             first: joint of the first of them.
             ground: what does not move.
-            robot: a biped, or None.
-            radii: balls around its contact points, by name [m].
-            contacts: tags of it that may touch; its contact points unless given.
+            robot: a biped with what of it touches, or None.
         """
-        self._bodies, self._ground, self._robot = bodies, ground, robot
+        self._bodies, self._ground = bodies, ground
+        self._robot = None if robot is None else robot.model
         joints: list[int] = []
-        places, balls, feature_mover, feature_names = [], [], [], []
-        if self._robot is not None:
-            points = self._robot.contact_points
-            tags = self._robot.contact_names
-            if contacts is not None:
-                points, tags = self._robot.tag_points(contacts), tuple(contacts)
-            for name in radii:
-                if name not in tags:
-                    raise ParameterError(f"{self._robot.name} has no point '{name}'")
-            joints += [int(j) for j in points.joints]
-            for k, tag in enumerate(tags):
-                places.append(points.local[k])
-                balls.append(float(radii.get(tag, 0.0)))
-                feature_mover.append(int(points.row[k]))
-                feature_names.append(tag)
+        places, balls, feature_mover = [], [], []
+        feature_names: list[str] = []
+        if robot is not None:
+            joints += robot.points.joints
+            places += list(robot.points.local)
+            balls += robot.radii.tolist()
+            feature_mover += robot.points.row.tolist()
+            feature_names += robot.contact_points
         rows, solid_mover, solid_names, frictions = [], [], [], []
         largest = max([*balls, *(body.radius for body in self._bodies)], default=0.0)
         for solid, row, friction in zip(

@@ -10,17 +10,25 @@ movers, which event-driven simulation needs, are not computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from humans_sim.bodies.mass_properties import BodyError
+from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.box_pairs import CHOICE, SLOTS
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.bounded_rows import BoundedRows
 from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.link_pairs import link_pairs, own_links
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_record import touching_record
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_chart import SceneChart
 from humans_sim.dynamics.scenes.scene_contacts import SceneContacts
@@ -34,6 +42,8 @@ from humans_sim.dynamics.scenes.scene_kernels import (
     scene_rows,
     world_solids,
 )
+from humans_sim.dynamics.scenes.scene_tree import scene_tree
+from humans_sim.dynamics.self_contacts import SelfContacts, moved_velocities
 from humans_sim.dynamics.system import TIME_STEPPING, Terms
 from humans_sim.models import Model
 from humans_sim.results.record import model_and_ground
@@ -55,9 +65,12 @@ class SceneSystem:
         robot: None where there is none.
         bodies: in their order.
         ground: what does not move.
+        touching: the robot with what of it touches, as if it were alone; or None.
     """
 
     methods: tuple[str, ...] = (TIME_STEPPING,)
+    bias_at_midpoint = True
+    """Time steps need not predict the velocity that the bias is taken at."""
 
     def __init__(
         self,
@@ -69,6 +82,9 @@ class SceneSystem:
         contacts: Sequence[str] | None = None,
         armature: np.ndarray | None = None,
         gravity: Sequence[float] | None = None,
+        self_collision: bool | Mapping[str, Any] | None = None,
+        features: BodyFeatures | None = None,
+        dissipation: JointDissipation | None = None,
     ) -> None:
         """Put bodies, and a robot, on a ground.
 
@@ -80,10 +96,17 @@ class SceneSystem:
             contacts: tags of the robot that may touch; its contact points unless given.
             armature: inertia of the robot's drives (nv of the robot,).
             gravity: [m/s^2]; 9.81 downwards, or the robot's, unless given.
+            self_collision: whether links of the robot touch each other, or keys that
+                add to the model's own, as of
+                :class:`~humans_sim.dynamics.simulation.Simulation`.
+            features: points and balls of the robot's body that touch in addition.
+            dissipation: damping and dry friction of the robot's joints; its model's
+                own unless given.
 
         Raises:
             BodyError: there is no body, or two have one name.
-            ParameterError: the robot has no such point, or has geared rotors.
+            ParameterError: the robot has no such point, or has geared rotors; the
+                ground has rolling or torsional friction.
         """
         if not bodies:
             raise BodyError("a scene needs a body")
@@ -97,7 +120,7 @@ class SceneSystem:
         self.robot, self.bodies = robot, tuple(bodies)
         self.ground = Ground() if ground is None else ground
         self.name = robot.name if robot else "scene"
-        self._pin, self._first = _tree(self.bodies, robot)
+        self._pin, self._first = scene_tree(self.bodies, robot)
         if gravity is not None:
             self._pin.gravity.linear = np.asarray(gravity, dtype=float)
         self._data = self._pin.createData()
@@ -120,10 +143,24 @@ class SceneSystem:
         self._armature = np.zeros(self.nv)
         if armature is not None:
             self._armature[: len(armature)] = armature
+        self.touching: ModelSystem | None = None
+        if robot is not None:
+            self.touching = ModelSystem(
+                robot, self.ground, radii=radii, contacts=contacts, features=features
+            )
         known = self._known = SceneContacts(
-            self.bodies, self._first, self.ground, robot, radii or {}, contacts
+            self.bodies, self._first, self.ground, self.touching
         )
+        self._links: SelfContacts | None = None
         self.contacts, self.thinnest = known.table, known.thinnest
+        self._first_link = len(self.contacts)
+        if robot is not None:
+            own = own_links(robot, self_collision, TIME_STEPPING)
+            pairs = link_pairs(robot, own)
+            self._links = SelfContacts(pairs, self._pin, len(robot.joint_names))
+            rough = self.ground.friction if own.friction is None else own.friction
+            self.contacts = known.table.with_links(self._links.names, rough)
+        self._set_dissipation(dissipation)
         self._solids = known.solids.copy()
         self._poses = np.zeros((len(known.joints), 3, 4))
         self._twists = np.zeros((len(known.joints), 2, 3))
@@ -139,7 +176,7 @@ class SceneSystem:
                 box_pairs=known.box_pairs,
             )
         )
-        support = np.array([_columns(self._pin, j) for j in known.joints])
+        support = np.array([moved_velocities(self._pin, j) for j in known.joints])
         self._motion = tuple(
             SceneMotion(
                 support=support,
@@ -153,12 +190,41 @@ class SceneSystem:
         self._active = np.zeros((count, SLOTS), dtype=np.bool_)
         self._chosen = False
 
+    def _set_dissipation(self, given: JointDissipation | None) -> None:
+        """Damping and dry friction of the robot's joints; bodies have none."""
+        if self.ground.rolling or self.ground.torsional:
+            raise ParameterError(
+                "rolling and torsional friction are those of a model's own contact "
+                "points: a scene of bodies does not know them"
+            )
+        none = JointDissipation(np.zeros(0), np.zeros(0))
+        if given is None:
+            given = none if self.robot is None else JointDissipation.of(self.robot)
+        bodies = (0, self.nv - len(given.damping))
+        self.dissipation = replace(
+            given,
+            damping=np.pad(given.damping, bodies),
+            friction=np.pad(given.friction, bodies),
+        )
+        self.damped = bool(self.dissipation.damping.any())
+        smooth = np.zeros(len(self.contacts))
+        self._bounded = BoundedRows(self.dissipation.friction, smooth, smooth)
+        self.dissipates = self.damped or self._bounded.any
+
+    def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
+        """Rows of dry friction."""
+        if not self._bounded.any:
+            return None
+        return self._bounded.groups(which, np.zeros((0, 3, self.nv)))
+
     def record(self) -> dict[str, Any]:
         """What a run keeps of the scene."""
         return {
             **model_and_ground(self.robot, self.ground),
+            **({} if self.touching is None else touching_record(self.touching)),
             "bodies": [body.record() for body in self.bodies],
             "energy_tolerance": _ENERGY,
+            **self.dissipation.record(self.velocity_names),
         }
 
     def configuration(
@@ -209,6 +275,8 @@ class SceneSystem:
         A run begins here: nothing is known of where boxes touch.
         """
         self._chosen = False
+        if self._links is not None:
+            self._links.forget()
         if q.shape != (self.nq,) or v.shape != (self.nv,):
             raise ConfigurationError(
                 f"{self.nq} coordinates and {self.nv} velocities are wanted"
@@ -253,14 +321,21 @@ class SceneSystem:
         """Gaps of all contacts [m, rad]."""
         pin.forwardKinematics(self._pin, self._data, q)
         self._read(False)
-        return np.concatenate([self._geometry(False)[0], self._limit_gaps(q)])
+        gaps = np.concatenate([self._geometry(False)[0], self._limit_gaps(q)])
+        if self._links is not None:
+            return self._links.with_gaps(gaps, self._data, q)
+        return gaps
 
     def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps of all contacts and their rates."""
         pin.forwardKinematics(self._pin, self._data, q, v)
         self._read(True)
         gap, rate, *_ = self._all_rates(q, v)
-        return gap, rate
+        if self._links is None:
+            return gap, rate
+        pin.computeJointJacobians(self._pin, self._data, q)
+        own, own_rate = self._links.gap_rates(self._data, q, v)
+        return np.concatenate([gap, own]), np.concatenate([rate, own_rate])
 
     def _all_rates(
         self, q: np.ndarray, v: np.ndarray, anew: bool = False
@@ -278,6 +353,8 @@ class SceneSystem:
         mass = pin.crba(self._pin, self._data, q, pin.Convention.WORLD)
         bias = pin.nonLinearEffects(self._pin, self._data, q, v)
         add_diagonal(mass, self._armature)
+        if self.damped:
+            bias += self.dissipation.damping * v
         return mass, bias
 
     def _tumble(self, v: np.ndarray, time: float, bias: np.ndarray) -> None:
@@ -308,6 +385,10 @@ class SceneSystem:
         self._read(True)
         gap, rate, point, normal = self._all_rates(q, v, anew=True)
         which = closing(gap, rate, time, closed)
+        if self._links is not None:
+            modes = closed[self._first_link :]
+            own = self._links.active(self._data, q, v, time, modes)
+            which = np.concatenate([which, own + self._first_link])
         return which, self._terms(mass, bias, which, gap, point, normal)
 
     def _terms(
@@ -319,8 +400,44 @@ class SceneSystem:
         point: np.ndarray,
         normal: np.ndarray,
     ) -> Terms:
-        rows = scene_rows(which, self._data.J, self._motion, point, normal)
-        return Terms(mass, bias, gap[which], rows, np.zeros((len(which), 3)))
+        links = which >= self._first_link
+        others = which[~links]
+        rows = scene_rows(others, self._data.J, self._motion, point, normal)
+        gap, drift = gap[others], np.zeros((len(others), 3))
+        if self._links is not None and links.any():
+            own = which - self._first_link
+            gap, rows, drift = self._links.joined(self._data, own, (gap, rows, drift))
+        return Terms(mass, bias, gap, rows, drift)
+
+    def point_force(
+        self, q: np.ndarray, link: str, point: np.ndarray, force: np.ndarray
+    ) -> np.ndarray:
+        """Generalised force of a world force at a point of a link or body (nv,).
+
+        Args:
+            q: configuration.
+            link: a body, or a link of the robot; empty for its base.
+            point: in the frame of the link or body [m].
+            force: in the world [N].
+
+        Raises:
+            ParameterError: there is no such thing.
+        """
+        names = [body.name for body in self.bodies]
+        generalised = np.zeros(self.nv)
+        if link in names:
+            pose, k = self.pose(q, link), self.robot_nv + 6 * names.index(link)
+            turned = pose.rotation.T @ force
+            generalised[k : k + 3] = force
+            generalised[k + 3 : k + 6] = np.cross(point, turned)
+        elif self.touching is None:
+            raise ParameterError(f"the scene has no body '{link}'")
+        else:
+            own = q[: self.robot_nq]
+            generalised[: self.robot_nv] = self.touching.point_force(
+                own, link, point, force
+            )
+        return generalised
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
@@ -329,30 +446,3 @@ class SceneSystem:
         return float(kinetic), float(
             pin.computePotentialEnergy(self._pin, self._data, q)
         )
-
-
-def _tree(bodies: Sequence[SceneBody], robot: Model | None) -> tuple[pin.Model, int]:
-    """One tree of everything, and the joint of the first body."""
-    tree = pin.Model() if robot is None else pin.Model(robot.pin)
-    first = tree.njoints
-    for body in bodies:
-        # Velocities of the centres in the world's frame: a free flyer has them in its
-        # own, where a step would not keep the momentum of a body that spins.
-        free = pin.JointModelComposite(2)
-        free.addJoint(pin.JointModelTranslation())
-        free.addJoint(pin.JointModelSpherical())
-        joint = tree.addJoint(0, free, pin.SE3.Identity(), f"body_{body.name}")
-        mass = body.properties
-        inertia = pin.Inertia(mass.mass, np.zeros(3), mass.inertia)
-        tree.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
-    return tree, first
-
-
-def _columns(tree: pin.Model, joint: int) -> np.ndarray:
-    """Velocities that move a joint (nv,) bool."""
-    moves = np.zeros(tree.nv, dtype=bool)
-    for j in tree.supports[joint]:
-        if j > 0:
-            start = tree.idx_vs[j]
-            moves[start : start + tree.nvs[j]] = True
-    return moves

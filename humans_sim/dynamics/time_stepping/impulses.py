@@ -22,8 +22,16 @@ from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
 
 ACCEPTED = 1e-8
 """Residual of a contact problem that counts as solved, relative."""
+SINGULAR = -1.0
+"""In place of a residual, where the mass matrix cannot be inverted."""
+PIVOT = 1e-12
+"""Share of the diagonal below which a pivot of the mass matrix is rounding."""
 _SPEED = 1e-9
 """Speed of slip below which a contact sticks [m/s]."""
+_LEAVING = 1e-6
+"""Rate of a gap from which on its contact opens [m/s, rad/s]."""
+SETTLED = 1e-11
+"""How far from its surface a closed contact may be after a step [m, rad]."""
 _REGULAR = 1e-11
 
 
@@ -81,10 +89,11 @@ def step_end(equations, impulses, which, h, tangents, before):
 
     Returns:
         the velocity at the end (nv,); modes (nc,) and mean forces (nc, 3) of all
-        contacts; which of them are closed (nc,); whether any mode is new.
+        contacts; which of them are closed and stay so (nc,); whether any mode is new.
     """
     factor, spread, delassus, free, motion = equations
     velocity = free + spread @ impulses.ravel()
+    rates = spread.T @ velocity
     backward(factor, velocity)
     after = motion.ravel() + delassus @ impulses.ravel()
     closed = np.zeros(tangents.shape[0], np.bool_)
@@ -94,8 +103,9 @@ def step_end(equations, impulses, which, h, tangents, before):
         w = which[c]
         for i in range(3):
             forces[w, i] = impulses[c, i] / h
-        closed[w] = impulses[c, 0] > 0.0
-        if closed[w]:
+        if impulses[c, 0] > 0.0:
+            # A contact that bounces leaves its surface from where it is.
+            closed[w] = rates[3 * c] <= _LEAVING
             slip = np.sqrt(after[3 * c + 1] ** 2 + after[3 * c + 2] ** 2)
             mode[w] = SLIDE if tangents[w] > 0 and slip > _SPEED else STICK
     changed = False
@@ -118,13 +128,19 @@ def take_step(mass, force, v, h, rows, contacts):
 
     Returns:
         fields of :class:`StepEquations`, as a plain tuple; the impulses (k, 3), and
-        their residual; what :func:`step_end` returns.
+        their residual or SINGULAR; what :func:`step_end` returns.
     """
     which, gap, restitution, tangents, friction, forces, mode = contacts
     k, nv = rows.shape[0], v.shape[0]
     factor = np.zeros((nv, nv))
-    if not cholesky(mass, factor):
-        factor[:] = np.nan
+    regular = cholesky(mass, factor)
+    for i in range(nv):
+        # Where a pivot is rounding, so would be the velocity.
+        regular = regular and factor[i, i] ** 2 > PIVOT * mass[i, i]
+    if not regular:
+        factor[:] = 0.0
+        for i in range(nv):
+            factor[i, i] = 1.0
     columns = np.empty((nv, 3 * k + 1))
     for i in range(nv):
         columns[i, 3 * k] = h * force[i]
@@ -145,16 +161,17 @@ def take_step(mass, force, v, h, rows, contacts):
         count[c], mu[c] = tangents[w], friction[w]
         for i in range(3):
             start[c, i] = h * forces[w, i]
-        if restitution[w] == 0.0:
-            # A gap that is open yet may close in the step, but no further.
-            motion[c, 0] += max(gap[w], 0.0) / h
-        else:
-            approach = 0.0
-            for j in range(nv):
-                approach += rows[c, 0, j] * v[j]
+        approach, ends = 0.0, motion[c, 0]
+        for j in range(nv):
+            approach += rows[c, 0, j] * v[j]
+        if gap[w] + 0.5 * h * (approach + ends) <= 0.0:
+            # It closes in the step whatever others do: an impact, all of it now.
             motion[c, 0] += restitution[w] * min(approach, 0.0)
-    residual = 0.0
-    if k:
+        else:
+            # Others may push it onto its surface, and no further.
+            motion[c, 0] += max(2.0 * gap[w] / h + approach, 0.0)
+    residual = 0.0 if regular else SINGULAR
+    if k and regular:
         start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
     equations = (factor, spread, delassus, free, motion)
     end = step_end(equations, start, which, h, tangents, mode)

@@ -15,6 +15,7 @@ from humans_sim.models.files.builder import build
 from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.files.urdf_writer import write_urdf
 from humans_sim.models.parts import ModelParts
+from humans_sim.models.self_collision import SelfCollision, read_self_collision
 
 NAMES = ("human36", "bip", "khr1")
 """Models that come with the package."""
@@ -56,6 +57,9 @@ def named_parts(
 
         index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
         drive = read_rotors(file.sections["rotors"], description.humans.joints, index)
+    own_links = SelfCollision()
+    if "self_collision" in file.sections:
+        own_links = read_self_collision(file.sections["self_collision"])
     return ModelParts(
         name=name,
         title=description.title,
@@ -71,6 +75,7 @@ def named_parts(
         given_lengths=given,
         given_tags=given_tags,
         source=path,
+        self_collision=own_links,
     )
 
 

@@ -53,6 +53,7 @@ _OPTIONAL = (
     "bodies",
     "denavit_hartenberg",
     "rotors",
+    "self_collision",
 )
 
 

@@ -2,11 +2,13 @@
 """Any two-legged URDF as a model, with a YAML file beside it for what URDF lacks.
 
 ``robot.urdf`` is read with ``robot.yaml`` where that exists (``docs/models.md``):
-tags, contact points, soles, frames, limits, the HuMAnS layout and drive rotors.
+tags, contact points, soles, frames, limits, damping and dry friction of joints, the
+HuMAnS layout and drive rotors.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
 from humans_sim.models.files.layout import known_names, read_layout
 from humans_sim.models.files.urdf_check import check_mass_matrix, check_urdf
 from humans_sim.models.parts import ModelParts
+from humans_sim.models.self_collision import SelfCollision, read_self_collision
 
 _SECTIONS = (
     "tags",
@@ -30,9 +33,11 @@ _SECTIONS = (
     "soles",
     "frames",
     "limits",
+    "dynamics",
     "humans",
     "rotors",
     "title",
+    "self_collision",
 )
 
 
@@ -50,6 +55,7 @@ def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelPart
     sections = root.fields((), _SECTIONS)
     _add_frames(pin_model, sections)
     _set_limits(pin_model, sections)
+    _set_dynamics(pin_model, sections)
     tags = _tags(pin_model, sections)
     contacts: tuple[str, ...] = ()
     if "contacts" in sections:
@@ -72,6 +78,9 @@ def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelPart
         index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
         drive = read_rotors(sections["rotors"], layout.joints, index)
     title = sections["title"].text() if "title" in sections else f"{name} ({path.name})"
+    own_links = SelfCollision()
+    if "self_collision" in sections:
+        own_links = read_self_collision(sections["self_collision"])
     return ModelParts(
         name=name,
         title=title,
@@ -87,6 +96,7 @@ def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelPart
         given_lengths={},
         given_tags={},
         source=path,
+        self_collision=own_links,
     )
 
 
@@ -162,6 +172,24 @@ def _set_limits(model: pin.Model, sections: dict[str, YamlValue]) -> None:
         model.upperPositionLimit[joint.idx_q] = upper
 
 
+def _set_dynamics(model: pin.Model, sections: dict[str, YamlValue]) -> None:
+    """Damping and dry friction of joints, in place of those of the URDF."""
+    if "dynamics" not in sections:
+        return
+    for name, value in sections["dynamics"].mapping().items():
+        if name not in list(model.names)[2:]:
+            raise value.error(f"the URDF has no moving joint '{name}'")
+        k = model.joints[model.getJointId(name)].idx_v
+        for key, number in value.fields((), ("damping", "friction")).items():
+            if not 0.0 <= number.number() < math.inf:
+                raise number.error(f"{key} must be 0 or more")
+            if key == "damping":
+                model.damping[k] = number.number()
+            else:
+                model.upperDryFrictionLimit[k] = number.number()
+                model.lowerDryFrictionLimit[k] = -number.number()
+
+
 def _tags(model: pin.Model, sections: dict[str, YamlValue]) -> tuple[Tag, ...]:
     tags = {}
     for entry in sections.get("tags", ()):
@@ -222,9 +250,24 @@ def save_parts(parts: ModelParts, path: Path) -> Path:
             "segments": list(layout.segments),
         },
     }
+    dissipating = _dissipating_joints(parts.pin_model)
+    if dissipating:
+        side["dynamics"] = dissipating
     if parts.rotors is not None:
         side["rotors"] = parts.rotors.source
+    if parts.self_collision != SelfCollision():
+        side["self_collision"] = parts.self_collision.plain()
     text = yaml.safe_dump(side, sort_keys=False, default_flow_style=None, width=88)
     write_atomically(path.with_suffix(".yaml"), text)
     write_atomically(path, parts.urdf)
     return path
+
+
+def _dissipating_joints(model: pin.Model) -> dict[str, dict[str, float]]:
+    """Damping and dry friction of the joints that have any, by name."""
+    joints = {}
+    for name, k in zip(model.names[2:], model.idx_vs.tolist()[2:], strict=True):
+        pair = float(model.damping[k]), float(model.upperDryFrictionLimit[k])
+        if any(pair):
+            joints[str(name)] = dict(zip(("damping", "friction"), pair, strict=True))
+    return joints

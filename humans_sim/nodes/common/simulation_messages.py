@@ -19,11 +19,11 @@ def contact_states(
 ) -> ContactStates:
     """ContactStates message; its header is left to the caller."""
     message = ContactStates()
-    for k, name in enumerate(soles.names):
+    for k, row in enumerate(points.rows):
         point = ContactPoint()
-        point.name = name
-        point.link_name = soles.links[k]
-        point.surface = soles.surfaces[k]
+        point.name = soles.names[row]
+        point.link_name = soles.links[row]
+        point.surface = soles.surfaces[row]
         point.mode = int(points.mode[k])
         point.gap = float(points.gap[k])
         set_vector(point.position, points.position[k])

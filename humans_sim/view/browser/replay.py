@@ -12,7 +12,11 @@ from humans_sim.dynamics.soles import Soles
 from humans_sim.models import Model
 from humans_sim.results.contact_table import POINT
 from humans_sim.results.export import has_free_base
-from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.record import (
+    recorded_features,
+    recorded_ground,
+    recorded_model,
+)
 from humans_sim.results.run import Run
 from humans_sim.results.sample import Sample
 from humans_sim.view.browser.geometry import body_height
@@ -72,14 +76,18 @@ class Replay:
         points = names
         if len(solids) > 1:
             points = [n.rpartition("/")[0] for n in names[:: len(solids)]]
-        known = set(points) <= set(self.model.tag_names)
+        body = recorded_features(self.run.info)
+        own = set(() if body is None else body.names)
+        tags = [point for point in points if point not in own]
+        known = set(tags) <= set(self.model.tag_names)
         if known:
             system = ModelSystem(
                 self.model,
                 self.ground,
                 limits=False,
-                contacts=points,
+                contacts=tags,
                 radii=self.run.info.get("radii", {}),
+                features=body,
             )
             known = system.contacts.names == tuple(names)
         if not known:

@@ -48,9 +48,9 @@ class Touches:
     def of_points(cls, soles: Soles, points: PointContacts) -> Touches:
         """What a simulation knows."""
         return cls(
-            soles.names,
-            soles.links,
-            soles.surfaces,
+            tuple(soles.names[k] for k in points.rows),
+            tuple(soles.links[k] for k in points.rows),
+            tuple(soles.surfaces[k] for k in points.rows),
             points.gap,
             points.position,
             points.normal,

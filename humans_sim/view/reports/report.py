@@ -104,12 +104,14 @@ def _verdict(run: Run, summary: WalkSummary | None) -> Note:
 
 
 def _physics(run: Run) -> Note:
-    findings = run.check().findings
-    wrong = sum(not finding.ok for finding in findings)
+    checked = run.check()
+    wrong, looked = len(checked.failed), len(checked.failed) + len(checked.held)
+    if not looked:
+        return Note("plain", "no physical check could be made")
     if not wrong:
-        return Note("good", "every physical check holds")
+        return Note("good", "every physical check that could be made holds")
     word = "does" if wrong == 1 else "do"
-    return Note("bad", f"{wrong} of {len(findings)} physical checks {word} not hold")
+    return Note("bad", f"{wrong} of {looked} physical checks {word} not hold")
 
 
 def _summary(summary: WalkSummary) -> dict[str, Table]:
@@ -122,9 +124,9 @@ def _summary(summary: WalkSummary) -> dict[str, Table]:
 def _checks(run: Run) -> Table:
     rows = [
         (
-            "ok" if finding.ok else "no",
+            finding.word,
             finding.name,
-            f"{finding.value:.2e}",
+            "" if finding.ok is None else f"{finding.value:.2e}",
             f"{finding.limit:.0e}",
             finding.unit,
             finding.where,

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole time step of a model in one compiled call.
+
+Poses, mass matrix and bias come from a table of links, contacts from the kernels that
+both methods share, impulses and shifts from those of any system's step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from humans_sim.dynamics.chart import (
+    free_base_configuration,
+    free_base_rates,
+    normalise_quaternion,
+)
+from humans_sim.dynamics.contact_kernels import closing_rows, lock, point_gaps
+from humans_sim.dynamics.time_stepping.energy_balance import (
+    IMPROVED,
+    REPEATED,
+    energy_error,
+    energy_scale,
+    without_excess,
+)
+from humans_sim.dynamics.time_stepping.impulses import (
+    ACCEPTED,
+    SETTLED,
+    SINGULAR,
+    closing_shift,
+    take_step,
+    unsettled,
+)
+from humans_sim.dynamics.tree_kernels import (
+    tree_bias,
+    tree_columns,
+    tree_energies,
+    tree_inertias,
+    tree_mass,
+    tree_poses,
+    tree_state,
+    tree_translation,
+    tree_twists,
+)
+
+DONE, ELSEWHERE = 0, 1
+"""A step was made; or it is to be made through the functions of the system, which have
+other methods where these do not converge and words where nothing does."""
+_SETTLINGS = 4
+_ATTEMPTS = 3
+_FURTHEST = 1.0
+"""Rotation of the base in a step up to which its coordinates are good [rad]."""
+
+
+class StepStart(NamedTuple):
+    """Where a step begins.
+
+    Attributes:
+        q: configuration.
+        v: velocity.
+        acceleration: in the step before, to predict this one with (nv,).
+        gap: of all contacts (nc,) [m, rad].
+        forces: of all contacts in the step before (nc, 3) [N].
+        mode: of all contacts in the step before (nc,).
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    acceleration: np.ndarray
+    gap: np.ndarray
+    forces: np.ndarray
+    mode: np.ndarray
+
+
+class StepGeometry(NamedTuple):
+    """What of a model touches.
+
+    Attributes:
+        moving: fields of a :class:`~humans_sim.dynamics.contact_kernels.MovingGeometry`
+            as a plain tuple; its arrays of poses and motions are the next two.
+        poses: of the links with contact points (m, 3, 4).
+        motions: of these links (m, 2, 6).
+        links: which they are (m,).
+        restitution: of all contacts (nc,).
+        tangents: of all contacts (nc,).
+        friction: of all contacts (nc,).
+    """
+
+    moving: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray, np.ndarray]
+    poses: np.ndarray
+    motions: np.ndarray
+    links: np.ndarray
+    restitution: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+
+
+@njit(cache=True)
+def _write_poses(links, state, poses):
+    rotation, place = state[0], state[1]
+    for k in range(links.shape[0]):
+        b = links[k]
+        for i in range(3):
+            poses[k, i, 3] = place[b, i]
+            for j in range(3):
+                poses[k, i, j] = rotation[b, i, j]
+
+
+@njit(cache=True)
+def _write_motions(links, state, motions):
+    """Velocities of links in their own frames; no accelerations."""
+    rotation, place, twist = state[0], state[1], state[4]
+    for k in range(links.shape[0]):
+        b = links[k]
+        r, p, t = rotation[b], place[b], twist[b]
+        v0 = t[0] + t[4] * p[2] - t[5] * p[1]
+        v1 = t[1] + t[5] * p[0] - t[3] * p[2]
+        v2 = t[2] + t[3] * p[1] - t[4] * p[0]
+        for i in range(3):
+            motions[k, 0, i] = r[0, i] * v0 + r[1, i] * v1 + r[2, i] * v2
+            motions[k, 0, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
+
+
+@njit(cache=True)
+def model_energies(tree, q, v):
+    """Kinetic and potential energy of a model [J].
+
+    Args:
+        tree: fields of a :class:`TreeTable`, as a plain tuple.
+        q: configuration.
+        v: velocity.
+    """
+    state = tree_state(tree[0].shape[0], v.shape[0])
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_inertias(tree, state)
+    tree_twists(tree, v, state)
+    return tree_energies(tree, q, v, state)
+
+
+@njit(cache=True)
+def model_equations(tree, q, v):
+    """Mass matrix, bias and Jacobian of a model, and whether its rotors reach."""
+    nv = v.shape[0]
+    state = tree_state(tree[0].shape[0], nv)
+    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_inertias(tree, state)
+    tree_twists(tree, v, state)
+    reach = tree_mass(tree, q, state, mass)
+    reach = tree_bias(tree, q, v, state, bias) and reach
+    return mass, bias, state[2], reach
+
+
+@njit(cache=True)
+def _settle(model, state, centre, x, equations, contacts):
+    """Put closed contacts on their surfaces; the configuration, gaps, whether done."""
+    tree, geometry = model
+    which, closed = contacts
+    still, poses, links = geometry[0][0], geometry[1], geometry[3]
+    factor, spread, delassus, _, _ = equations
+    for attempt in range(_SETTLINGS + 1):
+        q = free_base_configuration(centre, x)
+        tree_poses(tree, q, state)
+        _write_poses(links, state, poses)
+        gap = point_gaps(still, q)
+        closed, worst, known = unsettled(gap, closed, which, SETTLED)
+        if worst <= SETTLED:
+            return q, gap, True
+        if not known or attempt == _SETTLINGS:
+            break
+        shift = closing_shift(factor, spread, delassus, which, closed, gap)
+        x = x + free_base_rates(centre, x, shift)
+    return q, gap, False
+
+
+@njit(cache=True)
+def model_step(tree, geometry, start, applied, h, energies):
+    """Make a time step of a model.
+
+    Args:
+        tree: fields of a :class:`TreeTable`, as a plain tuple.
+        geometry: fields of a :class:`StepGeometry`, as a plain tuple; poses and motions
+            are written.
+        start: fields of a :class:`StepStart`, as a plain tuple.
+        applied: forces that act, contacts aside (nv,).
+        h: length of the step [s].
+        energies: kinetic and potential energy at the start, and the excess of energy
+            left by the steps before [J].
+
+    Returns:
+        DONE or ELSEWHERE; then what a
+        :class:`~humans_sim.dynamics.time_stepping.impulse_steps.StepResult` has.
+    """
+    moving, poses, motions, links, restitution, tangents, friction = geometry
+    q_start, v_start, acceleration, gap_start, forces, mode_start = start
+    locked = tree[11]
+    nv = v_start.shape[0]
+    floats = True
+    for j in locked:
+        floats = floats and j > 5
+    centre = q_start.copy()
+    normalise_quaternion(centre)
+    still = np.zeros(nv)
+    middle = tree_state(tree[0].shape[0], nv)
+    state = tree_state(tree[0].shape[0], nv)
+    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
+    half = free_base_configuration(
+        centre, 0.5 * h * free_base_rates(centre, still, v_start)
+    )
+    tree_poses(tree, half, middle)
+    tree_columns(tree, middle)
+    tree_inertias(tree, middle)
+    status = DONE if tree_mass(tree, half, middle, mass) else ELSEWHERE
+    mean = v_start + 0.5 * h * acceleration
+    v, q, gap = v_start, q_start, gap_start
+    mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, np.inf
+    loaded, held, bounces, both, changed = False, False, False, False, False
+    for _ in range(_ATTEMPTS):
+        tree_twists(tree, mean, middle)
+        if not tree_bias(tree, half, mean, middle, bias):
+            status = ELSEWHERE
+        _write_poses(links, middle, poses)
+        _write_motions(links, middle, motions)
+        which, _, rows, _ = closing_rows(
+            0.5 * h, mode_start, middle[2], moving, half, mean
+        )
+        lock(locked, mass, bias, rows)
+        contacts = (
+            which,
+            gap_start,
+            restitution,
+            tangents,
+            friction,
+            forces,
+            mode_start,
+        )
+        equations, impulses, residual, end = take_step(
+            mass, applied - bias, v_start, h, rows, contacts
+        )
+        if residual == SINGULAR or not residual <= ACCEPTED:
+            status = ELSEWHERE
+        v, mode, mean_forces, closed, changed = end
+        mean = 0.5 * (v_start + v)
+        x = h * free_base_rates(centre, 0.5 * h * mean, mean)
+        turn = x[3] ** 2 + x[4] ** 2 + x[5] ** 2
+        if not (np.isfinite(v).all() and turn <= _FURTHEST**2):
+            status = ELSEWHERE
+        if status == ELSEWHERE:
+            mean_forces = forces
+            break
+        q, gap, settled = _settle(
+            (tree, geometry), state, centre, x, equations, (which, closed)
+        )
+        if not settled:
+            status = ELSEWHERE
+            break
+        tree_columns(tree, state)
+        tree_inertias(tree, state)
+        tree_twists(tree, v, state)
+        kinetic, potential = tree_energies(tree, q, v, state)
+        excess = kinetic + potential - energies[0] - energies[1] + energies[2]
+        for j in range(nv):
+            excess -= h * applied[j] * mean[j]
+        loaded, held, bounces = False, not floats, False
+        for c in range(which.shape[0]):
+            if impulses[c, 0] > 0.0:
+                loaded = True
+                bounces = bounces or restitution[which[c]] > 0.0
+                for j in range(3):
+                    held = held or rows[c, 0, j] != 0.0
+        both = floats and not loaded
+        scale = max(
+            energy_scale(energies[0], energies[1]), energy_scale(kinetic, potential)
+        )
+        before, error = error, energy_error(excess, both, scale)
+        if error <= REPEATED or error > IMPROVED * before:
+            break
+    taken, left = 0.0, energies[2]
+    if status == DONE and (floats or loaded):
+        kept, share = still.copy(), 0.0
+        if not held:
+            kept[:3], weight = tree_translation(state)
+            for j in range(3):
+                share += 0.5 * weight * kept[j] ** 2
+        taken = excess if both else max(excess, 0.0)
+        ignored = SETTLED * np.abs(bias).max()
+        v, kinetic, left = without_excess(v, kept, taken, kinetic, share, ignored)
+        taken -= left
+    if not changed and status == DONE:
+        still = (v - v_start) / h
+    # Contacts of links that are far apart come last.
+    every = np.ones(gap_start.shape[0])
+    every[: gap.shape[0]] = gap
+    return (
+        status,
+        q,
+        v,
+        every,
+        mode,
+        mean_forces,
+        (kinetic, potential),
+        still,
+        error,
+        taken,
+        left,
+        bounces,
+        changed,
+    )

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Rigid-body algorithms on a table of links: poses, mass matrix, bias, energies.
+
+Everything is in the world's frame, about its origin: a link's velocity is
+:math:`(v_O, \omega)`, a joint's axis the column :math:`(p \times a, a)`, an inertia the
+mass, its first moment and its second moments. The composite rigid body and recursive
+Newton-Euler algorithms (Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 5
+and 6) then need no transformations between links.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from humans_sim.models.rotors import add_rotor_effects, add_rotor_inertia
+
+
+class TreeState(NamedTuple):
+    """Where the links of a tree are.
+
+    Attributes:
+        rotation: of the links (n, 3, 3).
+        place: of the links (n, 3) [m].
+        jacobian: columns of all velocities, linear and angular (6, nv).
+        inertia: mass, first moment, second moments xx, yy, zz, xy, yz, xz of each
+            link about the world's origin (n, 10).
+        twist: velocity of each link at the world's origin, and spin (n, 6).
+    """
+
+    rotation: np.ndarray
+    place: np.ndarray
+    jacobian: np.ndarray
+    inertia: np.ndarray
+    twist: np.ndarray
+
+
+@njit(cache=True)
+def tree_state(links, nv):
+    """Arrays for the state of a tree, as a plain tuple."""
+    # Column by column, as pinocchio keeps a Jacobian: contacts read one like the other.
+    jacobian = np.zeros((nv, 6)).T
+    return (
+        np.empty((links, 3, 3)),
+        np.empty((links, 3)),
+        jacobian,
+        np.empty((links, 10)),
+        np.empty((links, 6)),
+    )
+
+
+@njit(cache=True)
+def tree_poses(tree, q, state):
+    """Rotations and places of all links.
+
+    Args:
+        tree: fields of a :class:`TreeTable`, as a plain tuple.
+        q: configuration.
+        state: fields of a :class:`TreeState`, as a plain tuple; changed.
+    """
+    parent, turns, fixed, offset, axis = tree[0], tree[1], tree[2], tree[3], tree[4]
+    rotation, place = state[0], state[1]
+    x, y, z, w = q[3], q[4], q[5], q[6]
+    rotation[0, 0, 0] = 1 - 2 * (y * y + z * z)
+    rotation[0, 0, 1] = 2 * (x * y - w * z)
+    rotation[0, 0, 2] = 2 * (x * z + w * y)
+    rotation[0, 1, 0] = 2 * (x * y + w * z)
+    rotation[0, 1, 1] = 1 - 2 * (x * x + z * z)
+    rotation[0, 1, 2] = 2 * (y * z - w * x)
+    rotation[0, 2, 0] = 2 * (x * z - w * y)
+    rotation[0, 2, 1] = 2 * (y * z + w * x)
+    rotation[0, 2, 2] = 1 - 2 * (x * x + y * y)
+    for i in range(3):
+        place[0, i] = q[i]
+    for b in range(1, parent.shape[0]):
+        a, angle = parent[b], q[6 + b]
+        a0, a1, a2 = axis[b, 0], axis[b, 1], axis[b, 2]
+        cosine, sine = 1.0, 0.0
+        if turns[b]:
+            cosine, sine = np.cos(angle), np.sin(angle)
+        for i in range(3):
+            p0, p1, p2 = rotation[a, i, 0], rotation[a, i, 1], rotation[a, i, 2]
+            r0 = p0 * fixed[b, 0, 0] + p1 * fixed[b, 1, 0] + p2 * fixed[b, 2, 0]
+            r1 = p0 * fixed[b, 0, 1] + p1 * fixed[b, 1, 1] + p2 * fixed[b, 2, 1]
+            r2 = p0 * fixed[b, 0, 2] + p1 * fixed[b, 1, 2] + p2 * fixed[b, 2, 2]
+            along = r0 * a0 + r1 * a1 + r2 * a2
+            rest = (1.0 - cosine) * along
+            rotation[b, i, 0] = cosine * r0 + rest * a0 + sine * (r1 * a2 - r2 * a1)
+            rotation[b, i, 1] = cosine * r1 + rest * a1 + sine * (r2 * a0 - r0 * a2)
+            rotation[b, i, 2] = cosine * r2 + rest * a2 + sine * (r0 * a1 - r1 * a0)
+            place[b, i] = place[a, i] + (
+                p0 * offset[b, 0] + p1 * offset[b, 1] + p2 * offset[b, 2]
+            )
+            if not turns[b]:
+                place[b, i] += angle * along
+
+
+@njit(cache=True)
+def tree_columns(tree, state):
+    """Columns of the Jacobian, after :func:`tree_poses`; arguments as there."""
+    parent, turns, axis = tree[0], tree[1], tree[4]
+    rotation, place, jacobian = state[0], state[1], state[2]
+    for j in range(3):
+        a0, a1, a2 = rotation[0, 0, j], rotation[0, 1, j], rotation[0, 2, j]
+        p0, p1, p2 = place[0, 0], place[0, 1], place[0, 2]
+        jacobian[0, j], jacobian[1, j], jacobian[2, j] = a0, a1, a2
+        jacobian[3, 3 + j], jacobian[4, 3 + j], jacobian[5, 3 + j] = a0, a1, a2
+        jacobian[0, 3 + j] = p1 * a2 - p2 * a1
+        jacobian[1, 3 + j] = p2 * a0 - p0 * a2
+        jacobian[2, 3 + j] = p0 * a1 - p1 * a0
+    for b in range(1, parent.shape[0]):
+        j = 5 + b
+        x, y, z = axis[b, 0], axis[b, 1], axis[b, 2]
+        r = rotation[b]
+        # The joint's axis is the same before and after its turn.
+        a0 = r[0, 0] * x + r[0, 1] * y + r[0, 2] * z
+        a1 = r[1, 0] * x + r[1, 1] * y + r[1, 2] * z
+        a2 = r[2, 0] * x + r[2, 1] * y + r[2, 2] * z
+        if turns[b]:
+            p0, p1, p2 = place[b, 0], place[b, 1], place[b, 2]
+            jacobian[0, j] = p1 * a2 - p2 * a1
+            jacobian[1, j] = p2 * a0 - p0 * a2
+            jacobian[2, j] = p0 * a1 - p1 * a0
+            jacobian[3, j], jacobian[4, j], jacobian[5, j] = a0, a1, a2
+        else:
+            jacobian[0, j], jacobian[1, j], jacobian[2, j] = a0, a1, a2
+
+
+@njit(cache=True)
+def tree_inertias(tree, state):
+    """Inertias of all links in the world, after :func:`tree_poses`."""
+    mass, centre, central = tree[5], tree[6], tree[7]
+    rotation, place, inertia = state[0], state[1], state[3]
+    half = np.empty((3, 3))
+    for b in range(mass.shape[0]):
+        m, r, own = mass[b], rotation[b], central[b]
+        c0 = place[b, 0] + r[0, 0] * centre[b, 0]
+        c0 += r[0, 1] * centre[b, 1] + r[0, 2] * centre[b, 2]
+        c1 = place[b, 1] + r[1, 0] * centre[b, 0]
+        c1 += r[1, 1] * centre[b, 1] + r[1, 2] * centre[b, 2]
+        c2 = place[b, 2] + r[2, 0] * centre[b, 0]
+        c2 += r[2, 1] * centre[b, 1] + r[2, 2] * centre[b, 2]
+        for i in range(3):
+            for j in range(3):
+                half[i, j] = (
+                    r[i, 0] * own[0, j] + r[i, 1] * own[1, j] + r[i, 2] * own[2, j]
+                )
+        inertia[b, 0] = m
+        inertia[b, 1], inertia[b, 2], inertia[b, 3] = m * c0, m * c1, m * c2
+        inertia[b, 4] = m * (c1 * c1 + c2 * c2) + _turned(half, r, 0, 0)
+        inertia[b, 5] = m * (c0 * c0 + c2 * c2) + _turned(half, r, 1, 1)
+        inertia[b, 6] = m * (c0 * c0 + c1 * c1) + _turned(half, r, 2, 2)
+        inertia[b, 7] = -m * c0 * c1 + _turned(half, r, 0, 1)
+        inertia[b, 8] = -m * c1 * c2 + _turned(half, r, 1, 2)
+        inertia[b, 9] = -m * c0 * c2 + _turned(half, r, 0, 2)
+
+
+@njit(cache=True)
+def _turned(half, r, i, j):
+    return half[i, 0] * r[j, 0] + half[i, 1] * r[j, 1] + half[i, 2] * r[j, 2]
+
+
+@njit(cache=True)
+def _momentum(inertia, linear, angular):
+    """Linear and angular momentum of a motion (also the force of an acceleration)."""
+    v0, v1, v2 = linear
+    w0, w1, w2 = angular
+    m, c0, c1, c2 = inertia[0], inertia[1], inertia[2], inertia[3]
+    xx, yy, zz, xy, yz, xz = (
+        inertia[4],
+        inertia[5],
+        inertia[6],
+        inertia[7],
+        inertia[8],
+        inertia[9],
+    )
+    return (
+        m * v0 + w1 * c2 - w2 * c1,
+        m * v1 + w2 * c0 - w0 * c2,
+        m * v2 + w0 * c1 - w1 * c0,
+        xx * w0 + xy * w1 + xz * w2 + c1 * v2 - c2 * v1,
+        xy * w0 + yy * w1 + yz * w2 + c2 * v0 - c0 * v2,
+        xz * w0 + yz * w1 + zz * w2 + c0 * v1 - c1 * v0,
+    )
+
+
+@njit(cache=True)
+def tree_twists(tree, v, state):
+    """Twists of all links, after :func:`tree_columns`."""
+    parent, jacobian, twist = tree[0], state[2], state[4]
+    for i in range(6):
+        twist[0, i] = 0.0
+        for j in range(6):
+            twist[0, i] += jacobian[i, j] * v[j]
+    for b in range(1, parent.shape[0]):
+        for i in range(6):
+            twist[b, i] = twist[parent[b], i] + jacobian[i, 5 + b] * v[5 + b]
+
+
+@njit(cache=True)
+def tree_energies(tree, q, v, state):
+    """Kinetic and potential energy, after inertias and twists."""
+    gravity, armature, rotors = tree[8], tree[9], tree[10]
+    inertia, twist = state[3], state[4]
+    double, potential = 0.0, 0.0
+    for b in range(inertia.shape[0]):
+        t = twist[b]
+        l0, l1, l2, k0, k1, k2 = _momentum(
+            inertia[b], (t[0], t[1], t[2]), (t[3], t[4], t[5])
+        )
+        double += t[0] * l0 + t[1] * l1 + t[2] * l2 + t[3] * k0 + t[4] * k1 + t[5] * k2
+        for i in range(3):
+            potential -= gravity[i] * inertia[b, 1 + i]
+    for j in range(v.shape[0]):
+        double += armature[j] * v[j] ** 2
+    if rotors.shape[0]:
+        matrix = np.zeros((v.shape[0], v.shape[0]))
+        add_rotor_inertia(q, rotors, matrix)
+        double += v @ (matrix @ v)
+    return 0.5 * double, potential
+
+
+@njit(cache=True)
+def tree_translation(state):
+    """The translation of the centre of mass, as a base velocity (3,), and the mass.
+
+    After inertias and twists.
+    """
+    rotation, inertia, twist = state[0], state[3], state[4]
+    mass, translation = 0.0, np.zeros(3)
+    for b in range(inertia.shape[0]):
+        t = twist[b]
+        momentum = _momentum(inertia[b], (t[0], t[1], t[2]), (t[3], t[4], t[5]))
+        mass += inertia[b, 0]
+        for j in range(3):
+            for i in range(3):
+                translation[j] += rotation[0, i, j] * momentum[i]
+    return translation / mass, mass
+
+
+@njit(cache=True)
+def tree_mass(tree, q, state, mass):
+    """Mass matrix, after columns and inertias; false beyond the reach of a rotor."""
+    parent, armature, rotors = tree[0], tree[9], tree[10]
+    jacobian, composite = state[2], state[3].copy()
+    n, nv = parent.shape[0], jacobian.shape[1]
+    for b in range(n - 1, 0, -1):
+        a = parent[b]
+        for i in range(10):
+            composite[a, i] += composite[b, i]
+    for j in range(nv - 1, -1, -1):
+        b = max(j - 5, 0)
+        l0, l1, l2, k0, k1, k2 = _momentum(
+            composite[b],
+            (jacobian[0, j], jacobian[1, j], jacobian[2, j]),
+            (jacobian[3, j], jacobian[4, j], jacobian[5, j]),
+        )
+        for i in range(nv):
+            mass[i, j] = 0.0
+        i, a = j, b
+        while i >= 0:
+            mass[i, j] = (
+                jacobian[0, i] * l0
+                + jacobian[1, i] * l1
+                + jacobian[2, i] * l2
+                + jacobian[3, i] * k0
+                + jacobian[4, i] * k1
+                + jacobian[5, i] * k2
+            )
+            if i <= 5:
+                i -= 1
+            else:
+                a = parent[a]
+                i = 5 + a
+    for j in range(nv):
+        for i in range(j):
+            mass[j, i] = mass[i, j]
+        mass[j, j] += armature[j]
+    return rotors.shape[0] == 0 or add_rotor_inertia(q, rotors, mass)
+
+
+@njit(cache=True)
+def tree_bias(tree, q, v, state, bias):
+    """Nonlinear effects and gravity, after twists and inertias; false as before."""
+    parent, gravity, rotors = tree[0], tree[8], tree[10]
+    jacobian, inertia, twist = state[2], state[3], state[4]
+    n = parent.shape[0]
+    drift, force = np.zeros((n, 6)), np.empty((n, 6))
+    for b in range(n):
+        t, a = twist[b], drift[b]
+        if b == 0:
+            for i in range(3):
+                a[i] = -gravity[i]
+        else:
+            p, u = twist[parent[b]], v[5 + b]
+            s0, s1, s2 = (
+                u * jacobian[0, 5 + b],
+                u * jacobian[1, 5 + b],
+                u * jacobian[2, 5 + b],
+            )
+            r0, r1, r2 = (
+                u * jacobian[3, 5 + b],
+                u * jacobian[4, 5 + b],
+                u * jacobian[5, 5 + b],
+            )
+            for i in range(6):
+                a[i] = drift[parent[b], i]
+            a[0] += p[4] * s2 - p[5] * s1 + p[1] * r2 - p[2] * r1
+            a[1] += p[5] * s0 - p[3] * s2 + p[2] * r0 - p[0] * r2
+            a[2] += p[3] * s1 - p[4] * s0 + p[0] * r1 - p[1] * r0
+            a[3] += p[4] * r2 - p[5] * r1
+            a[4] += p[5] * r0 - p[3] * r2
+            a[5] += p[3] * r1 - p[4] * r0
+        f0, f1, f2, g0, g1, g2 = _momentum(
+            inertia[b], (a[0], a[1], a[2]), (a[3], a[4], a[5])
+        )
+        l0, l1, l2, k0, k1, k2 = _momentum(
+            inertia[b], (t[0], t[1], t[2]), (t[3], t[4], t[5])
+        )
+        force[b, 0] = f0 + t[4] * l2 - t[5] * l1
+        force[b, 1] = f1 + t[5] * l0 - t[3] * l2
+        force[b, 2] = f2 + t[3] * l1 - t[4] * l0
+        force[b, 3] = g0 + t[4] * k2 - t[5] * k1 + t[1] * l2 - t[2] * l1
+        force[b, 4] = g1 + t[5] * k0 - t[3] * k2 + t[2] * l0 - t[0] * l2
+        force[b, 5] = g2 + t[3] * k1 - t[4] * k0 + t[0] * l1 - t[1] * l0
+    for b in range(n - 1, -1, -1):
+        for j in range(0 if b == 0 else 5 + b, 6 + b):
+            bias[j] = 0.0
+            for i in range(6):
+                bias[j] += jacobian[i, j] * force[b, i]
+        if b:
+            for i in range(6):
+                force[parent[b], i] += force[b, i]
+    return rotors.shape[0] == 0 or add_rotor_effects(q, v, rotors, bias)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of verdicts on runs: shapes below the ground, falls, what was not checked."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import humans_sim as hs
+from humans_sim.results.check import Check, Finding
+
+SHAPES = "deepest shape below the ground"
+STANDS = "stays on its feet: tilt of the base"
+
+
+def finding(ok: bool | None) -> Finding:
+    """A finding of a state."""
+    return Finding("a", 0.0, 1.0, "m", "", ok)
+
+
+@pytest.fixture(scope="module")
+def standing() -> hs.Run:
+    """The KHR-1 in one piece stands for some samples."""
+    robot = hs.load_model("khr1")
+    sim = hs.Simulation(robot, locked=["*"], stands=True)
+    return sim.run(robot.neutral(), t_end=0.05)
+
+
+def moved(run: hs.Run, angle: float, height: float) -> hs.Run:
+    """The run with its last sample turned about x and raised."""
+    q = run.q.copy()
+    turn = pin.Quaternion(pin.rpy.rpyToMatrix(angle, 0.0, 0.0))
+    q[-1, 3:7] = (turn * pin.Quaternion(q[-1, 3:7])).coeffs()
+    q[-1, 2] += height
+    return replace(run, q=q)
+
+
+def test_nothing_checked_is_not_ok() -> None:
+    """A check is right where something holds and nothing fails."""
+    assert not Check(()).ok
+    assert not Check((finding(None),)).ok
+    assert Check((finding(None), finding(True))).ok
+    assert not Check((finding(False), finding(True))).ok
+    assert [finding(ok).word for ok in (True, False, None)] == ["ok", "no", "n/a"]
+
+
+def test_standing_is_clean(standing: hs.Run) -> None:
+    """A robot on its feet: no shape below the ground, no fall."""
+    check = standing.check()
+    assert check.ok and check[SHAPES].ok and check[STANDS].ok
+    assert check[STANDS].value == pytest.approx(0.0, abs=1e-4)
+
+
+def test_shapes_below_the_ground_fail(standing: hs.Run) -> None:
+    """A robot put lower in one sample fails by that depth, with link and time."""
+    sunk = moved(standing, 0.0, -0.02).check()[SHAPES]
+    assert sunk.ok is False
+    assert sunk.value == pytest.approx(-0.02, abs=1e-3)
+    assert "foot" in sunk.where and f"{standing.t[-1]:.6g} s" in sunk.where
+
+
+def test_a_body_in_the_floor_is_found_whatever_touches() -> None:
+    """With the feet as the only contacts a falling robot fails, and says where."""
+    robot = hs.load_model("khr1")
+    q = robot.neutral()
+    q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(0.0, 0.6, 0.0)).coeffs()
+    q[2] -= robot.contact(q)[:, 2].min()
+    sim = hs.Simulation(robot, locked=["*"], whole_body=False)
+    check = sim.run(q, t_end=1.0, sampling_period=0.05).check()
+    assert check["least gap"].ok and check[SHAPES].ok is False
+    assert check[SHAPES].value < -0.05
+
+
+@pytest.mark.parametrize("angle, height", [(0.7, 0.2), (0.0, -0.16)])
+def test_falls_fail(standing: hs.Run, angle: float, height: float) -> None:
+    """Tilted beyond 35 degrees, or sunk to half the height: it fell."""
+    fallen = moved(standing, angle, height)
+    assert fallen.check()[STANDS].ok is False
+    info = {k: v for k, v in standing.info.items() if k != "stands"}
+    names = [f.name for f in replace(fallen, info=info).check().findings]
+    assert STANDS not in names
+
+
+def test_a_hand_on_the_floor_is_a_fall(standing: hs.Run) -> None:
+    """Something other than a foot that touches is a fall, and is named."""
+    names = standing.table.names
+    contacts = standing.contacts.copy()
+    contacts[-1, names.index("r_foot.0")] = 1
+    assert replace(standing, contacts=contacts).check()[STANDS].ok
+    contacts[-1, names.index("r_hand.0")] = 1
+    fall = replace(standing, contacts=contacts).check()[STANDS]
+    assert fall.ok is False and "r_hand.0" in fall.where
+
+
+def test_without_its_model_shapes_are_not_checked(standing: hs.Run) -> None:
+    """A run whose model is gone: n/a, neither right nor wrong."""
+    info = {**standing.info, "model": {"name": "gone.urdf"}}
+    check = replace(standing, info=info).check()
+    assert check[SHAPES].ok is None and check[STANDS].ok is None and check.ok
+
+
+def test_energy_under_actuation_is_not_checked() -> None:
+    """Servos feed energy in: n/a."""
+    robot = hs.load_model("khr1")
+    sim = hs.Simulation(robot, hs.Servo(robot), method="time_stepping")
+    check = sim.run(robot.neutral(), t_end=0.02).check()
+    assert check["largest growth of energy"].ok is None
+    assert np.isfinite(check["largest growth of energy"].value)
