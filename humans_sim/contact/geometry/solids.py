@@ -17,6 +17,7 @@ from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
 
 HALF_SPACE, _BOX, _BALL = 0.0, 1.0, 2.0
+"""Kinds of rows."""
 _LEAST_DISTANCE = 1e-12
 """Below this distance an edge has no normal of its own: the nearest face's is taken."""
 

@@ -117,7 +117,6 @@ class Dynamics(ModelNode):
         self._topics = DynamicsTopics(
             self, settings.world, settings.tf, settings.sensors
         )
-        self._topics.publish_terrain(settings.ground)
         self._scene_topics: SceneTopics | None = None
         if settings.scene is not None:
             self._scene_topics = SceneTopics(

@@ -11,13 +11,10 @@ import pinocchio as pin
 from geometry_msgs.msg import WrenchStamped
 from humans_msgs.msg import ContactStates, SimulationEvent
 from nav_msgs.msg import Odometry
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import MarkerArray
 
-from humans_sim.contact.geometry.ground import Ground
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models.description import BASE_LINK
@@ -32,14 +29,12 @@ from humans_sim.nodes.common.conversions import (
 )
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.simulation_messages import contact_states, simulation_event
-from humans_sim.nodes.common.terrain_markers import terrain_markers
 from humans_sim.nodes.dynamics.sensors import NodeSensors, Readings
 from humans_sim.results.events import Event
 from humans_sim.results.sample import Sample
 
 DEPTH = 100
 """Messages kept for a slow listener: a burst of events at an impact must fit."""
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 @dataclass(frozen=True)
@@ -88,11 +83,6 @@ class DynamicsTopics:
             make(WrenchStamped, f"{sole.name}/wrench", DEPTH)
             for sole in node.model.soles
         ]
-        self._terrain = make(MarkerArray, "terrain", _LATCHED)
-
-    def publish_terrain(self, ground: Ground) -> None:
-        """Publish height fields and meshes, once for all."""
-        self._terrain.publish(terrain_markers(ground, self._world))
 
     def publish(self, now: int, state: State, soles: Soles, effort: np.ndarray) -> None:
         """Publish the state of a time [ns]; joint_states come last."""
