@@ -26,13 +26,13 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.contact_points import ContactPoints
 from humans_sim.dynamics.link_pairs import link_pairs
 from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.dynamics.tree_table import TreeTable, tree_table
 from humans_sim.models import Model
 from humans_sim.models.joint_memory import JointMemory
-from humans_sim.models.points import PointSet
 from humans_sim.models.self_collision import SelfCollision
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
@@ -89,8 +89,9 @@ class ModelSystem:
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
         self.locked = self._locked_velocities(locked)
         tags = model.contact_names if contacts is None else tuple(contacts)
-        points = self._place_points(tags, features)
-        names = self.contact_points
+        touching = ContactPoints.of(model, tags, features, self.locked)
+        names, self.contact_links, points, self.features = touching
+        self.contact_points, self.points = names, points
         self._radius = self._radii(radii or {})
         self._armature = np.zeros(self.nv) if armature is None else armature
         if self._armature.shape != (self.nv,):
@@ -115,6 +116,7 @@ class ModelSystem:
         )
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
+        centres, reaches = touching.bounding_balls(self._radius)
         still = ContactGeometry(
             local=points.local,
             row=points.row,
@@ -129,6 +131,8 @@ class ModelSystem:
             limit_value=np.array(
                 [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
             ),
+            centre=centres,
+            reach=reaches,
         )
         self._pairs = len(names) * len(still.solids)
         self._first_link = len(self.contacts) - len(self._links)
@@ -143,35 +147,6 @@ class ModelSystem:
             )
         )
         self._memory: JointMemory | None = None
-
-    def _place_points(
-        self, tags: tuple[str, ...], features: BodyFeatures | None
-    ) -> PointSet:
-        """All points that may touch: tags, then features of links that can move."""
-        model = self.model
-        fixed = model.tag_points(tags)
-        self.contact_points, self.features = tags, features
-        self.contact_links = tuple(
-            {tag.name: tag.link for tag in model.parts.tags}[name] for name in tags
-        )
-        if features is None:
-            self.points = fixed
-            return fixed
-        taken = sorted(set(tags) & set(features.names))
-        if taken:
-            raise ParameterError(f"two contact points are called '{taken[0]}'")
-        joints, places = features.in_joints(model)
-        reached = PointSet(model.pin, joints, places).support.copy()
-        reached[:, self.locked] = False
-        moving = np.flatnonzero(reached.any(axis=1))
-        self.features = features = features.some(moving)
-        self.contact_points = (*tags, *features.names)
-        self.contact_links = (*self.contact_links, *features.links)
-        carriers = [fixed.joints[k] for k in fixed.row] + [joints[k] for k in moving]
-        self.points = PointSet(
-            model.pin, carriers, np.vstack([fixed.local, places[moving]])
-        )
-        return self.points
 
     def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
         names, requested = self.model.joint_names, set(locked)
