@@ -90,7 +90,7 @@ class ModelSystem:
         self.locked = self._locked_velocities(locked)
         tags = model.contact_names if contacts is None else tuple(contacts)
         touching = ContactPoints.of(model, tags, features, self.locked)
-        names, self.contact_links, points, self.features = touching
+        names, self.contact_links, points, self.body = touching
         self.contact_points, self.points = names, points
         self._radius = self._radii(radii or {})
         self._armature = np.zeros(self.nv) if armature is None else armature
@@ -181,8 +181,8 @@ class ModelSystem:
     def _radii(self, radii: Mapping[str, float]) -> np.ndarray:
         names = self.contact_points
         radii_of_points = np.zeros(len(names))
-        if self.features is not None and len(self.features.radii):
-            radii_of_points[-len(self.features.radii) :] = self.features.radii
+        if self.body is not None and len(self.body.radii):
+            radii_of_points[-len(self.body.radii) :] = self.body.radii
         for name, radius in radii.items():
             if name not in names:
                 raise ParameterError(f"{self.name} has no contact point '{name}'")

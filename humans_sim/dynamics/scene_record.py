@@ -34,7 +34,7 @@ def scene_record(system: System) -> dict[str, Any]:
 def touching_record(system: ModelSystem) -> dict[str, Any]:
     """What of a model touches, as plain data."""
     balls = sphere_tags(system.model)
-    features = system.features
+    features = system.body
     own = set(() if features is None else features.names)
     radii = zip(system.contact_points, system.radii.tolist(), strict=True)
     return {

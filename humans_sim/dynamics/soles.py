@@ -86,7 +86,7 @@ class Soles:
         self._data = self._model.data()
         self._point = np.repeat(np.arange(len(system.contact_points)), len(solids))
         self._radius = np.repeat(system.radii, len(solids))[:, None]
-        own = set(() if system.features is None else system.features.names)
+        own = set(() if system.body is None else system.body.names)
         self._listed = np.array([name not in own for name in points], dtype=bool)
         self._of_sole = [
             np.flatnonzero(np.isin(points, load_tags(sole)))

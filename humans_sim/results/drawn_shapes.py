@@ -10,16 +10,15 @@ or where it has none.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numba import njit
 
 from humans_sim.contact.geometry.body_features import hull_of
+from humans_sim.contact.geometry.distance_kernels import least_distances
 from humans_sim.contact.geometry.hull_cover import NOTHING, Balls, joined, left_out
 from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
-from humans_sim.contact.geometry.terrain_kernels import surface_distance
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.collision_shapes import (
     CollisionShape,
@@ -35,7 +34,9 @@ from humans_sim.results.record import (
     recorded_ground,
     recorded_model,
 )
-from humans_sim.results.run import Run
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
 
 TOLERANCE = 1e-3
 """What may be below the ground of a link, at least [m]."""
@@ -151,7 +152,7 @@ def _deepest(
 ) -> tuple[float, int]:
     """Largest depth of a link in some poses, and in which."""
     centres = poses[:, :, :3] @ link.centre + poses[:, :, 3]
-    gaps = _least_distances(*scene, centres) - link.reach
+    gaps = least_distances(*scene, centres) - link.reach
     row = int(np.argmin(gaps))  # of the first NaN, where there is one
     if not gaps[row] <= 0.0:
         return -float(gaps[row]), row
@@ -159,20 +160,7 @@ def _deepest(
     depth, row = -np.inf, int(near[0])
     for k in near:
         places = link.hull.centres @ poses[k, :, :3].T + poses[k, :, 3]
-        lowest = float((_least_distances(*scene, places) - link.hull.radii).min())
+        lowest = float((least_distances(*scene, places) - link.hull.radii).min())
         if -lowest > depth:
             depth, row = -lowest, int(k)
     return depth, row
-
-
-@njit(cache=True)
-def _least_distances(solids, meshes, places):
-    """Distance of each place to the nearest solid, negative inside."""
-    least = np.empty(places.shape[0])
-    normal, hessian = np.empty(3), np.empty((3, 3))
-    for k in range(places.shape[0]):
-        least[k] = np.inf
-        for s in range(solids.shape[0]):
-            away = surface_distance(solids[s], meshes, places[k], normal, hessian)
-            least[k] = min(least[k], away)
-    return least

@@ -26,7 +26,7 @@ from humans_sim.contact.geometry.terrain import (
 from humans_sim.core.errors import MALFORMED_CONTENT, UnknownModelError
 from humans_sim.models import Model, load_model
 from humans_sim.models.files.named_models import model_file
-from humans_sim.results.run import RunFileError
+from humans_sim.results.run_errors import RunFileError
 
 _HALF_SPACE, _BOX = "half_space", "box"
 _HEIGHTS, _MESH = "height_field", "mesh"

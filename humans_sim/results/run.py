@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from humans_sim.core.errors import FileError, ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.core.npz_file import LARGEST_HEADER, read_npz
 from humans_sim.core.npz_writer import write_npz
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.results.contact_table import ContactTable
 from humans_sim.results.events import EVENTS_LEFT_OUT, FAILURE, Event
+from humans_sim.results.run_errors import RunFileError as RunFileError
 from humans_sim.results.run_system import RunSystem
 from humans_sim.results.sample import Sample
 
@@ -30,10 +31,6 @@ TABLE_COLUMNS = ("tangents", "friction", "restitution")
 
 
 _TOLERANCES = ("gap_tolerance", "energy_tolerance")
-
-
-class RunFileError(FileError):
-    """A run file is missing, damaged or of another kind."""
 
 
 @dataclass(frozen=True)

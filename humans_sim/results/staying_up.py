@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.soles import tag_of
-from humans_sim.results.run import Run
+from humans_sim.results.record import recorded_model
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
 
 FALL_TILT = math.radians(35.0)
 """Tilt of the base from the vertical beyond which a body has fallen [rad]."""
@@ -74,8 +77,6 @@ def _upwards(q: np.ndarray) -> np.ndarray:
 
 def _links_on_feet(run: Run) -> set[str]:
     """Links that carry soles: what of them touches is no fall."""
-    from humans_sim.results.record import recorded_model
-
     model = recorded_model(run.info)
     tags = {tag.name: tag.link for tag in model.parts.tags}
     touching = {tag_of(name) for name in run.table.names}
