@@ -34,11 +34,12 @@ def scene_record(system: System) -> dict[str, Any]:
 def touching_record(system: ModelSystem) -> dict[str, Any]:
     """What of a model touches, as plain data."""
     balls = sphere_tags(system.model)
-    features = system.body
+    features = system.features
     own = set(() if features is None else features.names)
     radii = zip(system.contact_points, system.radii.tolist(), strict=True)
     return {
         "radii": {name: radius for name, radius in radii if radius and name not in own},
         **({} if features is None else {"features": features.record()}),
         **({"sphere_tags": balls} if balls else {}),
+        **system.dissipation.record(system.velocity_names),
     }

@@ -13,7 +13,9 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
+from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.models import Model
 from humans_sim.models.soles import load_tags
 from humans_sim.results.sample import Sample
@@ -75,18 +77,27 @@ class Soles:
         surfaces: the solids that they may touch.
     """
 
-    def __init__(self, system: ModelSystem) -> None:
-        """Note which contact belongs to which point and sole."""
-        self._system, self._model = system, system.model
+    def __init__(self, system: ModelSystem | SceneSystem) -> None:
+        """Note which contact belongs to which point and sole.
+
+        Raises:
+            ParameterError: the scene has no robot.
+        """
+        body = system if isinstance(system, ModelSystem) else system.touching
+        if body is None:
+            raise ParameterError("a scene without a robot has no soles")
+        self._system, self._body, self._model = system, body, body.model
         solids = [solid.name for solid in system.ground.solids]
-        points = [name for name in system.contact_points for _ in solids]
+        if isinstance(system, SceneSystem):  # those of free bodies follow
+            solids += [b.name for b in system.bodies if b.solid is not None]
+        points = [name for name in body.contact_points for _ in solids]
         self.names = system.contacts.names[: len(points)]
-        self.links = tuple(link for link in system.contact_links for _ in solids)
-        self.surfaces = tuple(solids * len(system.contact_points))
+        self.links = tuple(link for link in body.contact_links for _ in solids)
+        self.surfaces = tuple(solids * len(body.contact_points))
         self._data = self._model.data()
-        self._point = np.repeat(np.arange(len(system.contact_points)), len(solids))
-        self._radius = np.repeat(system.radii, len(solids))[:, None]
-        own = set(() if system.body is None else system.body.names)
+        self._point = np.repeat(np.arange(len(body.contact_points)), len(solids))
+        self._radius = np.repeat(body.radii, len(solids))[:, None]
+        own = set(() if body.features is None else body.features.names)
         self._listed = np.array([name not in own for name in points], dtype=bool)
         self._of_sole = [
             np.flatnonzero(np.isin(points, load_tags(sole)))
@@ -98,15 +109,15 @@ class Soles:
 
         Joint limits are left out, and so are the many points of a body in the air.
         """
-        n, q = len(self._listed), sample.q
+        n, q = len(self._listed), sample.q[: self._model.nq]
         which = np.flatnonzero(self._listed | (sample.contacts[:n] != OPEN))
-        rows = self._system.terms(q, sample.v, which).jacobian
+        rows = self._system.terms(sample.q, sample.v, which).jacobian
         # A shift of the base moves every point alike: these columns are the frames.
         base = pin.Quaternion(q[3:7]).matrix()
         frames = rows[:, :, :3] @ base.T
         normal = frames[:, 0]
         pin.forwardKinematics(self._model.pin, self._data, q)
-        centres = self._system.points.positions(self._data)[self._point[which]]
+        centres = self._body.points.positions(self._data)[self._point[which]]
         places = centres - self._radius[which] * normal
         turned = frames.transpose(0, 2, 1)
         return PointContacts(
@@ -128,7 +139,7 @@ class Soles:
         """
         soles = []
         for sole, which in zip(self._model.soles, self._of_sole, strict=True):
-            pose = self._model.frame_pose(sample.q, sole.name)
+            pose = self._model.frame_pose(sample.q[: self._model.nq], sole.name)
             mode = points.mode[which]
             force = points.force[which]
             arm = points.position[which] - pose.translation
@@ -150,7 +161,7 @@ class Soles:
                     int(np.count_nonzero(mode != OPEN)),
                     total,
                     moment,
-                    _centre_of_pressure(total, moment),
+                    centre_of_pressure(total, moment),
                 )
             )
         return soles
@@ -180,7 +191,16 @@ def _common_mode(mode: np.ndarray) -> int:
     return STICK if (mode != OPEN).any() else OPEN
 
 
-def _centre_of_pressure(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
-    if force[2] <= _LOAD:
+def centre_of_pressure(
+    force: np.ndarray, moment: np.ndarray, least: float = _LOAD
+) -> np.ndarray:
+    """Where a load on a sole acts in its plane (3,) [m].
+
+    Args:
+        force: in the frame of the sole [N].
+        moment: about its origin [N m].
+        least: normal force up to which there is no such point, and it is NaN [N].
+    """
+    if force[2] <= least:
         return np.full(3, np.nan)
     return np.array([-moment[1] / force[2], moment[0] / force[2], 0.0])

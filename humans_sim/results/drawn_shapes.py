@@ -16,9 +16,9 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.contact.geometry.body_features import hull_of
-from humans_sim.contact.geometry.distance_kernels import least_distances
 from humans_sim.contact.geometry.hull_cover import NOTHING, Balls, joined, left_out
 from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
+from humans_sim.contact.geometry.terrain_kernels import least_distances
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.collision_shapes import (
     CollisionShape,
@@ -76,10 +76,10 @@ def deepest_shape(run: Run) -> Deepest | None:
     """
     model, ground = recorded_model(run.info), recorded_ground(run.info)
     links = _links(model, run)
-    solids = ground.table()
-    further = (solids[:, 0] == MESH) & (solids[:, RANK] > 0.0)
-    scene = (np.ascontiguousarray(solids[~further]), ground.mesh_data())
-    if not links or not len(solids):
+    table = ground.table()
+    further = (table[:, 0] == MESH) & (table[:, RANK] > 0.0)
+    solids = (np.ascontiguousarray(table[~further]), ground.mesh_data())
+    if not links or not ground.solids:
         return None
     worst: Deepest | None = None
     joints = list(links)
@@ -94,7 +94,7 @@ def deepest_shape(run: Run) -> Deepest | None:
             block[k] = poses
         for j, joint in enumerate(joints):
             link = links[joint]
-            depth, k = _deepest(link, block[:, j], scene)
+            depth, k = _deepest(link, block[:, j], solids)
             over = depth - link.tolerance
             if worst is None or not over <= worst.depth - worst.tolerance:
                 time = float(run.t[rows.start + k])
@@ -148,11 +148,11 @@ def _touching(model: Model, run: Run) -> dict[int, Balls]:
 
 
 def _deepest(
-    link: _Link, poses: np.ndarray, scene: tuple[np.ndarray, np.ndarray]
+    link: _Link, poses: np.ndarray, solids: tuple[np.ndarray, np.ndarray]
 ) -> tuple[float, int]:
     """Largest depth of a link in some poses, and in which."""
     centres = poses[:, :, :3] @ link.centre + poses[:, :, 3]
-    gaps = least_distances(*scene, centres) - link.reach
+    gaps = least_distances(*solids, centres) - link.reach
     row = int(np.argmin(gaps))  # of the first NaN, where there is one
     if not gaps[row] <= 0.0:
         return -float(gaps[row]), row
@@ -160,7 +160,7 @@ def _deepest(
     depth, row = -np.inf, int(near[0])
     for k in near:
         places = link.hull.centres @ poses[k, :, :3].T + poses[k, :, 3]
-        lowest = float((least_distances(*scene, places) - link.hull.radii).min())
+        lowest = float((least_distances(*solids, places) - link.hull.radii).min())
         if -lowest > depth:
             depth, row = -lowest, int(k)
     return depth, row

@@ -10,7 +10,6 @@ import numpy as np
 
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.soles import tag_of
-from humans_sim.results.record import recorded_model
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -77,6 +76,8 @@ def _upwards(q: np.ndarray) -> np.ndarray:
 
 def _links_on_feet(run: Run) -> set[str]:
     """Links that carry soles: what of them touches is no fall."""
+    from humans_sim.results.record import recorded_model
+
     model = recorded_model(run.info)
     tags = {tag.name: tag.link for tag in model.parts.tags}
     touching = {tag_of(name) for name in run.table.names}

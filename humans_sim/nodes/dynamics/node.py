@@ -4,7 +4,8 @@
 Takes ``joint_torques`` (sensor_msgs/JointState, ``effort``) or, with servos,
 ``joint_commands`` (``position``). Gives ``/clock``, ``joint_states``, ``imu``,
 ``ground_contacts``, ``events``, ``<sole>/wrench``, ``ground_truth/odom``, ``/tf`` from
-world to base_link, and ``/diagnostics``; with ``record``, a run file. Services:
+world to base_link, and ``/diagnostics``; with a ``scene``, its bodies as frames of
+``/tf`` and as markers on ``scene``; with ``record``, a run file. Services:
 ``reset``, ``pause``, ``step``, ``push``.
 
 With ``sync: lockstep`` the state at t_k is published and nothing moves until the
@@ -20,6 +21,7 @@ import time
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from humans_msgs.msg import SimulationEvent
 from humans_msgs.srv import Push, Reset, Step
 from rclpy.clock import Clock, ClockType
@@ -32,7 +34,10 @@ from humans_sim.core.errors import (
     HumansError,
     ParameterError,
 )
+from humans_sim.dynamics.joint_dissipation import dissipation_text
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_record import scene_record
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.soles import Soles
 from humans_sim.nodes.common.conversions import (
     base_of,
@@ -48,6 +53,7 @@ from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
 from humans_sim.nodes.common.run_recorder import RunRecorder
 from humans_sim.nodes.dynamics.pushes import WaitingPushes
+from humans_sim.nodes.dynamics.scene_topics import SceneTopics
 from humans_sim.nodes.dynamics.settings import DynamicsSettings
 from humans_sim.nodes.dynamics.topics import DEPTH, DynamicsTopics, State
 from humans_sim.results.events import FAILURE, RESET, Event
@@ -81,7 +87,9 @@ class Dynamics(ModelNode):
         self._period, self._lockstep = self._settings.period, self._settings.lockstep
         self._paused = self._settings.paused
         self._step_reply: Reply | None = None
-        self._pushes = WaitingPushes(self.model, self._settings.world)
+        scene = self._settings.scene
+        bodies = [] if scene is None else [body.name for body in scene.bodies]
+        self._pushes = WaitingPushes(self.model, self._settings.world, bodies)
         self._recorder: RunRecorder | None = None
         if self._settings.record is not None:
             self._recorder = RunRecorder(
@@ -89,8 +97,11 @@ class Dynamics(ModelNode):
             )
         # First a trial: it may have to compile, and services should answer at once.
         start = self._settings.start(self.model)
-        self._settings.simulation(self.model).start(*start).advance(self._period)
+        self._settings.begin(self.model, *start)[1].advance(self._period)
         self._begin(*start)
+        used = dissipation_text(scene_record(self._run.system))
+        if used:
+            self.get_logger().info(used)
         self._make_topics()
         self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -102,7 +113,20 @@ class Dynamics(ModelNode):
     def _make_topics(self) -> None:
         topic, self._field = _COMMANDS[self._settings.servos]
         self.create_subscription(JointState, topic, self._on_command, DEPTH)
-        self._topics = DynamicsTopics(self, self._settings.world, self._settings.tf)
+        settings = self._settings
+        self._topics = DynamicsTopics(
+            self, settings.world, settings.tf, settings.sensors
+        )
+        self._topics.publish_terrain(settings.ground)
+        self._scene_topics: SceneTopics | None = None
+        if settings.scene is not None:
+            self._scene_topics = SceneTopics(
+                self,
+                settings.world,
+                settings.tf,
+                settings.scene.bodies,
+                settings.ground,
+            )
         self.create_service(Reset, "reset", self._on_reset)
         self.create_service(SetBool, "pause", self._on_pause)
         self.create_service(Push, "push", self._on_push)
@@ -112,19 +136,21 @@ class Dynamics(ModelNode):
 
     def _begin(self, q: np.ndarray, v: np.ndarray) -> None:
         """Begin a run at time zero; the old one is kept where that fails."""
-        simulation = self._settings.simulation(self.model)
-        assert isinstance(simulation.system, ModelSystem)
-        run, soles = simulation.start(q, v), Soles(simulation.system)
+        simulation, run = self._settings.begin(self.model, q, v)
+        assert isinstance(simulation.system, ModelSystem | SceneSystem)
+        soles = Soles(simulation.system)
+        sensors = self._settings.sensors
+        sensors.start(simulation.system)
         if self._recorder is not None:
             self._write_record(self._recorder)
             self._recorder.begin(simulation)
-        self._state = State.of(run.sample(), soles)
-        self._run, self._soles = run, soles
+        self._state = State.of(run, soles, sensors)
+        self._run, self._soles, self._system = run, soles, simulation.system
         self._k, self._failure = 0, ""
         self._pushes.clear()
         self._record()
         self._command: np.ndarray | None = None
-        joints = run.q[7:].copy()
+        joints = run.q[7 : self.model.nq].copy()
         self._last = joints if self._settings.servos else np.zeros_like(joints)
         self._newest, self._heard = 0, False
         self._end_steps("the simulation was reset")
@@ -173,7 +199,7 @@ class Dynamics(ModelNode):
             if self._command is not None:
                 self._run.command(self._command)
             self._pushes.advance(self._run, (self._k + 1) * self._period)
-            self._state = State.of(self._run.sample(), self._soles)
+            self._state = State.of(self._run, self._soles, self._settings.sensors)
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return
@@ -223,8 +249,16 @@ class Dynamics(ModelNode):
         """Publish the events up to now and the state."""
         self._publish_events()
         sample = self._state.sample
-        effort = self._run.actuation.dynamics(*sample[:4])[0][6:]
+        effort = self._run.actuation.dynamics(*sample[:4])[0][6 : self.model.nv]
         self._topics.publish(self._now, self._state, self._soles, effort)
+        if self._scene_topics is not None:
+            self._scene_topics.publish(self._now, self._body_poses(sample.q))
+
+    def _body_poses(self, q: np.ndarray) -> list[pin.SE3]:
+        system = self._system
+        if not isinstance(system, SceneSystem):
+            return []
+        return [system.pose(q, body.name) for body in system.bodies]
 
     def _publish_events(self) -> None:
         self._topics.publish_events(self._run.events)

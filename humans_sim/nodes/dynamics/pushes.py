@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +34,12 @@ class WaitingPushes:
     Args:
         model: what is pushed.
         world: name of the frame of the ground truth.
+        bodies: names of free bodies, which can be pushed, too.
     """
 
-    def __init__(self, model: Model, world: str) -> None:
+    def __init__(self, model: Model, world: str, bodies: Collection[str] = ()) -> None:
         """Nothing waits."""
-        self._model, self._world = model, world
+        self._model, self._world, self._bodies = model, world, frozenset(bodies)
         self._waiting: list[_Push] = []
 
     def clear(self) -> None:
@@ -50,7 +52,7 @@ class WaitingPushes:
         Args:
             request: of the service.
             now: simulation time [ns].
-            q: a configuration of the model.
+            q: a configuration; that of the model comes first.
 
         Returns:
             Time at which it begins [ns].
@@ -77,8 +79,9 @@ class WaitingPushes:
             raise ParameterError(f"{_MOST} pushes wait already")
         if push.duration < 0.0:
             raise ParameterError(f"its duration is {push.duration:g} s")
-        for name in filter(None, (push.frame, push.link)):
-            self._model.frame_pose(q, name)
+        link = "" if push.link in self._bodies else push.link
+        for name in filter(None, (push.frame, link)):
+            self._model.frame_pose(q[: self._model.nq], name)
         self._waiting = sorted([*self._waiting, push], key=lambda p: p.stamp)
         return stamp
 
@@ -91,7 +94,7 @@ class WaitingPushes:
                 run.advance(push.stamp * 1e-9)
             impulse = push.impulse
             if push.frame:
-                pose = self._model.frame_pose(run.q, push.frame)
+                pose = self._model.frame_pose(run.q[: self._model.nq], push.frame)
                 impulse = pose.rotation @ impulse
             run.push(push.link, push.point, impulse, push.duration)
         run.advance(end)

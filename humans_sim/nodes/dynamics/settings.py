@@ -13,15 +13,22 @@ import numpy as np
 
 from humans_sim.actuation import IdealTorque, Servo
 from humans_sim.actuation.robots import RobotSetup
+from humans_sim.applications.scene_setup import SceneSetup, read_scene
+from humans_sim.contact.geometry.foot_spheres import GEOMETRIES, POINTS
 from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.model_system import ALL, BASE
+from humans_sim.dynamics.joint_choice import ALL, BASE
+from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import METHODS, Simulation
+from humans_sim.dynamics.stepper import Stepper
+from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
+from humans_sim.nodes.dynamics.sensors import NodeSensors
 
 LOCKSTEP, FREE = "lockstep", "free"
 TORQUE, SERVO = "torque", "servo"
@@ -45,10 +52,11 @@ class DynamicsSettings:
         ground: the scene.
         servo: numbers of the servos.
         armature: inertia of drives on every joint, without servos [kg m^2].
-        whole_body: whether all links touch, not the feet alone
-            do [m].
         unlocked: joints that move, although all are locked.
         walking: file of the walk whose posture is ``walk``; None: the model's own.
+        scene: what stands around the robot, of a file; None: the floor alone.
+        touching: what of the robot touches, as options of a simulation.
+        sensors: what is published of an inertial unit and of the feet.
         record: file that a run is written to, None for none.
         record_samples: how many of its newest samples are kept.
         options: further options of the simulation.
@@ -67,9 +75,11 @@ class DynamicsSettings:
     ground: Ground
     servo: Mapping[str, Any]
     armature: float
-    whole_body: bool
     unlocked: tuple[str, ...]
     walking: Path | None
+    scene: SceneSetup | None
+    touching: Mapping[str, Any]
+    sensors: NodeSensors
     record: Path | None
     record_samples: int
     options: Mapping[str, Any]
@@ -99,6 +109,12 @@ class DynamicsSettings:
         slope = math.radians(
             number("slope", 0.0, "the floor climbs along x [deg]", -80.0, 80.0)
         )
+        scene_name = given.text(
+            "scene", "", "scenario, or file, whose ground and bodies there are"
+        )
+        scene = read_scene(scene_name) if scene_name else None
+        if scene is not None and slope:
+            raise ParameterError("slope goes without scene, whose ground has its own")
         ground = Ground(
             friction=number(
                 "friction", robot.friction, "Coulomb's coefficient", low=0.0
@@ -106,6 +122,8 @@ class DynamicsSettings:
             restitution=number("restitution", 0.0, "Newton's coefficient", 0.0, 1.0),
             law=choice("law", LAWS[0], "law of friction", LAWS),
             solids=Ground.slope(slope).solids,
+            rolling=number("rolling", 0.0, "rolling friction of balls [m]", low=0.0),
+            torsional=number("torsional", 0.0, "torsional friction [m]", low=0.0),
         )
         actuation = choice("actuation", TORQUE, "what commands are", (TORQUE, SERVO))
         servo = {
@@ -122,10 +140,16 @@ class DynamicsSettings:
             raise ParameterError(
                 "armature goes with actuation torque; servos have servo.rotor_inertia"
             )
+        if scene is not None:
+            ground = scene.ground(ground.friction)
+        touching = _touching(given, robot)
         options = {
             "method": choice("method", "event_driven", "how to simulate", [*METHODS]),
             "integrator": choice(
-                "integrator", "dop853", "of the event-driven method", integrators.NAMES
+                "integrator",
+                integrators.AUTOMATIC,
+                "of the event-driven method",
+                integrators.NAMES,
             ),
             "time_step": number(
                 "time_step",
@@ -133,6 +157,12 @@ class DynamicsSettings:
                 "step of the time-stepping method [s]",
                 1e-6,
                 0.1,
+            ),
+            "joint_damping": given.flag(
+                "joint_damping", True, "whether the damping of the model's joints acts"
+            ),
+            "joint_friction": given.flag(
+                "joint_friction", True, "whether their dry friction acts"
             ),
             "locked": given.texts(
                 "locked", "joints that do not move; '*' for all, 'base' for the base"
@@ -154,13 +184,13 @@ class DynamicsSettings:
             ground=ground,
             servo=servo,
             armature=armature,
-            whole_body=given.flag(
-                "whole_body", robot.whole_body, "all links touch, not the feet alone"
-            ),
+            scene=scene,
+            touching=touching,
             unlocked=given.texts(
                 "unlocked", "joints that move, although '*' is locked"
             ),
             walking=given.path("walking", "how it walks; empty: the model's own"),
+            sensors=NodeSensors.declare(given, model, period),
             record=_record(given),
             record_samples=given.count(
                 "record_samples", 30_000, "newest samples kept for the record", 2
@@ -181,12 +211,50 @@ class DynamicsSettings:
             actuation = IdealTorque(model)
             joints = len(model.joint_names)
             actuation.armature = np.repeat([0.0, self.armature], [6, joints])
-        options = {
-            **self.options,
-            "locked": self._locked(model),
-            "whole_body": self.whole_body,
-        }
-        return Simulation(model, actuation, ground=self.ground, **options)
+        options: dict[str, Any] = {**self.options, "locked": self._locked(model)}
+        touching = dict(self.touching)
+        if self.scene is not None and self.scene.bodies:
+            return self._scene_simulation(self.scene, model, actuation, options)
+        if self.scene is not None:
+            own = self.scene.touching(model, touching.pop("whole_body"))
+            model, touching = own[0], {**own[1], **touching}
+        return Simulation(model, actuation, ground=self.ground, **touching, **options)
+
+    def _scene_simulation(
+        self,
+        scene: SceneSetup,
+        model: Model,
+        actuation: Actuation,
+        options: dict[str, Any],
+    ) -> Simulation:
+        """A simulation of the robot among free bodies."""
+        if options.pop("locked") or options.pop("method") != TIME_STEPPING:
+            raise ParameterError(
+                f"free bodies need method {TIME_STEPPING}, and no joint locked"
+            )
+        if "contact_geometry" in self.touching:
+            raise ParameterError(
+                "contact_geometry of a robot among free bodies stands in the scene"
+            )
+        system = scene.system(self.ground, model, actuation.armature, **self.touching)
+        driven = SceneActuation(system, actuation, scene.loads)
+        return Simulation(system, driven, method=TIME_STEPPING, **options)
+
+    def begin(
+        self, model: Model, q: np.ndarray, v: np.ndarray
+    ) -> tuple[Simulation, Stepper]:
+        """A new simulation, and its stepper at a state of the robot.
+
+        Args:
+            model: the model.
+            q: configuration of the robot; free bodies are where the scene has them.
+            v: its velocity.
+        """
+        simulation = self.simulation(model)
+        if isinstance(simulation.system, SceneSystem):
+            assert self.scene is not None
+            q, v = self.scene.start(simulation.system, q, v)
+        return simulation, simulation.start(q, v)
 
     def _locked(self, model: Model) -> tuple[str, ...]:
         """What does not move, by name where some joints are left out of all."""
@@ -212,6 +280,25 @@ class DynamicsSettings:
         name = posture or self.posture
         q = start_posture(model, name, self.walking, self.slope, self.height)
         return q, np.zeros(model.nv)
+
+
+def _touching(given: Parameters, robot: RobotSetup) -> dict[str, Any]:
+    """What of the robot touches, where its scene does not say it."""
+    touching: dict[str, Any] = {
+        "whole_body": given.flag(
+            "whole_body", robot.whole_body, "all links touch, not the feet alone"
+        )
+    }
+    geometry = given.choice(
+        "contact_geometry", POINTS, "how the feet touch", GEOMETRIES
+    )
+    if geometry != POINTS:
+        touching["contact_geometry"] = geometry
+    if not given.flag(
+        "self_collision", True, "links touch each other (method time_stepping)"
+    ):
+        touching["self_collision"] = False
+    return touching
 
 
 def _record(given: Parameters) -> Path | None:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``viewer``: a web page that shows the model as the topics say it is.
 
-Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts`` and
-``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``; beside a
+Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts``, ``scene``
+and ``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``; beside a
 reconstruction ``reconstruction_markers``. Where somebody offers the service ``pause``,
 the page has controls: they call ``pause``, ``reset`` and ``push`` and set the
-simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel``.
+simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel`` and
+call ``get_up``.
 Where somebody offers ``stop``, as the bridge to a real robot does, the page can call
 that, and its walk must be armed. Without ``commands`` it shows and commands nothing.
 
@@ -43,11 +44,13 @@ from visualization_msgs.msg import MarkerArray
 from humans_sim.contact import Ground
 from humans_sim.control.walking import Velocity, WalkSettings
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.kondo.motion.get_up import can_get_up
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import nanoseconds_of, velocity_of
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.requests import Requests
+from humans_sim.nodes.common.scene_messages import seen_bodies_of
 from humans_sim.nodes.common.start_posture import walk_settings
 from humans_sim.nodes.common.state_listener import StateListener
 from humans_sim.nodes.viewer.messages import (
@@ -57,6 +60,7 @@ from humans_sim.nodes.viewer.messages import (
     simulation_state,
     touches_of,
 )
+from humans_sim.view.browser.body_layer import BodyLayer
 from humans_sim.view.browser.marker_layer import MarkerLayer
 from humans_sim.view.browser.page_server import warning_of
 from humans_sim.view.browser.panel import Actions, Panel
@@ -77,6 +81,7 @@ _MARKER_TIME = 1.0
 _REPEAT_PERIOD = 0.2
 """Between two of the same velocities for a real robot [s]."""
 _PAUSE, _RESET, _PUSH, _STOP = "pause", "reset", "push", "stop"
+_GET_UP = "get_up"
 _PAUSED = "paused"
 _LONGEST_MESSAGE = 300
 """Characters of a message that the page shows."""
@@ -107,6 +112,7 @@ class Viewer(StateListener):
         self._contacts: ContactStates | None = None
         self._plan: MarkerArray | None = None
         self._walk: WalkStatus | None = None
+        self._bodies: MarkerArray | None = None
         self._markers: MarkerArray | None = None
         self._markers_at = -math.inf
         self._states: dict[int, np.ndarray] = {}
@@ -121,6 +127,7 @@ class Viewer(StateListener):
         if not self._commands:
             self._page.add_watch_panel()
         self._marker_layer = MarkerLayer(self._page.scene)
+        self._body_layer = BodyLayer(self._page.scene)
         # The page is drawn on the wall clock, whatever clock the robot lives on.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / rate, self._draw, clock=wall)
@@ -133,6 +140,7 @@ class Viewer(StateListener):
         listen(ContactStates, "ground_contacts", self._on_contacts, 10)
         listen(WalkStatus, "walk_status", self._on_walk, 10)
         listen(MarkerArray, "footsteps", self._on_plan, 10)
+        listen(MarkerArray, "scene", self._on_scene, 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         if not self._commands:
@@ -143,6 +151,7 @@ class Viewer(StateListener):
         self._requests.add(_RESET, Reset)
         self._requests.add(_PUSH, Push)
         self._requests.add(_STOP, Trigger)
+        self._requests.add(_GET_UP, Trigger)
         self._requests.add(self._speed_service, SetParameters)
 
     # -- what comes in ---------------------------------------------------------------
@@ -165,6 +174,9 @@ class Viewer(StateListener):
 
     def _on_plan(self, message: MarkerArray) -> None:
         self._plan = message
+
+    def _on_scene(self, message: MarkerArray) -> None:
+        self._bodies = message
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers, self._markers_at = message, time.monotonic()
@@ -213,8 +225,24 @@ class Viewer(StateListener):
             self._state = Seen(
                 self._time, self.configuration(), self._touches(), self._planned()
             )
+            self._draw_bodies()
         if self._state is not None:
             self._page.show(self._with_status(self._state))
+
+    def _draw_bodies(self) -> None:
+        """Draw what stands around the robot, where that is known."""
+        message, self._bodies = self._bodies, None
+        if message is None or not message.markers:
+            return
+        if message.markers[0].header.frame_id != self._frame:
+            return
+        try:
+            bodies = seen_bodies_of(message)
+        except ConfigurationError as error:
+            self._refuse("scene", error)
+            return
+        with self._page.scene.server.atomic():
+            self._body_layer.show(bodies)
 
     def _add_controls(self) -> None:
         """Add the controls of what is there: where a robot is, it must be armed."""
@@ -319,7 +347,11 @@ class Viewer(StateListener):
             push=later(self._push),
             speed=later(self._set_speed),
             walk=later(self._walk_with),
+            get_up=later(self._get_up) if can_get_up(self.model) else None,
         )
+
+    def _get_up(self) -> None:
+        self._requests.call(_GET_UP, Trigger.Request())
 
     def _pause(self, paused: bool) -> None:
         def done() -> None:

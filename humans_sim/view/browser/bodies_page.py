@@ -11,21 +11,15 @@ import trimesh
 import viser
 
 from humans_sim.contact import HalfSpace
+from humans_sim.core.errors import RunFileError
 from humans_sim.results.record import recorded_ground, recorded_model
-from humans_sim.results.run import Run, RunFileError
+from humans_sim.results.run import Run
+from humans_sim.view.browser.body_layer import COLOURS
 from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, silence, titled
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, Scene, free_port
 from humans_sim.view.browser.surroundings import lay_terrain
 
-_COLOURS = (
-    (209, 96, 61),
-    (61, 122, 184),
-    (94, 158, 88),
-    (201, 160, 53),
-    (135, 92, 163),
-    (70, 150, 150),
-)
 _PALE = 0.55
 """How pale half of a ball is, so that one sees it turn."""
 _SIGHT = np.array([0.35, -1.0, 0.45])
@@ -125,7 +119,7 @@ def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
     meshes = []
     try:
         for k, body in enumerate(info["bodies"]):
-            colour = np.array(_COLOURS[k % len(_COLOURS)], dtype=float)
+            colour = np.array(COLOURS[k % len(COLOURS)], dtype=float)
             if body["shape"] == "ball":
                 mesh = trimesh.creation.icosphere(3, float(body["radius"]))
                 pale = colour + _PALE * (255 - colour)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scene as a file describes it: ground, free bodies, what of a robot touches.
+
+The keys are those of a scenario; scenarios and the node ``dynamics`` read them here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.applications.scene_files import (
+    geometry_of,
+    ground_of,
+    self_collision_of,
+)
+from humans_sim.bodies.loads import Load, Spring, Wind
+from humans_sim.contact.geometry.body_features import body_features
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.resources import named_file
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.models import Model
+
+KEYS = (
+    "ground",
+    "bodies",
+    "loads",
+    "contacts",
+    "radii",
+    "contact_geometry",
+    "whole_body",
+    "self_collision",
+    "gravity",
+)
+"""Keys of a scenario that describe its scene."""
+_SHAPES = ("box", "ball")
+_MOTION = ("at", "turn", "velocity", "spin")
+
+
+@dataclass(frozen=True)
+class SceneSetup:
+    """The scene of a file.
+
+    Attributes:
+        bodies: free ones.
+        loads: wind and springs on them.
+    """
+
+    bodies: tuple[SceneBody, ...]
+    loads: tuple[Load, ...]
+    _fields: Mapping[str, YamlValue] = field(repr=False)
+    _motion: Mapping[str, Mapping[str, YamlValue]] = field(repr=False)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, YamlValue]) -> SceneSetup:
+        """What the keys of a file say; others than :data:`KEYS` are left aside.
+
+        Raises:
+            ModelFileError: something in the file is wrong; it names line and key.
+        """
+        entries = fields["bodies"].mapping() if "bodies" in fields else {}
+        given = {name: _fields(entry) for name, entry in entries.items()}
+        bodies = [_body(name, entries[name], given[name]) for name in entries]
+        loads = _loads(fields.get("loads"), list(entries))
+        own = {key: fields[key] for key in KEYS if key in fields}
+        return cls(tuple(bodies), tuple(loads), own, given)
+
+    def ground(self, friction: float) -> Ground:
+        """What does not move.
+
+        Args:
+            friction: where the file has none.
+        """
+        return ground_of(self._fields.get("ground"), friction)
+
+    def touching(
+        self, model: Model, whole_body: bool | None = None
+    ) -> tuple[Model, dict[str, Any]]:
+        """A robot with what of it touches: the model, and options of its system.
+
+        Args:
+            model: of the robot.
+            whole_body: whether all links touch where the file does not say it; by
+                default unless it has ``contacts``.
+        """
+        fields = self._fields
+        contacts: Any = None
+        if "contacts" in fields:
+            contacts = [item.text() for item in fields["contacts"]]
+            whole_body = bool(whole_body)
+        if "whole_body" in fields:
+            whole_body = fields["whole_body"].choice(("true", "false")) == "true"
+        given = fields["radii"].mapping() if "radii" in fields else {}
+        radii = {name: value.positive() for name, value in given.items()}
+        if "contact_geometry" in fields:
+            feet = geometry_of(fields["contact_geometry"], model, contacts)
+            model, contacts = feet.model, feet.contacts
+            radii = {**feet.radii, **radii}
+        options: dict[str, Any] = {"contacts": contacts, "radii": radii}
+        options["whole_body"] = whole_body is None or whole_body
+        if "self_collision" in fields:
+            options["self_collision"] = self_collision_of(fields["self_collision"])
+        if "gravity" in fields:
+            options["gravity"] = fields["gravity"].vector(3).tolist()
+        return model, options
+
+    def system(
+        self,
+        ground: Ground,
+        model: Model | None = None,
+        armature: np.ndarray | None = None,
+        **more: Any,
+    ) -> SceneSystem:
+        """The free bodies, with a robot or without one.
+
+        Args:
+            ground: what does not move.
+            model: of the robot.
+            armature: inertia of its drives.
+            more: options that go over those of the file, as :meth:`touching` has them.
+        """
+        options: dict[str, Any] = {}
+        if model is not None:
+            model, options = self.touching(model, more.pop("whole_body", None))
+            if options.pop("whole_body"):
+                options["features"] = body_features(
+                    model, options["contacts"], options["radii"]
+                )
+        elif "gravity" in self._fields:
+            options["gravity"] = self._fields["gravity"].vector(3).tolist()
+        with located_errors(self._fields["bodies"]):
+            return SceneSystem(
+                self.bodies,
+                ground,
+                robot=model,
+                armature=armature,
+                **{**options, **more},
+            )
+
+    def start(
+        self,
+        scene: SceneSystem,
+        robot: np.ndarray | None = None,
+        speeds: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration and velocity at the start.
+
+        Args:
+            scene: of :meth:`system`.
+            robot: configuration of its robot.
+            speeds: velocity of its robot; at rest unless given.
+        """
+        given = self._motion
+        places = {name: own["at"].vector(3).tolist() for name, own in given.items()}
+        turns = {
+            name: pin.rpy.rpyToMatrix(*np.radians(own["turn"].vector(3)))
+            for name, own in given.items()
+            if "turn" in own
+        }
+        q = scene.configuration(places, robot, turns)
+        v = np.zeros(scene.nv)
+        if speeds is not None:
+            v[: scene.robot_nv] = speeds
+        for k, (name, own) in enumerate(given.items()):
+            first = scene.robot_nv + 6 * k
+            if "velocity" in own:
+                v[first : first + 3] = own["velocity"].vector(3)
+            if "spin" in own:  # given in the world's frame
+                turn = turns.get(name, np.eye(3))
+                v[first + 3 : first + 6] = turn.T @ own["spin"].vector(3)
+        return q, v
+
+
+def read_scene(name: str) -> SceneSetup:
+    """The scene of a scenario of the package, or of a file of one's own.
+
+    Raises:
+        ParameterError: there is no such scenario.
+        ModelFileError: the file is malformed.
+    """
+    return SceneSetup.of(read_yaml(named_file("scenarios", name, "scenario")).mapping())
+
+
+def _fields(entry: YamlValue) -> dict[str, YamlValue]:
+    fields = entry.fields(("mass", "at"), (*_SHAPES, "friction", *_MOTION[1:]))
+    if sum(shape in fields for shape in _SHAPES) != 1:
+        raise entry.error(f"exactly one of {', '.join(_SHAPES)} is wanted")
+    return fields
+
+
+def _body(name: str, entry: YamlValue, given: dict[str, YamlValue]) -> SceneBody:
+    mass = given["mass"].positive()
+    friction = given["friction"].number() if "friction" in given else None
+    with located_errors(entry):
+        if "ball" in given:
+            return SceneBody.ball(name, mass, given["ball"].positive(), friction)
+        x, y, z = given["box"].vector(3).tolist()
+        return SceneBody.box(name, mass, (x, y, z), friction)
+
+
+def _loads(value: YamlValue | None, names: list[str]) -> list[Load]:
+    """Wind and springs."""
+    if value is None:
+        return []
+    loads: list[Load] = []
+    parts = value.fields((), ("wind", "springs"))
+    if "wind" in parts:
+        wind = parts["wind"].fields(("velocity", "areas"), ("density",))
+        areas = {k: v.number() for k, v in wind["areas"].mapping().items()}
+        density = wind["density"].positive() if "density" in wind else 1.2
+        x, y, z = wind["velocity"].vector(3).tolist()
+        with located_errors(parts["wind"]):
+            loads.append(Wind([areas.get(n, 0.0) for n in names], (x, y, z), density))
+    for item in parts["springs"] if "springs" in parts else ():
+        spring = item.fields(
+            ("body", "point", "anchor", "stiffness"), ("other", "damping", "length")
+        )
+        numbers = {k: spring[k].number() for k in ("damping", "length") if k in spring}
+        other = None
+        if "other" in spring:
+            other = names.index(spring["other"].choice(tuple(names)))
+        with located_errors(item):
+            loads.append(
+                Spring(
+                    names.index(spring["body"].choice(tuple(names))),
+                    spring["point"].vector(3).tolist(),
+                    spring["anchor"].vector(3).tolist(),
+                    spring["stiffness"].number(),
+                    other=other,
+                    **numbers,
+                )
+            )
+    return loads
