@@ -28,6 +28,7 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.contact_points import ContactPoints
 from humans_sim.dynamics.joint_choice import joint_limits, locked_velocities
 from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs
@@ -38,7 +39,6 @@ from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.dynamics.tree_table import TreeTable, tree_table
 from humans_sim.models import Model
 from humans_sim.models.joint_memory import JointMemory
-from humans_sim.models.points import PointSet
 from humans_sim.models.self_collision import SelfCollision
 
 
@@ -94,8 +94,9 @@ class ModelSystem:
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
         self.locked = locked_velocities(model, locked)
         tags = model.contact_names if contacts is None else tuple(contacts)
-        points = self._place_points(tags, features)
-        names = self.contact_points
+        touching = ContactPoints.of(model, tags, features, self.locked)
+        names, self.contact_links, points, self.features = touching
+        self.contact_points, self.points = names, points
         self._radius = self._radii(radii or {})
         self._armature = np.zeros(self.nv) if armature is None else armature
         if self._armature.shape != (self.nv,):
@@ -125,6 +126,7 @@ class ModelSystem:
         ).with_links(self._links.names, ground.friction if rough is None else rough)
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
+        centres, reaches = touching.bounding_balls(self._radius)
         still = ContactGeometry(
             local=points.local,
             row=points.row,
@@ -139,6 +141,8 @@ class ModelSystem:
             limit_value=np.array(
                 [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
             ),
+            centre=centres,
+            reach=reaches,
         )
         self._pairs = len(names) * len(still.solids)
         self._first_link = len(self.contacts) - len(self._links)
@@ -166,35 +170,6 @@ class ModelSystem:
             friction, ground.torsional * turning, ground.rolling * balls
         )
         self.dissipates = self.damped or self._bounded.any
-
-    def _place_points(
-        self, tags: tuple[str, ...], features: BodyFeatures | None
-    ) -> PointSet:
-        """All points that may touch: tags, then features of links that can move."""
-        model = self.model
-        fixed = model.tag_points(tags)
-        self.contact_points, self.features = tags, features
-        self.contact_links = tuple(
-            {tag.name: tag.link for tag in model.parts.tags}[name] for name in tags
-        )
-        if features is None:
-            self.points = fixed
-            return fixed
-        taken = sorted(set(tags) & set(features.names))
-        if taken:
-            raise ParameterError(f"two contact points are called '{taken[0]}'")
-        joints, places = features.in_joints(model)
-        reached = PointSet(model.pin, joints, places).support.copy()
-        reached[:, self.locked] = False
-        moving = np.flatnonzero(reached.any(axis=1))
-        self.features = features = features.some(moving)
-        self.contact_points = (*tags, *features.names)
-        self.contact_links = (*self.contact_links, *features.links)
-        carriers = [fixed.joints[k] for k in fixed.row] + [joints[k] for k in moving]
-        self.points = PointSet(
-            model.pin, carriers, np.vstack([fixed.local, places[moving]])
-        )
-        return self.points
 
     def _is_locked(self, velocity: int) -> bool:
         return velocity in self.locked
