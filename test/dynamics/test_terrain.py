@@ -103,7 +103,7 @@ def test_a_sliding_point_flies_off_a_convex_edge(ball: hs.Model) -> None:
     ground = hs.Ground(friction=0.0, solids=()).with_stairs(1, 1.0, 3.0, -3.0)
     start = ball.neutral()
     start[:3] = (-0.1, 0.0, 1.0)
-    sim = hs.Simulation(ball, ground=ground)
+    sim = hs.Simulation(ball, ground=ground, whole_body=False)
     run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.3)
     left = [e.time for e in run.events if e.kind == "contact_opened"]
     assert left == pytest.approx([0.1], abs=2e-9)
@@ -117,7 +117,7 @@ def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
     start = ball.neutral()
     start[:3] = (0.4, 0.0, 0.1)
     for method, exact in zip(METHODS, (1e-9, 2e-3), strict=True):
-        sim = hs.Simulation(ball, ground=ground, method=method)
+        sim = hs.Simulation(ball, ground=ground, method=method, whole_body=False)
         run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.2)
         hits = [e.time for e in run.events if e.subject.endswith("stairs.1")]
         assert min(hits) == pytest.approx(0.1, abs=exact)
