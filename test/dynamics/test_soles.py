@@ -65,7 +65,7 @@ def test_standing_robot(khr1: hs.Model, degrees: float) -> None:
         outline = np.array(
             [
                 pose.actInv(place)
-                for name, place in zip(soles.names, points.position, strict=True)
+                for name, place in zip(khr1.contact_names, places, strict=True)
                 if name in sole.contacts
             ]
         )

@@ -149,7 +149,8 @@ def test_failures_are_written(tmp_path: Path, moment: str) -> None:
     """A simulation that cannot continue leaves what it computed, in its file too."""
     path = tmp_path / "run.npz"
     # An event, the first impact, counts as a hundred evaluations.
-    simulation = hs.Simulation(BALL, max_work=1 if moment == "start" else 60)
+    work = 1 if moment == "start" else 60
+    simulation = hs.Simulation(BALL, max_work=work, hand_over=False)
     with pytest.raises(SimulationError) as caught:
         simulation.run(np.array([0.2]), t_end=0.6, sampling_period=0.01, save=path)
     stored = hs.load_run(path)

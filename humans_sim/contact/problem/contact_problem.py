@@ -88,6 +88,7 @@ def solve_contact(
     tangents: np.ndarray,
     friction: np.ndarray,
     sliding: np.ndarray | None = None,
+    tolerated: float = _TOLERATED,
 ) -> ContactSolution:
     """Solve the contact problem.
 
@@ -99,6 +100,7 @@ def solve_contact(
         friction: (k,); infinite for the sticking law.
         sliding: (k, 2) unit direction in which a contact slides now, zero where it
             does not; None for none.
+        tolerated: largest residual of an answer, relative.
 
     Raises:
         ParameterError: sizes do not fit, or friction is negative.
@@ -140,7 +142,7 @@ def solve_contact(
         other, residual = attempt(fields)
         if residual < best_residual:
             best, best_residual = other, residual
-    if not best_residual <= _TOLERATED:
+    if not best_residual <= tolerated:
         raise ContactProblemError(
             "no contact forces were found that obey the law; sliding under much "
             "friction can have none (Painleve)",

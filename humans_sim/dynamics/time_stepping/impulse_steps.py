@@ -340,6 +340,7 @@ class ImpulseSteps:
                 problem.motion,
                 table.tangents[which],
                 table.friction[which],
+                tolerated=_TOLERATED,
             )
             impulses, residual = solution.forces, solution.residual
         self.rough_steps += 1
