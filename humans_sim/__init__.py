@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         Controller,
         ControlState,
     )
+    from humans_sim.dynamics.event_driven.work_budget import TooMuchWorkError
     from humans_sim.dynamics.general_system import GeneralSystem
     from humans_sim.dynamics.integrators import IntegrationError
     from humans_sim.dynamics.pushes import Push
@@ -189,6 +190,7 @@ _MODULES = {
     "Simulation": "dynamics.simulation",
     "SimulationError": "dynamics.simulation",
     "StepError": "dynamics.stepper",
+    "TooMuchWorkError": "dynamics.event_driven.work_budget",
     "StreamError": "kondo.driver.stream",
     "Subject": "observation.posture.subject",
     "SurfaceError": "contact.joint.contact_errors",
@@ -303,6 +305,7 @@ __all__ = [
     "StreamError",
     "Subject",
     "SurfaceError",
+    "TooMuchWorkError",
     "TrajectoryError",
     "TrajectoryFileError",
     "TriangleMesh",

@@ -11,7 +11,8 @@ import numpy as np
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.row_blocks import row_blocks
-from humans_sim.results.events import DURATION, HAND_OVER, IMPACT
+from humans_sim.results.event_details import DURATION
+from humans_sim.results.events import HAND_OVER, IMPACT
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run

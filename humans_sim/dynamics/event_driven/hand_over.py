@@ -23,6 +23,7 @@ from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
 from humans_sim.results import events as kinds
+from humans_sim.results.event_details import DURATION
 from humans_sim.results.events import Event
 
 _FIRST, _GROWTH = 1e-3, 4.0
@@ -141,7 +142,7 @@ class HandOver:
         if t > self._begin:
             detail: dict[str, float | str] = {
                 "text": self._reason,
-                kinds.DURATION: t - self._begin,
+                DURATION: t - self._begin,
             }
             self._state.events.append(Event(t, kinds.HAND_OVER, "", detail))
         self._begin = t

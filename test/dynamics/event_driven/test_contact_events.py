@@ -35,7 +35,8 @@ def test_a_contact_that_leaves_takes_part_in_an_impact(impact: str) -> None:
     run = Simulation(rod, impact=impact, hand_over=False).run(q, v, t_end=0.1)
     check = run.check()
     # Energy is zero from the start on; there is nothing to relate its error to.
-    assert all(f.ok for f in check.findings if f.name != "largest growth of energy")
+    failed = [f.name for f in check.findings if f.ok is False]
+    assert set(failed) <= {"largest growth of energy"}
     np.testing.assert_allclose(run.v[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-9)
     assert (run.contacts > 0).all()
