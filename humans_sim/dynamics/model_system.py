@@ -346,13 +346,14 @@ class ModelSystem:
             return None
         spin = np.zeros((len(which), 3, self.nv))
         if self._bounded.turns:
-            jacobian = self._data.J
-            rows = contact_rows(which, jacobian, self._moving, q)[1]
+            jacobian, solids = self._data.J, self._pairs // len(self.contact_points)
+            turning = np.flatnonzero(which < self._pairs)  # neither limits nor links
+            rows = contact_rows(which[turning], jacobian, self._moving, q)[1]
             # A shift of the base moves every point alike: these columns are the frames.
             frames = rows[:, :, :3] @ pin.Quaternion(q[3:7]).matrix().T
-            for c in np.flatnonzero(which < self._pairs):
-                point = which[c] // len(self.ground.solids)
-                spin[c] = frames[c] @ (jacobian[3:] * self._support[point])
+            for c, frame in zip(turning, frames, strict=True):
+                moves = self._support[which[c] // solids]
+                spin[c] = frame @ (jacobian[3:] * moves)
             spin[:, :, self.locked] = 0.0
         return self._bounded.groups(which, spin)
 

@@ -36,6 +36,7 @@ class PointContacts:
         normal: from the surface to the model (n, 3).
         velocity: of the place that touches (n, 3) [m/s].
         force: of the surface on the model (n, 3) [N].
+        moment: of torsional and rolling friction on the model (n, 3) [N m].
     """
 
     rows: np.ndarray
@@ -45,6 +46,7 @@ class PointContacts:
     normal: np.ndarray
     velocity: np.ndarray
     force: np.ndarray
+    moment: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,9 @@ class Soles:
         centres = self._body.points.positions(self._data)[self._point[which]]
         places = centres - self._radius[which] * normal
         turned = frames.transpose(0, 2, 1)
+        moments = (
+            sample.moments if len(sample.moments) else np.zeros_like(sample.forces)
+        )
         return PointContacts(
             rows=which,
             mode=sample.contacts[which],
@@ -128,6 +133,7 @@ class Soles:
             normal=normal,
             velocity=(turned @ (rows @ sample.v)[:, :, None])[:, :, 0],
             force=(turned @ sample.forces[which][:, :, None])[:, :, 0],
+            moment=(turned @ moments[which][:, :, None])[:, :, 0],
         )
 
     def loads(self, sample: Sample, points: PointContacts) -> list[SoleLoad]:
@@ -154,6 +160,7 @@ class Soles:
                     mixed[0, 1] - mixed[1, 0],
                 ]
             )
+            moment += turn @ points.moment[which].sum(axis=0)
             soles.append(
                 SoleLoad(
                     sole.name,

@@ -7,11 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-_NO_SIGNALS = np.zeros(0)
+_NONE = np.zeros(0)
 
 
 class Sample(NamedTuple):
-    """The whole state at one time; see :class:`~humans_sim.results.run.Run`."""
+    """The whole state at one time; see :class:`~humans_sim.results.run.Run`.
+
+    Beside what runs keep, ``moments`` are those of torsional and rolling friction about
+    the normal and the tangents of all contacts (nc, 3) [N m]; empty without them.
+    """
 
     t: float
     q: np.ndarray
@@ -23,4 +27,5 @@ class Sample(NamedTuple):
     gaps: np.ndarray
     kinetic: float
     potential: float
-    signals: np.ndarray = _NO_SIGNALS
+    signals: np.ndarray = _NONE
+    moments: np.ndarray = _NONE

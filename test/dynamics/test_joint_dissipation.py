@@ -214,3 +214,23 @@ def test_refusals(tmp_path: Path) -> None:
     for given in ({"knee": 1.0}, {"hinge": -1.0}, {"hinge": math.nan}):
         with pytest.raises(hs.ParameterError):
             hs.Simulation(model, joint_friction=given)
+
+
+def test_a_limp_robot_stands_by_friction(khr1: hs.Model) -> None:
+    """Dropped without actuation, friction in its joints alone keeps it standing."""
+    sim = hs.Simulation(
+        khr1,
+        method="time_stepping",
+        joint_friction=dict.fromkeys(khr1.joint_names, 0.2),
+    )
+    q = khr1.neutral()
+    q[2] += 0.01
+    stepper = sim.start(q)
+    stepper.advance(0.25)
+    assert stepper.steps.rough_steps == 0
+    assert np.abs(stepper.v).max() < 1e-8
+    assert np.abs(stepper.q[7:]).max() < 1e-2
+    sample = stepper.sample()
+    assert sample.forces[:8, 0].sum() == pytest.approx(khr1.mass * 9.81, rel=1e-6)
+    held = stepper.steps.bounded.forces[6 : khr1.nv]
+    assert 1e-3 < np.abs(held).max() <= 0.2 * (1 + 1e-9)

@@ -311,6 +311,15 @@ class ImpulseSteps:
             changed,
         )
 
+    def moments(self) -> np.ndarray:
+        """Torsional and rolling moments, means over the last step (nc, 3) [N m].
+
+        Empty where there is no such friction.
+        """
+        if self.bounded is None:
+            return np.zeros((0, 3))
+        return self.bounded.forces[self._system.nv :].reshape(-1, 3)
+
     def _check_speed(
         self, chart: Chart, x: np.ndarray, v: np.ndarray, h: float
     ) -> None:

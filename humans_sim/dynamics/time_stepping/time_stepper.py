@@ -84,6 +84,7 @@ class TimeStepper(Stepper):
             self.steps.gaps,
             kinetic,
             potential,
+            moments=self.steps.moments(),
         )
 
     def command(self, command: np.ndarray) -> None:

@@ -70,3 +70,21 @@ def test_noise_reaches_the_centre_of_pressure(khr1: hs.Model) -> None:
     pressed = vector(run, "l_sole/centre_of_pressure")[-1]
     expected = np.array([-torque[1], torque[0]]) / force[2]
     np.testing.assert_allclose(pressed[:2], expected, atol=1e-12)
+
+
+def test_torsional_friction_is_felt(khr1: hs.Model) -> None:
+    """On ice, a robot that spins feels the moment l m g against it, nothing else."""
+    length = 5e-3
+    sim = hs.Simulation(
+        khr1,
+        locked=["*"],
+        whole_body=False,
+        method="time_stepping",
+        ground=hs.Ground(friction=0.0, torsional=length),
+        sensors=[hs.FootSensor(sole) for sole in SOLES],
+    )
+    v = np.zeros(khr1.nv)
+    v[5] = 2.0
+    run = sim.run(khr1.neutral(), v, t_end=0.03)
+    felt = [run.signal(f"{sole}/torque_z")[-1] for sole in SOLES]
+    assert sum(felt) == pytest.approx(-length * khr1.mass * G, rel=1e-4)
