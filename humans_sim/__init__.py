@@ -15,6 +15,7 @@ from humans_sim.core.errors import (
     MissingDependencyError,
     ModelFileError,
     ParameterError,
+    RunFileError,
     UnknownModelError,
 )
 from humans_sim.core.version import __version__ as __version__
@@ -65,6 +66,14 @@ if TYPE_CHECKING:
     from humans_sim.dynamics.general_system import GeneralSystem
     from humans_sim.dynamics.integrators import IntegrationError
     from humans_sim.dynamics.pushes import Push
+    from humans_sim.dynamics.sensors import (
+        FootSensor,
+        Imu,
+        JointEncoders,
+        Sensor,
+        SignalErrors,
+        read_sensors,
+    )
     from humans_sim.dynamics.simulation import Simulation, SimulationError
     from humans_sim.dynamics.stepper import StepError
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
@@ -103,7 +112,7 @@ if TYPE_CHECKING:
     from humans_sim.results.check import Check
     from humans_sim.results.contact_table import ContactTable
     from humans_sim.results.events import Event
-    from humans_sim.results.run import Run, RunFileError, load_run
+    from humans_sim.results.run import Run, load_run
     from humans_sim.results.sample import Sample
     from humans_sim.view.film.animation import animate
     from humans_sim.view.reports.report import write_report as report
@@ -133,6 +142,7 @@ _MODULES = {
     "Event": "results.events",
     "ExpressionError": "core.expressions",
     "FesMuscles": "actuation",
+    "FootSensor": "dynamics.sensors",
     "ForbiddenMotionError": "contact.joint.contact_errors",
     "ForceComparison": "analysis.force_comparison",
     "ForcePlate": "observation.markers.force_plate",
@@ -142,9 +152,11 @@ _MODULES = {
     "HalfSpace": "contact",
     "HeightField": "contact",
     "IdealTorque": "actuation",
+    "Imu": "dynamics.sensors",
     "IntegrationError": "dynamics.integrators",
     "InverseDynamics": "analysis.inverse_dynamics",
     "JointCommandError": "kondo.driver.safety",
+    "JointEncoders": "dynamics.sensors",
     "JointTrajectoryError": "kondo.driver.joint_trajectory",
     "LinkError": "kondo.protocol.serial_port",
     "MarkerFileError": "observation.markers.errors",
@@ -166,12 +178,13 @@ _MODULES = {
     "Reconstruction": "observation.posture.result",
     "RobotStateError": "kondo.driver.robot_health",
     "Run": "results.run",
-    "RunFileError": "results.run",
     "Sample": "results.sample",
     "ScreeningError": "observation.screening.findings",
     "ScrewDriveMotors": "actuation",
+    "Sensor": "dynamics.sensors",
     "Servo": "actuation",
     "SettingError": "control.walking.settings",
+    "SignalErrors": "dynamics.sensors",
     "SimulatedBodyError": "kondo.emulation.simulated_robot",
     "Simulation": "dynamics.simulation",
     "SimulationError": "dynamics.simulation",
@@ -191,8 +204,8 @@ _MODULES = {
     "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
     "compare_with_plates": "analysis.force_comparison",
-    "inverse_dynamics": "analysis.inverse_dynamics",
     "draft_marker_set": "observation.draft.draft_set",
+    "inverse_dynamics": "analysis.inverse_dynamics",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",
     "load_reconstruction": "observation.posture.result_file",
@@ -200,6 +213,7 @@ _MODULES = {
     "load_subject": "observation.posture.subject",
     "read_force_file": "observation.markers.force_file",
     "read_markers": "observation.markers.read",
+    "read_sensors": "dynamics.sensors",
     "reconstruct": "applications.reconstruction",
     "report": "view.reports.report",
     "simulate": "applications.simulate",
@@ -234,6 +248,7 @@ __all__ = [
     "FesMuscles",
     "FileError",
     "FileWriteError",
+    "FootSensor",
     "ForbiddenMotionError",
     "ForceComparison",
     "ForcePlate",
@@ -244,9 +259,11 @@ __all__ = [
     "HeightField",
     "HumansError",
     "IdealTorque",
+    "Imu",
     "IntegrationError",
     "InverseDynamics",
     "JointCommandError",
+    "JointEncoders",
     "JointTrajectoryError",
     "LinkError",
     "MarkerFileError",
@@ -275,8 +292,10 @@ __all__ = [
     "Sample",
     "ScreeningError",
     "ScrewDriveMotors",
+    "Sensor",
     "Servo",
     "SettingError",
+    "SignalErrors",
     "SimulatedBodyError",
     "Simulation",
     "SimulationError",
@@ -307,6 +326,7 @@ __all__ = [
     "load_subject",
     "read_force_file",
     "read_markers",
+    "read_sensors",
     "reconstruct",
     "report",
     "simulate",

@@ -35,6 +35,9 @@ class CompositeActuation(Actuation):
         self.z_names = tuple(name for part in parts for name in part.z_names)
         inertias = [part.armature for part in parts if part.armature is not None]
         self.armature = np.sum(inertias, axis=0) if inertias else None
+        self.frictional_joints = tuple(
+            dict.fromkeys(name for part in parts for name in part.frictional_joints)
+        )
         self._signals = [0] * len(parts)
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

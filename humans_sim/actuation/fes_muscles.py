@@ -162,6 +162,8 @@ class FesMuscles(DelayedActuation):
         self._knees = np.array(knees, dtype=np.int64)
         self.knee_of = tuple(np.repeat(np.arange(len(knees)), len(chosen)).tolist())
         signs = [_flexion_sign(model, j, flexion_sign) for j in knees]
+        if self.geometry.viscosity:
+            self.frictional_joints = self.joint_names
         viscosity = np.zeros(model.nv)
         viscosity[6 + self._knees] = self.geometry.viscosity
         self._table = MuscleTable(

@@ -88,6 +88,8 @@ class ScrewDriveMotors(DelayedActuation):
         if len(motors) != count:
             raise ParameterError(f"{count} motors are wanted, not {len(motors)}")
         self.motors = tuple(motors)
+        if any(m.viscous or m.coulomb for m in motors):
+            self.frictional_joints = tuple(model.joint_names)
         # Rows as the kernel takes them.
         self._constants = np.array(
             [

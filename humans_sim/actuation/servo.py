@@ -156,6 +156,8 @@ class Servo(DelayedActuation):
         )
         rotors = np.full(self._n, self.numbers.rotor_inertia)
         self.armature = np.concatenate([np.zeros(6), rotors])
+        if self.numbers.viscous or self.numbers.coulomb:
+            self.frictional_joints = self.names
         self._start_time = 0.0
         # Set points: origin + rate * time since the start, until they arrive.
         self._origin, self._rate = np.zeros(self._n), np.zeros(self._n)
@@ -164,6 +166,7 @@ class Servo(DelayedActuation):
         self._end, self._unsettled = 0.5 * self.numbers.play, math.inf
         # The end of the gap at which each motor pushes: -1, 1, or 0 between them.
         self._engaged = np.zeros(self._n, dtype=np.int64)
+        self.decoupled = not self.numbers.play
         if self.numbers.play:
             self.nz = self._n
             self.z_names = tuple(f"play of {name}" for name in self.names)

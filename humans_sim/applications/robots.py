@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 
 from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
+from humans_sim.control.falls.rising_walk import RisingWalk
+from humans_sim.control.falls.rising_walker import RisingWalker
 from humans_sim.control.walking import Walker
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.dynamics.simulation import Simulation
+from humans_sim.kondo.motion.get_up import get_up_motions
 
 
 class WalkingRobot(NamedTuple):
@@ -21,7 +24,7 @@ class WalkingRobot(NamedTuple):
 
     Attributes:
         simulation: ready to run.
-        walk: its controller.
+        walk: its controller; a ``RisingWalk`` where it gets up.
     """
 
     simulation: Simulation
@@ -34,6 +37,7 @@ def walking_robot(
     *,
     setup: RobotSetup | None = None,
     servo: Mapping[str, Any] | None = None,
+    rising: RisingWalker | None = None,
     **changes: Any,
 ) -> WalkingRobot:
     """Put a robot on its floor, its servos led by a walker.
@@ -43,12 +47,28 @@ def walking_robot(
         schedule: velocities, and when they are to be walked with.
         setup: of the robot, its own unless given.
         servo: numbers of the servos instead of the robot's own.
+        rising: gets it up where it falls; of the same walker. It lies unless given.
         changes: arguments of the simulation instead of the robot's own, e.g. ground.
     """
     setup = RobotSetup.of_model(walker.model) if setup is None else setup
     walk = ServoWalk(walker, schedule)
+    if rising is not None:
+        walk = RisingWalk(rising, schedule)
     servos = walk_servos(setup, walker, servo or {})
     return WalkingRobot(setup.simulation(walker.model, servos, walk, **changes), walk)
+
+
+def rising_walker(walker: Walker, automatic: bool = True) -> RisingWalker:
+    """A walker that gets up by the package's motions for its robot.
+
+    Args:
+        walker: leads it while it is on its feet.
+        automatic: whether it gets up by itself, or is asked to.
+
+    Raises:
+        ParameterError: the package has no such motions.
+    """
+    return RisingWalker(walker, get_up_motions(walker.model), automatic=automatic)
 
 
 def walk_servos(setup: RobotSetup, walker: Walker, servo: Mapping[str, Any]) -> Servo:

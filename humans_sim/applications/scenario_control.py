@@ -16,10 +16,11 @@ from humans_sim.actuation import (
     ScrewDriveMotors,
 )
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.applications.robots import walk_servos
+from humans_sim.applications.robots import rising_walker, walk_servos
 from humans_sim.control.bip.control import BipControl
 from humans_sim.control.bip.step import StepShape, one_step, standing, start_of
 from humans_sim.control.bip.task import BipTask
+from humans_sim.control.falls.rising_walk import RisingWalk
 from humans_sim.control.fes.fes_stand import FesPlan, FesStand
 from humans_sim.control.fes.fes_swing import KneeSwing
 from humans_sim.control.task.whole_body import WholeBody
@@ -283,14 +284,19 @@ def _walk(
     scene: Mapping[str, Any],
 ) -> ControlSetup:
     """A body that walks by torques in its joints, or by its servos."""
-    given = value.fields(("velocity",), ("start", "stop", "friction", "period"))
+    given = value.fields(
+        ("velocity",), ("start", "stop", "friction", "period", "get_up")
+    )
     velocity = Velocity(*given["velocity"].vector(3).tolist())
     times: dict[str, float] = {
         key: given[key].number() for key in ("start", "stop") if key in given
     }
     if actuation is not None and SERVO in actuation.mapping():
         period = _period(given, RobotSetup.of_model(model).sampling_period)
-        return _servo_walk(actuation, model, velocity, times, period)
+        rises = "get_up" in given and _truth(given["get_up"])
+        return _servo_walk(actuation, model, velocity, times, period, rises)
+    if "get_up" in given:
+        raise given["get_up"].error("only a walk by servos gets up")
     friction = given["friction"].positive() if "friction" in given else 0.5
     pattern = WalkPattern(model)
     body = WholeBody(ModelSystem(model, **scene), friction)
@@ -304,8 +310,9 @@ def _servo_walk(
     velocity: Velocity,
     times: Mapping[str, float],
     period: float,
+    rises: bool,
 ) -> ControlSetup:
-    """Servos led by a walker."""
+    """Servos led by a walker, which gets up where it may fall."""
     schedule = [ScheduledCommand(times.get("start", 0.5), velocity)]
     if "stop" in times:
         schedule.append(ScheduledCommand(times["stop"], None))
@@ -313,7 +320,11 @@ def _servo_walk(
     _, section = _only(actuation, (SERVO,))
     setup = RobotSetup.of_model(model)
     servos = _numbers(section, lambda **given: walk_servos(setup, walker, given))
-    return ControlSetup(servos, walker.start(), ServoWalk(walker, schedule))
+    start = walker.start()
+    if rises:
+        walk = RisingWalk(rising_walker(walker), schedule)
+        return ControlSetup(servos, start, walk)
+    return ControlSetup(servos, start, ServoWalk(walker, schedule))
 
 
 class _StreamedAngles(Controller):

@@ -40,6 +40,8 @@ _OPTIONS = (
     "time_step",
     "zeno_time",
     "zeno_speed",
+    "creep_speed",
+    "hand_over",
 )
 _OPTIONAL = (
     "model",
@@ -51,6 +53,8 @@ _OPTIONAL = (
     "locked",
     "free",
     "limits",
+    "joint_damping",
+    "joint_friction",
     "radii",
     "contacts",
     "contact_geometry",
@@ -61,6 +65,7 @@ _OPTIONAL = (
     "actuation",
     "controller",
     "pushes",
+    "sensors",
     "start",
     "method",
     "options",
@@ -71,7 +76,10 @@ _BIPEDS_ONLY = (
     "locked",
     "free",
     "limits",
+    "joint_damping",
+    "joint_friction",
     "pushes",
+    "sensors",
     "start",
     "stands",
 )
@@ -179,8 +187,11 @@ class Scenario:
             limits_of,
             pushes_of,
             self_collision_of,
+            values_of,
         )
-        from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
+        from humans_sim.dynamics.joint_choice import ALL, BASE
+        from humans_sim.dynamics.model_system import ModelSystem
+        from humans_sim.dynamics.sensors.sensor_file import sensors_of
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model
 
@@ -203,6 +214,9 @@ class Scenario:
             scene["contacts"] = [item.text() for item in fields["contacts"]]
         if "limits" in fields:
             scene["limits"] = limits_of(fields["limits"])
+        for key in ("joint_damping", "joint_friction"):
+            if key in fields:
+                scene[key] = values_of(fields[key])
         if "radii" in fields:
             given = fields["radii"].mapping()
             scene["radii"] = {key: value.number() for key, value in given.items()}
@@ -237,6 +251,7 @@ class Scenario:
             self_collision=own_links,
             whole_body=whole_body,
             stands="stands" in fields and _flag(fields["stands"]),
+            sensors=sensors_of(fields["sensors"]) if "sensors" in fields else (),
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )

@@ -13,6 +13,7 @@ from humans_sim.applications.scene_setup import SceneSetup
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.walking.servo_walk import ServoWalk
 from humans_sim.core.yaml_file import YamlValue
+from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_controller import SceneController
 from humans_sim.dynamics.simulation import Simulation
@@ -48,7 +49,10 @@ def prepare_scene(
                 "among free bodies: use walk_stream"
             )
     armature = None if control.actuation is None else control.actuation.armature
-    scene = setup.system(ground, model, armature)
+    dissipation = None
+    if model is not None:
+        dissipation = JointDissipation.of(model, control.actuation)
+    scene = setup.system(ground, model, armature, dissipation=dissipation)
     actuation = None
     if control.actuation is not None or setup.loads:
         actuation = SceneActuation(scene, control.actuation, setup.loads)

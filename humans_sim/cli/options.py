@@ -31,8 +31,10 @@ class Method(StrEnum):
 class Integrator(StrEnum):
     """Integrator of smooth motion."""
 
+    AUTOMATIC = "automatic"
     DOP853 = "dop853"
     RADAU = "radau"
+    ROSENBROCK = "rosenbrock"
     CVODE = "cvode"
 
 

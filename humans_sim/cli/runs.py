@@ -138,9 +138,13 @@ def _simulated(chosen: Any, save: Path | None) -> tuple[Run, HumansError | None]
 
 def _print_run(chosen: Any, done: Run, wall: float) -> None:
     from humans_sim.cli.tables import print_check, print_events
+    from humans_sim.dynamics.joint_dissipation import dissipation_text
 
     span = float(done.t[-1] - done.t[0])
     say(f"{span:g} s simulated in {wall:.2f} s")
+    used = dissipation_text(done.info)
+    if used:
+        say(used)
     print_events(console, done)
     checked = done.check()
     print_check(console, checked)

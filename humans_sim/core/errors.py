@@ -102,3 +102,7 @@ class ModelFileError(FileError):
 
 class MissingDependencyError(HumansError, ImportError):
     """An optional part of the software is not installed on this machine."""
+
+
+class RunFileError(FileError):
+    """A run file is missing, damaged or of another kind."""

@@ -5,16 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 _TIME = 1e-15
+_LEVEL = 1e-12
+"""Gap that is rounding [m]."""
 
 
 def first_root(function: Callable[[float], float], start: float, end: float) -> float:
-    """Time at which a function, positive at ``start``, is no more so."""
-    if function(start) <= 0.0:
+    """Time at which a function, positive at ``start``, is no more so.
+
+    That is ``end`` where it is still positive there: by rounding, it was seen to be
+    negative by another way of computing it.
+    """
+    ends = {start: function(start)}
+    if ends[start] <= 0.0:
         return start
-    return float(brentq(function, start, end, xtol=_TIME, rtol=1e-15, maxiter=200))
+    ends[end] = function(end)
+    if ends[end] > 0.0:
+        return end
+
+    def value(t: float) -> float:
+        return ends[t] if t in ends else function(t)
+
+    return float(brentq(value, start, end, xtol=_TIME, rtol=1e-15, maxiter=200))
 
 
 def lowest(
@@ -28,23 +43,29 @@ def lowest(
 
 
 def may_dip(
-    gap: float, rate: float, end_gap: float, end_rate: float, duration: float
-) -> bool:
-    """Whether a gap that is open at both ends of a step may close inside it.
+    gap: np.ndarray,
+    rate: np.ndarray,
+    end_gap: np.ndarray,
+    end_rate: np.ndarray,
+    duration: float,
+) -> np.ndarray:
+    """Which gaps that are open at both ends of a step may close inside it (n,).
 
-    By the cubic through both ends, with room for its error.
+    By the cubics through both ends, with room for their errors. A gap that is just
+    opening is zero at its start.
     """
-    if not (rate < 0.0 < end_rate):
-        return False
-    # value of the cubic where the falling and the rising branch meet
-    least = min(gap, end_gap)
-    for k in range(1, 16):
-        s = k / 16
-        h00 = (1 + 2 * s) * (1 - s) ** 2
-        h10 = s * (1 - s) ** 2
-        h01 = s * s * (3 - 2 * s)
-        h11 = s * s * (s - 1)
-        value = h00 * gap + h01 * end_gap
-        value += duration * (h10 * rate + h11 * end_rate)
-        least = min(least, value)
-    return least < 0.1 * min(gap, end_gap)
+    low = np.minimum(gap, end_gap)
+    # A cubic falls below its ends by 4 / 27 of these slopes at most.
+    fall = duration * (np.maximum(-rate, 0.0) + np.maximum(end_rate, 0.0))
+    dips: np.ndarray = low < 0.17 * fall
+    near = np.flatnonzero(dips)
+    if near.size:
+        s = np.arange(1, 16)[:, None] / 16
+        least = (
+            (1 + 2 * s) * (1 - s) ** 2 * gap[near]
+            + s * s * (3 - 2 * s) * end_gap[near]
+            + duration * s * (1 - s) ** 2 * rate[near]
+            - duration * s * s * (1 - s) * end_rate[near]
+        ).min(axis=0)
+        dips[near] = least < 0.1 * low[near] - _LEVEL
+    return dips

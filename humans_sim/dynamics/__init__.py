@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics with contact, impact, friction and joint limits."""
 
+from humans_sim.core.errors import RunFileError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.controller import (
     CommandWithNextCall,
@@ -12,7 +13,7 @@ from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.simulation import Simulation, SimulationError
 from humans_sim.results.contact_table import ContactTable
 from humans_sim.results.events import Event
-from humans_sim.results.run import Run, RunFileError, load_run
+from humans_sim.results.run import Run, load_run
 
 __all__ = [
     "Actuation",

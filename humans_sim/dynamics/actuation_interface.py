@@ -36,11 +36,17 @@ class Actuation:
         nz: number of states.
         z_names: their names.
         armature: inertia that the actuation adds to the coordinates (nv,), or None.
+        frictional_joints: joints whose friction is part of the actuation's torques:
+            what the model says of their friction then does not act besides.
+        decoupled: whether it has no states, and each of its forces depends on position
+            and velocity of its own coordinate alone: derivatives then cost little.
     """
 
     nz: int = 0
     z_names: tuple[str, ...] = ()
     armature: np.ndarray | None = None
+    frictional_joints: tuple[str, ...] = ()
+    decoupled: bool = False
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Set the discrete states; return z at the start (nz,)."""

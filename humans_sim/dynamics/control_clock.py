@@ -57,6 +57,9 @@ class ControlClock:
             if command is not None:
                 send(t, command)
 
+    def show(self, t: float, state: ControlState) -> None:
+        """Let a state hold what is known beside it at t; nothing here."""
+
     def _ask(self, t: float, state: ControlState) -> Any:
         """Call the controller; returns its command."""
         command = self._controller(t, state)

@@ -30,14 +30,18 @@ class ControlState:
         v: velocity (nv,).
         z: states of the actuation (nz,).
         sample: function that gives the whole sample, or None where there is none.
+        acceleration: function that gives the acceleration, or None where a method
+            does not know it.
 
     Attributes:
         q: configuration (nq,).
         v: velocity (nv,).
         z: states of the actuation (nz,).
+        sensors: the newest reading of each sensor, by its name; None before the first
+            one is known. Empty where the simulation has no sensors.
     """
 
-    __slots__ = ("_sample", "q", "v", "z")
+    __slots__ = ("_acceleration", "_sample", "q", "sensors", "v", "z")
 
     def __init__(
         self,
@@ -45,8 +49,19 @@ class ControlState:
         v: np.ndarray,
         z: np.ndarray = _NO_STATES,
         sample: Callable[[], Sample] | None = None,
+        acceleration: Callable[[], np.ndarray | None] | None = None,
     ) -> None:
         self.q, self.v, self.z, self._sample = q, v, z, sample
+        self._acceleration = acceleration
+        self.sensors: Mapping[str, Any] = {}
+
+    @property
+    def acceleration(self) -> np.ndarray | None:
+        """Rates of v (nv,), from the left where they jump; computed at each call.
+
+        None with time stepping, which knows forces only as means over its steps.
+        """
+        return None if self._acceleration is None else self._acceleration()
 
     @property
     def sample(self) -> Sample:

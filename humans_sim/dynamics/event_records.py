@@ -52,8 +52,9 @@ def impact_event(
     mass: np.ndarray,
     before: np.ndarray,
     impact: Impact,
+    reason: str = "",
 ) -> Event:
-    """The event of an impact, with its energy balance."""
+    """The event of an impact, with its energy balance, and its reason if unusual."""
     after = impact.velocity
     pushed = [n for n, p in zip(names, impact.impulses, strict=True) if p[0] > 0]
     detail: dict[str, float | str] = {
@@ -61,6 +62,8 @@ def impact_event(
         "energy_after [J]": float(0.5 * after @ mass @ after),
         "work_of_impulses [J]": impact.work,
     }
+    if reason:
+        detail["reason"] = reason
     if impact.restitution_factor < 1.0:
         detail["restitution_factor"] = impact.restitution_factor
     for name, impulse in zip(names, impact.impulses, strict=True):

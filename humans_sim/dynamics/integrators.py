@@ -3,50 +3,59 @@
 
 ``dop853`` is the explicit Runge-Kutta method of order 8 (scipy): right for rigid bodies
 between events. ``radau`` is the implicit Runge-Kutta method of order 5 (scipy): right
-for stiff actuation and soles that creep, on every machine. ``cvode`` is SUNDIALS'
-multistep method (scikit-sundae), the successor of the manual's LSODAR. All are driven
-step by step; the caller looks for events inside the step just made.
+for stiff actuation and soles that creep, on every machine. ``rosenbrock`` is linearly
+implicit, of order 3: the same at moderate accuracy, for robots that walk. ``cvode`` is
+SUNDIALS' multistep method (scikit-sundae), the successor of the manual's LSODAR. All
+are driven step by step; the caller looks for events inside the step just made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
-from humans_sim.core.errors import HumansError, MissingDependencyError, ParameterError
+from humans_sim.core.errors import MissingDependencyError, ParameterError
+from humans_sim.dynamics.initial_value_problem import Derivatives, Rhs
+from humans_sim.dynamics.initial_value_problem import (
+    InitialValueProblem as InitialValueProblem,
+)
+from humans_sim.dynamics.initial_value_problem import (
+    IntegrationError as IntegrationError,
+)
+from humans_sim.dynamics.rosenbrock import Rosenbrock
 
-Rhs = Callable[[float, np.ndarray], np.ndarray]
-NAMES = ("dop853", "radau", "cvode")
-IMPLICIT = ("radau", "cvode")
+AUTOMATIC = "automatic"
+ROSENBROCK = "rosenbrock"
+NAMES = (AUTOMATIC, "dop853", "radau", ROSENBROCK, "cvode")
+IMPLICIT = ("radau", ROSENBROCK, "cvode")
 _DIFFERENCE = 1e-9
 """Difference for the Jacobian: far below the speed of soles that creep [m, m/s]."""
 
 
-class IntegrationError(HumansError):
-    """The integrator cannot continue from here."""
+def differences(rhs: Rhs, positions: int = 0) -> Derivatives:
+    """Derivatives of a right-hand side by differences; none by time.
 
-
-class InitialValueProblem(NamedTuple):
-    """What an integrator starts with.
-
-    Attributes:
-        rhs: the right-hand side, of time and state.
-        t: where to start [s].
-        y: the state there.
-        rtol: relative tolerance.
-        atol: absolute tolerance of each state.
-        first_step: size of the first step [s]; None leaves it to the integrator.
+    Args:
+        rhs: of time and state.
+        positions: number of leading states whose derivatives are left out: what is
+            stiff depends on velocities.
     """
 
-    rhs: Rhs
-    t: float
-    y: np.ndarray
-    rtol: float
-    atol: np.ndarray
-    first_step: float | None = None
+    def derivatives(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        columns = np.zeros((len(y), len(y)))
+        for i in range(positions, len(y)):
+            moved = y.copy()
+            moved[i] += _DIFFERENCE
+            columns[:, i] = rhs(t, moved)
+        # Last of all, as those who look back take what was evaluated last.
+        rates = rhs(t, y)
+        columns[:, positions:] -= rates[:, None]
+        return columns / ((y + _DIFFERENCE) - y), np.zeros(len(y))
+
+    return derivatives
 
 
 class Integrator(Protocol):
@@ -68,6 +77,9 @@ class Integrator(Protocol):
     def refresh(self) -> None:
         """The right-hand side jumped at t: forget what was kept of it."""
 
+    def adjust(self) -> None:
+        """The right-hand side changed a little at t, as references do."""
+
 
 def start(name: str, problem: InitialValueProblem) -> Integrator:
     """Start the named integrator."""
@@ -75,6 +87,8 @@ def start(name: str, problem: InitialValueProblem) -> Integrator:
         return Dop853(problem)
     if name == "radau":
         return ImplicitRadau(problem)
+    if name == ROSENBROCK:
+        return Rosenbrock(problem)
     if name == "cvode":
         return Cvode(problem)
     raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
@@ -85,7 +99,7 @@ class Dop853:
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
+        rhs, t, y, rtol, atol, first_step, _ = problem
         # The bound is set anew at each step; infinity lets the first step be chosen.
         self._solver = DOP853(
             rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol
@@ -112,6 +126,20 @@ class Dop853:
         self._dense = None
         self.t, self.y = float(solver.t), solver.y
 
+    def stiffness(self) -> float:
+        """Size of the last step times the largest rate at which motions decay in it.
+
+        By the two stages at its end, as in Hairer's DOP853.
+        """
+        solver = self._solver
+        stages, last = solver.K[:-1], solver.n_stages - 1
+        h = solver.t - solver.t_old
+        inner = solver.y_old + h * (stages[:last].T @ solver.A[last, :last])
+        apart = float(np.linalg.norm(solver.y - inner))
+        if apart == 0.0:
+            return 0.0
+        return h * float(np.linalg.norm(solver.f - stages[last])) / apart
+
     def at(self, t: float) -> np.ndarray:
         """The state inside the last step, by the method's own interpolant."""
         if t == self.t:
@@ -124,25 +152,30 @@ class Dop853:
         """Evaluate the right-hand side anew; the step size is kept."""
         self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
 
+    def adjust(self) -> None:
+        """Evaluate it anew: the next step begins with the rates of the last one.
+
+        With old ones, the error of each step would be of first order in its size.
+        """
+        self.refresh()
+
 
 class ImplicitRadau(Dop853):
     """Radau's implicit Runge-Kutta method of order 5, scipy's."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
-
-        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
-            rates = rhs(t, y)
-            columns = np.empty((len(y), len(y)))
-            for i in range(len(y)):
-                moved = y.copy()
-                moved[i] += _DIFFERENCE
-                columns[:, i] = (rhs(t, moved) - rates) / (moved[i] - y[i])
-            return columns
-
+        rhs, t, y, rtol, atol, first_step, derivatives = problem
+        known = derivatives or differences(rhs)
         self._solver = Radau(
-            rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol, jac=jacobian
+            rhs,
+            t,
+            y,
+            np.inf,
+            first_step=first_step,
+            rtol=rtol,
+            atol=atol,
+            jac=lambda t, y: known(t, y)[0],
         )
         self.t, self.y = t, y
         self._dense = None
@@ -153,7 +186,7 @@ class Cvode:
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step = problem
+        rhs, t, y, rtol, atol, first_step, _ = problem
         try:
             from sksundae.cvode import CVODE
         except ImportError:
@@ -211,3 +244,6 @@ class Cvode:
         """Start the multistep method anew."""
         self._solver.init_step(self.t, self.y)
         self._rhs(self.t, self.y)
+
+    def adjust(self) -> None:
+        """Nothing: its corrector does not depend on the rates of the last step."""

@@ -41,4 +41,5 @@ def touching_record(system: ModelSystem) -> dict[str, Any]:
         "radii": {name: radius for name, radius in radii if radius and name not in own},
         **({} if features is None else {"features": features.record()}),
         **({"sphere_tags": balls} if balls else {}),
+        **system.dissipation.record(system.velocity_names),
     }

@@ -13,9 +13,8 @@ import numpy as np
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
-from humans_sim.contact.problem.contact_problem import ContactProblemError
 from humans_sim.contact.problem.impact import LAWS
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.control_clock import ControlClock, check_control_period
@@ -24,14 +23,24 @@ from humans_sim.dynamics.controller import (
     ControlFunction,
     Controller,
 )
+from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
-from humans_sim.dynamics.integrators import IntegrationError
+from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
 from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
+from humans_sim.dynamics.sampling import sampling_times
 from humans_sim.dynamics.scene_record import scene_record
-from humans_sim.dynamics.stepper import Options, StepError, Stepper
+from humans_sim.dynamics.sensors.sensor import Sensor
+from humans_sim.dynamics.sensors.sensor_clock import (
+    SensorClock,
+    check_sensors,
+    recorded_sample,
+    signal_record,
+)
+from humans_sim.dynamics.step_failures import ENDINGS, reason_of
+from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
@@ -93,13 +102,18 @@ class Simulation:
         contacts: tags that may touch the scene; by default those of the controller,
             or the model's contact points (biped models only).
         contact_geometry: how the feet touch: ``points`` (the contacts as they are),
-            ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
-            two fore-foot balls in each sole, see
+            ``soles`` (the corners of the soles alone), ``spheres`` (a heel ball and
+            two fore-foot balls in each sole) or ``sole_points`` (points all over the
+            soles, which feel edges under their middle; see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
         whole_body: whether the links touch with their collision geometry, too
             (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
             ``contacts`` are given (biped models only).
         gravity: [m/s^2] (biped models only).
+        joint_damping: whether the damping of the model's joints acts; or other values
+            for some, by name [N m s/rad] (biped models only).
+        joint_friction: the same for their dry friction [N m]
+            (:mod:`~humans_sim.dynamics.joint_dissipation`).
         pushes: from outside, at their times (biped models only).
         self_collision: whether links that are no neighbours touch each other, or keys
             that add to the model's own: ``exclude`` and ``include`` (pairs of links),
@@ -109,6 +123,9 @@ class Simulation:
             ``period``, or that between the samples of a run.
         stands: whether the body is to stay on its feet, which :meth:`Run.check` then
             looks at (biped models only).
+        sensors: what measures the model at times of its own
+            (:mod:`~humans_sim.dynamics.sensors`); controllers see the readings as
+            ``state.sensors``, runs keep them as ``signals`` (biped models only).
         passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
             energy; by default, whether there is no actuation.
         options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
@@ -130,10 +147,13 @@ class Simulation:
         contact_geometry: str = POINTS,
         whole_body: bool | None = None,
         gravity: Sequence[float] | None = None,
+        joint_damping: Given = True,
+        joint_friction: Given = True,
         pushes: Sequence[Push] = (),
         self_collision: bool | Mapping[str, Any] | None = None,
         control_period: float | None = None,
         stands: bool = False,
+        sensors: Sequence[Sensor] = (),
         passive: bool | None = None,
         **options: Any,
     ) -> None:
@@ -146,8 +166,9 @@ class Simulation:
                 usual = known.simulation_arguments(model)
                 ground = usual.get("ground") if ground is None else ground
                 method = usual.get("method") if method is None else method
-                if "time_step" in usual:
-                    options.setdefault("time_step", usual["time_step"])
+                for name in ("time_step", "integrator"):
+                    if name in usual:
+                        options.setdefault(name, usual[name])
                 if contacts is None and radii is None and contact_geometry == POINTS:
                     contacts, radii = usual.get("contacts"), usual.get("radii")
                 if whole_body is None:
@@ -172,6 +193,9 @@ class Simulation:
                 gravity=gravity,
                 features=body,
                 self_collision=own_links(model, self_collision, method),
+                dissipation=JointDissipation.of(
+                    model, actuation, joint_damping, joint_friction
+                ),
             )
         else:
             scene = (ground is not None, locked, radii, contacts, gravity, pushes)
@@ -194,7 +218,7 @@ class Simulation:
                 f"{', '.join(self.system.methods)}"
             )
         try:
-            self.options = Options(**options)
+            self.options = Options.of(**options)
         except TypeError as error:
             raise ParameterError(f"unknown option: {error}") from None
         if self.options.integrator not in integrators.NAMES:
@@ -214,6 +238,9 @@ class Simulation:
                 "IdealTorque(model)"
             )
         self.method, self.stands = method, stands
+        self._stepper = METHODS[method]
+        if method == EVENT_DRIVEN:
+            self._stepper = event_stepper_of(self.system)
         self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
@@ -222,6 +249,7 @@ class Simulation:
             known.attach(self.system)
             control_period = known.period if control_period is None else control_period
         self.control_period = control_period
+        self.sensors = check_sensors(sensors, self.system)
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
@@ -238,8 +266,13 @@ class Simulation:
         clock = None
         if self.controller is not None and self.control_period is not None:
             clock = ControlClock(self.controller, self.control_period)
-        make = METHODS[self.method]
-        return make(self.system, self.actuation, self.options, t, q, v, clock)
+        if self.sensors:
+            clock = SensorClock(self.sensors, clock)
+        start = (self.system, self.actuation, self.options, t, q, v, clock)
+        stepper = self._stepper(*start)
+        if isinstance(clock, SensorClock):
+            clock.measure_start(stepper.t, stepper.control_state())
+        return stepper
 
     def _velocity(self, v: np.ndarray | None) -> np.ndarray:
         return np.zeros(self.system.nv) if v is None else np.asarray(v, dtype=float)
@@ -327,9 +360,11 @@ class Simulation:
                     stepper.advance(time, time if at_samples else min(known, t_end))
                     if at_samples:
                         self._control(stepper)
-                    samples.append(stepper.sample())
+                    samples.append(recorded_sample(stepper))
                     advance()
-        except (StepError, ContactProblemError, IntegrationError) as error:
+        except ENDINGS as error:
+            if stepper is None and isinstance(error, ConfigurationError):
+                raise
             if stepper is None:
                 # It fails at the very start: nothing moved yet.
                 still = np.zeros(len(self.system.contacts), dtype=np.int64)
@@ -373,6 +408,7 @@ class Simulation:
             **({"stands": True} if self.stands else {}),
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
+            **signal_record(self.sensors),
             **scene_record(self.system),
         }
         if self.method == "time_stepping":
@@ -386,7 +422,7 @@ class Simulation:
         state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         samples: list[Sample] | RunStream,
         events: Sequence[Event],
-        error: HumansError,
+        error: Exception,
     ) -> SimulationError:
         t, q, v, z, mode = state
         nc = len(self.system.contacts)
@@ -401,18 +437,9 @@ class Simulation:
             self.system.gaps(q),
             *self.system.energies(q, v),
         )
-        happened = [*events, Event(t, kinds.FAILURE, "", {"text": str(error)})]
+        text = reason_of(error)
+        happened = [*events, Event(t, kinds.FAILURE, "", {"text": text})]
         if not samples:
             samples.append(last)
         run = self.result(samples, happened)
-        return SimulationError(str(error), last, run)
-
-
-def sampling_times(start: float, end: float, period: float) -> np.ndarray:
-    """Times start + k period up to the end; the end itself is the last."""
-    count = int(math.floor((end - start) / period * (1 + 1e-12) + 1e-9))
-    times = start + period * np.arange(count + 1)
-    if end - times[-1] > 1e-9 * period:
-        return np.append(times, end)
-    times[-1] = end
-    return times
+        return SimulationError(text, last, run)

@@ -161,7 +161,7 @@ class Soles:
                     int(np.count_nonzero(mode != OPEN)),
                     total,
                     moment,
-                    _centre_of_pressure(total, moment),
+                    centre_of_pressure(total, moment),
                 )
             )
         return soles
@@ -191,7 +191,16 @@ def _common_mode(mode: np.ndarray) -> int:
     return STICK if (mode != OPEN).any() else OPEN
 
 
-def _centre_of_pressure(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
-    if force[2] <= _LOAD:
+def centre_of_pressure(
+    force: np.ndarray, moment: np.ndarray, least: float = _LOAD
+) -> np.ndarray:
+    """Where a load on a sole acts in its plane (3,) [m].
+
+    Args:
+        force: in the frame of the sole [N].
+        moment: about its origin [N m].
+        least: normal force up to which there is no such point, and it is NaN [N].
+    """
+    if force[2] <= least:
         return np.full(3, np.nan)
     return np.array([-moment[1] / force[2], moment[0] / force[2], 0.0])

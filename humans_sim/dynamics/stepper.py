@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +15,26 @@ from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.controller import ControlState
+from humans_sim.dynamics.integrators import AUTOMATIC, ROSENBROCK
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
 from humans_sim.results import events as kinds
 from humans_sim.results.events import Event
 from humans_sim.results.sample import Sample
+
+SOLES: Mapping[str, float] = {
+    "rtol": 1e-4,
+    "atol": 3e-6,
+    "creep_speed": 3e-5,
+    "zeno_speed": 2e-3,
+}
+"""Options for robots that walk on soles: what matters is above micrometres.
+
+The absolute tolerance is a tenth of the creep speed, so that friction, which follows
+velocity there, is known to a tenth. Speeds below ``zeno_speed`` raise a sole by no more
+than 0.2 um: an impact between its edges that slow is none.
+"""
 
 
 class StepError(HumansError):
@@ -30,8 +46,9 @@ class Options:
     """How to integrate.
 
     Attributes:
-        integrator: ``dop853``, ``radau`` or ``cvode`` (event-driven); with the implicit
-            ones, ``radau`` and ``cvode``, contacts may creep.
+        integrator: ``automatic`` (``dop853``, and ``radau`` where motion is stiff),
+            ``dop853``, ``radau``, ``rosenbrock`` or ``cvode`` (event-driven); with the
+            implicit ones, ``radau``, ``rosenbrock`` and ``cvode``, contacts creep.
         rtol: relative tolerance of the integrator.
         atol: absolute tolerance [m, rad, m/s, rad/s].
         max_step: largest step of the integrator [s]; what comes and goes between the
@@ -39,23 +56,33 @@ class Options:
         impact: impact law, ``inequality`` or ``humans``.
         time_step: step of the time-stepping method [s].
         max_work: evaluations of the right-hand side (an event counts as a hundred) that
-            one sampling period may take (event-driven); beyond, the run ends.
+            10 ms of motion may take (event-driven).
         zeno_time: impacts of one contact closer than this pile up [s], if also
         zeno_speed: they are slower than this [m/s].
-        hand_over: whether a few time steps of ``time_step`` go on where events jam or
-            take more than ``max_work`` (event-driven); each is an event ``hand_over``.
+        creep_speed: speed below which friction is less than Coulomb's, with an implicit
+            integrator [m/s].
+        hand_over: whether time steps, at most a tenth of ``time_step`` long, go on
+            where events jam or take more than ``max_work`` (event-driven); each time
+            is an event ``hand_over``. Without it the run ends there.
     """
 
-    integrator: str = "dop853"
+    integrator: str = AUTOMATIC
     rtol: float = 1e-9
     atol: float = 1e-12
     max_step: float = 0.1
     impact: str = "inequality"
     time_step: float = 1e-3
-    max_work: float = 200_000
+    max_work: float = 5_000
     zeno_time: float = 1e-4
     zeno_speed: float = 1e-4
-    hand_over: bool = False
+    creep_speed: float = 1e-6
+    hand_over: bool = True
+
+    @classmethod
+    def of(cls, **given: Any) -> Options:
+        """Options as given; with ``rosenbrock``, those of :data:`SOLES` beside them."""
+        usual = SOLES if given.get("integrator") == ROSENBROCK else {}
+        return cls(**{**usual, **given})
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
@@ -66,6 +93,7 @@ class Options:
             "time_step",
             "zeno_time",
             "zeno_speed",
+            "creep_speed",
         ):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
@@ -194,7 +222,14 @@ class Stepper(ABC):
 
     def control_state(self) -> ControlState:
         """What a controller sees now."""
-        return ControlState(self.q, self.v, self.z, self.sample)
+        state = ControlState(self.q, self.v, self.z, self.sample, self.acceleration)
+        if self.control is not None:
+            self.control.show(self.t, state)
+        return state
+
+    def acceleration(self) -> np.ndarray | None:
+        """Rates of v (nv,); None where the method knows only means of them."""
+        return None
 
     def next_event(self) -> float:
         """Time of the next event of controller or actuation known in advance [s]."""

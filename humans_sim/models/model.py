@@ -52,6 +52,8 @@ class Model:
         self.upper_limits = _frozen(model.upperPositionLimit[7:])
         self.effort_limits = _frozen(model.upperEffortLimit[6:])
         self.velocity_limits = _frozen(model.upperVelocityLimit[6:])
+        self.joint_damping = _frozen(model.damping[6:])
+        self.joint_friction = _frozen(model.upperDryFrictionLimit[6:])
         self._tags = self._points(parts.tags)
         self.contact_points = self.tag_points(parts.contacts)
         self._buffers = _Buffers(model)

@@ -11,13 +11,15 @@ import numpy as np
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.row_blocks import row_blocks
-from humans_sim.results.events import IMPACT
+from humans_sim.results.events import DURATION, HAND_OVER, IMPACT
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
+HANDED_OVER = 0.5
+"""Share of an event-driven run that time steps may have continued."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
 
 
@@ -110,6 +112,7 @@ def check_run(run: Run) -> Check:
             ok = value <= bound
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
     findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
+    findings += _handed_over(run)
     return Check(tuple(findings))
 
 
@@ -222,3 +225,24 @@ def _impacts(run: Run) -> Finding:
     name = "impact energy minus work of impulses"
     ok = worst <= ENERGY if count else None
     return Finding(name, worst, ENERGY, "relative", where, ok)
+
+
+def _handed_over(run: Run) -> list[Finding]:
+    """How much of an event-driven run is not event-driven."""
+    times = [e for e in run.events if e.kind == HAND_OVER and DURATION in e.detail]
+    if not times:
+        return []
+    longest = max(times, key=lambda event: float(event.detail[DURATION]))
+    share = sum(float(event.detail[DURATION]) for event in times)
+    share /= max(float(run.t[-1] - run.t[0]), 1e-300)
+    where = f"{len(times)} times, longest to {longest.time:.6g} s"
+    return [
+        Finding(
+            "share of time steps in an event-driven run",
+            share,
+            HANDED_OVER,
+            "of its time",
+            where,
+            share <= HANDED_OVER,
+        )
+    ]

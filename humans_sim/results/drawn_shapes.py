@@ -10,15 +10,15 @@ or where it has none.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numba import njit
 
 from humans_sim.contact.geometry.body_features import hull_of
 from humans_sim.contact.geometry.hull_cover import NOTHING, Balls, joined, left_out
-from humans_sim.contact.geometry.solids import distance
+from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
+from humans_sim.contact.geometry.terrain_kernels import least_distances
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.collision_shapes import (
     CollisionShape,
@@ -34,7 +34,9 @@ from humans_sim.results.record import (
     recorded_ground,
     recorded_model,
 )
-from humans_sim.results.run import Run
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
 
 TOLERANCE = 1e-3
 """What may be below the ground of a link, at least [m]."""
@@ -74,8 +76,10 @@ def deepest_shape(run: Run) -> Deepest | None:
     """
     model, ground = recorded_model(run.info), recorded_ground(run.info)
     links = _links(model, run)
-    solids = ground.table()
-    if not links or not len(solids):
+    table = ground.table()
+    further = (table[:, 0] == MESH) & (table[:, RANK] > 0.0)
+    solids = (np.ascontiguousarray(table[~further]), ground.mesh_data())
+    if not links or not ground.solids:
         return None
     worst: Deepest | None = None
     joints = list(links)
@@ -143,10 +147,12 @@ def _touching(model: Model, run: Run) -> dict[int, Balls]:
     return by_joint
 
 
-def _deepest(link: _Link, poses: np.ndarray, solids: np.ndarray) -> tuple[float, int]:
+def _deepest(
+    link: _Link, poses: np.ndarray, solids: tuple[np.ndarray, np.ndarray]
+) -> tuple[float, int]:
     """Largest depth of a link in some poses, and in which."""
     centres = poses[:, :, :3] @ link.centre + poses[:, :, 3]
-    gaps = _least_distances(solids, centres) - link.reach
+    gaps = least_distances(*solids, centres) - link.reach
     row = int(np.argmin(gaps))  # of the first NaN, where there is one
     if not gaps[row] <= 0.0:
         return -float(gaps[row]), row
@@ -154,19 +160,7 @@ def _deepest(link: _Link, poses: np.ndarray, solids: np.ndarray) -> tuple[float,
     depth, row = -np.inf, int(near[0])
     for k in near:
         places = link.hull.centres @ poses[k, :, :3].T + poses[k, :, 3]
-        lowest = float((_least_distances(solids, places) - link.hull.radii).min())
+        lowest = float((least_distances(*solids, places) - link.hull.radii).min())
         if -lowest > depth:
             depth, row = -lowest, int(k)
     return depth, row
-
-
-@njit(cache=True)
-def _least_distances(solids, places):
-    """Distance of each place to the nearest solid, negative inside."""
-    least = np.empty(places.shape[0])
-    normal, hessian = np.empty(3), np.empty((3, 3))
-    for k in range(places.shape[0]):
-        least[k] = np.inf
-        for s in range(solids.shape[0]):
-            least[k] = min(least[k], distance(solids[s], places[k], normal, hessian))
-    return least

@@ -20,6 +20,8 @@ FAILURE = "failure"
 HAND_OVER = "hand_over"
 EVENTS_LEFT_OUT = "events_left_out"
 """Kinds of events; parts that plug in add their own."""
+DURATION = "duration [s]"
+"""Name of how long a hand-over took, in its detail."""
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,10 @@ def write_csv(run: Run, path: Path) -> Path:
 
     Columns are the time, the configuration, the velocity (``v``) and the generalised
     force of the actuation (``tau``) by name, the states of the actuation (``z0``...),
-    then mode (0 open, 1 sticking, 2 sliding), gap and force of each contact, then the
-    energies. Numbers are written so that reading them gives the same bits. The events
-    lie beside the table in ``<stem>.events.csv``, with their details as JSON.
+    then mode (0 open, 1 sticking, 2 sliding), gap and force of each contact, the
+    energies and the signals of sensors. Numbers are written so that reading them gives
+    the same bits. The events lie beside the table in ``<stem>.events.csv``, with their
+    details as JSON.
 
     Args:
         run: what to write.
@@ -95,7 +96,9 @@ def _header(run: Run) -> list[str]:
         force = "N m" if table.kinds[k] == LIMIT else "N"
         names += [f"{name} mode", f"{name} gap [{unit}]"]
         names += [f"{name} {k} [{force}]" for k in ("normal", "tangent_1", "tangent_2")]
-    return [*names, "kinetic [J]", "potential [J]"]
+    names += ["kinetic [J]", "potential [J]"]
+    words = run.info.get("signal_names", ()), run.info.get("signal_units", ())
+    return names + [f"{name} [{unit}]" for name, unit in zip(*words, strict=False)]
 
 
 def _written_contacts(run: Run) -> list[int]:
@@ -120,7 +123,8 @@ def _samples(run: Run) -> Iterator[list[Any]]:
             strict=True,
         ):
             row += [int(mode), gap, *force]
-        yield [*row, *run.energy[k].tolist()]
+        row += run.energy[k].tolist()
+        yield [*row, *run.signals[k].tolist()] if run.signals.size else row
 
 
 def _events(run: Run) -> Iterator[list[Any]]:

@@ -23,10 +23,9 @@ from humans_sim.contact.geometry.terrain import (
     HeightField,
     TriangleMesh,
 )
-from humans_sim.core.errors import MALFORMED_CONTENT, UnknownModelError
+from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError, UnknownModelError
 from humans_sim.models import Model, load_model
 from humans_sim.models.files.named_models import model_file
-from humans_sim.results.run import RunFileError
 
 _HALF_SPACE, _BOX = "half_space", "box"
 _HEIGHTS, _MESH = "height_field", "mesh"
@@ -42,6 +41,14 @@ def model_and_ground(model: Model | None, ground: Ground) -> dict[str, Any]:
     return {
         **({} if model is None else {"model": _model_record(model)}),
         "solids": solids,
+        **{
+            word: length
+            for word, length in (
+                ("rolling", ground.rolling),
+                ("torsional", ground.torsional),
+            )
+            if length
+        },
     }
 
 
@@ -103,7 +110,11 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
     if "solids" not in info:
         return Ground()
     try:
-        return Ground(solids=[_solid(dict(record)) for record in info["solids"]])
+        return Ground(
+            solids=[_solid(dict(record)) for record in info["solids"]],
+            rolling=float(info.get("rolling", 0.0)),
+            torsional=float(info.get("torsional", 0.0)),
+        )
     except MALFORMED_CONTENT as error:
         raise RunFileError(f"the run's record of its scene is damaged: {error}") from (
             error

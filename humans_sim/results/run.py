@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from humans_sim.core.errors import FileError, ParameterError
+from humans_sim.core.errors import ParameterError, RunFileError
 from humans_sim.core.npz_file import LARGEST_HEADER, read_npz
 from humans_sim.core.npz_writer import write_npz
 from humans_sim.core.row_blocks import row_blocks
@@ -25,15 +25,12 @@ if TYPE_CHECKING:
     from humans_sim.results.check import Check
 
 FORMAT = 1
-ARRAYS = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
+_STATE = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
+ARRAYS = (*_STATE, "signals")
 TABLE_COLUMNS = ("tangents", "friction", "restitution")
 
 
 _TOLERANCES = ("gap_tolerance", "energy_tolerance")
-
-
-class RunFileError(FileError):
-    """A run file is missing, damaged or of another kind."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,8 @@ class Run:
         position_names: names of the entries of q.
         velocity_names: names of the entries of v.
         info: model, method and tolerances; whether the system was passive.
+        signals: of the sensors that were recorded (n, nsignals), their names and units
+            in ``info``; each reading held until the next one is known, NaN before.
     """
 
     t: np.ndarray
@@ -73,6 +72,7 @@ class Run:
     position_names: tuple[str, ...]
     velocity_names: tuple[str, ...]
     info: Mapping[str, Any] = field(default_factory=dict)
+    signals: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def of_samples(
@@ -149,6 +149,18 @@ class Run:
             )
         return self.q[:, self.position_names.index(name)]
 
+    def signal(self, name: str) -> np.ndarray:
+        """A signal of a sensor over time (n,), e.g. ``imu/specific_force_z``.
+
+        Raises:
+            ParameterError: it was not recorded; the message lists those that were.
+        """
+        names = self.info.get("signal_names", ())
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise ParameterError(f"the run has no signal '{name}', only {known}")
+        return self.signals[:, names.index(name)]
+
     def summary(self) -> str:
         """What happened, as text: result, walk, events and physical checks."""
         from humans_sim.analysis.run_text import run_text
@@ -207,7 +219,8 @@ def columns_of(samples: Sequence[Sample]) -> dict[str, np.ndarray]:
         name: np.array(column)
         for name, column in zip(ARRAYS[:8], columns[:8], strict=True)
     }
-    return {**arrays, "energy": np.array([columns[8], columns[9]]).T}
+    energy = np.array([columns[8], columns[9]]).T
+    return {**arrays, "energy": energy, "signals": np.array(columns[10])}
 
 
 def header_of(
@@ -263,8 +276,8 @@ def load_run(path: Path | str, lazy: bool = False) -> Run:
         RunFileError: the file is missing, damaged or no run.
     """
     path = Path(path)
-    names = (*ARRAYS, *TABLE_COLUMNS)
-    header, arrays = read_npz(path, RunFileError, "a run file", names, lazy=lazy)
+    names, later = (*_STATE, *TABLE_COLUMNS), ("signals",)
+    header, arrays = read_npz(path, RunFileError, "a run file", names, later, lazy)
     try:
         return _put_together(header, arrays)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -286,6 +299,8 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
     if not isinstance(header["events"], list):
         raise ValueError("its events are no list")
     events = tuple(_event(**event) for event in header["events"])
+    if "signals" not in arrays or not arrays["signals"].size:
+        arrays["signals"] = np.zeros((len(np.atleast_1d(arrays["t"])), 0))
     _check_shapes(arrays, len(names), len(positions), len(velocities))
     _check_values(arrays, any(event.kind == FAILURE for event in events))
     if not np.isin(columns["tangents"], (0, 1, 2)).all():
@@ -306,7 +321,8 @@ def _check_info(info: Any) -> None:
     """What others of the package take from it is of its kind."""
     if not isinstance(info, dict):
         raise ValueError("its info is no mapping")
-    _words({"z_names": [], **info}, "z_names")
+    for key in ("z_names", "signal_names", "signal_units"):
+        _words({key: [], **info}, key)
     radii = info.get("radii", {})
     if not isinstance(radii, dict):
         raise ValueError("its radii are no mapping")
@@ -343,6 +359,7 @@ def _check_shapes(
 ) -> None:
     n = len(arrays["t"]) if arrays["t"].ndim else -1
     nz = arrays["z"].shape[-1] if arrays["z"].ndim else 0
+    signals = arrays["signals"].shape[-1] if arrays["signals"].ndim else 0
     shapes: dict[str, tuple[int, ...]] = {
         "t": (n,),
         "q": (n, nq),
@@ -353,6 +370,7 @@ def _check_shapes(
         "gaps": (n, contacts),
         "energy": (n, 2),
         "forces": (n, contacts, 3),
+        "signals": (n, signals),
     }
     for name, shape in shapes.items():
         array = arrays[name]
@@ -368,7 +386,8 @@ def _check_values(arrays: Mapping[str, np.ndarray], failed: bool) -> None:
     """Numbers are finite, time goes forwards, modes are those there are."""
     for name, array in arrays.items():
         # A simulation that fails at its start has neither torques nor forces.
-        known = not failed or name not in ("torques", "forces")
+        # A sensor may have no reading yet, and a foot in the air no pressure.
+        known = name != "signals" and (not failed or name not in ("torques", "forces"))
         for rows in row_blocks(array):
             part = array[rows]
             if not np.isfinite(part).all() if known else np.isinf(part).any():

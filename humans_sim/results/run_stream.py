@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.core.errors import ParameterError, printable
+from humans_sim.core.errors import ParameterError, RunFileError, printable
 from humans_sim.core.npz_file import LARGEST_ARCHIVE, read_npz
 from humans_sim.core.npz_writer import COMPRESSED, Member, RowSpool, write_members
 from humans_sim.results.events import Event
@@ -17,7 +17,6 @@ from humans_sim.results.run import (
     ARRAYS,
     TABLE_COLUMNS,
     Run,
-    RunFileError,
     columns_of,
     header_of,
 )

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+_NO_SIGNALS = np.zeros(0)
+
 
 class Sample(NamedTuple):
     """The whole state at one time; see :class:`~humans_sim.results.run.Run`."""
@@ -21,3 +23,4 @@ class Sample(NamedTuple):
     gaps: np.ndarray
     kinetic: float
     potential: float
+    signals: np.ndarray = _NO_SIGNALS

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.soles import tag_of
-from humans_sim.results.run import Run
+
+if TYPE_CHECKING:
+    from humans_sim.results.run import Run
 
 FALL_TILT = math.radians(35.0)
 """Tilt of the base from the vertical beyond which a body has fallen [rad]."""

@@ -67,32 +67,33 @@ def test_implicit_integrators_agree_with_dop853(khr1: hs.Model, implicit: str) -
 
 
 def test_soles_creep(khr1: hs.Model) -> None:
-    """Feet that slip by micrometres a second are stiff: friction over speed.
+    """The first step of a walk: as by short time steps, and clean, without a hand-over.
 
-    The walk begins on both feet, a closed chain that its servos pull at: eight corners
-    slip from rest, each in a direction of its own.
+    It begins on both feet, a closed chain that its servos pull at: eight corners slip
+    by micrometres a second, which is stiff, and feet rock from edge to edge.
     """
 
     def walk(**options: Any) -> hs.Run:
         controller = hs.Walk(forward=0.06)
-        options |= {"method": "event_driven", "max_work": 2000}
-        return hs.Simulation(khr1, Servo(khr1), controller, **options).run(t_end=0.06)
+        return hs.Simulation(khr1, Servo(khr1), controller, **options).run(t_end=1.2)
 
-    run = walk(integrator="radau", rtol=1e-6, atol=1e-8)
+    run = walk(method="event_driven")
     assert run.check()
-    assert (run.contacts == 2).any()
-    with pytest.raises(hs.SimulationError, match="max_work"):
-        walk(integrator="dop853", rtol=1e-6, atol=1e-8)
+    assert (run.contacts == 2).any() and (run.contacts == 1).any()
+    assert not [event for event in run.events if event.kind == "hand_over"]
+    steps = walk(time_step=2e-4)
+    assert np.abs(run.q[:, :3] - steps.q[:, :3]).max() < 5e-4
+    assert np.abs(run.q[:, 3:7] - steps.q[:, 3:7]).max() < 2e-3
 
 
 def test_events_that_jam_are_handed_over(khr1: hs.Model) -> None:
     """Where events take too much work, time steps of the same contact problem go on."""
     q = khr1.neutral()
     q[2] += 0.005
-    options = {"max_work": 100, "time_step": 1e-4}
+    options = {"max_work": 30, "time_step": 1e-4}
     with pytest.raises(hs.SimulationError, match="max_work"):
-        hs.Simulation(khr1, **options).run(q, t_end=0.1)
-    run = hs.Simulation(khr1, hand_over=True, **options).run(q, t_end=0.1)
+        hs.Simulation(khr1, hand_over=False, **options).run(q, t_end=0.1)
+    run = hs.Simulation(khr1, **options).run(q, t_end=0.1)
     exact = hs.Simulation(khr1).run(q, t_end=0.1)
     steps = [event for event in run.events if event.kind == "hand_over"]
     assert steps and all("max_work" in str(e.detail["text"]) for e in steps)

@@ -106,9 +106,9 @@ def test_a_sliding_point_flies_off_a_convex_edge(ball: hs.Model) -> None:
     sim = hs.Simulation(ball, ground=ground)
     run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.3)
     left = [e.time for e in run.events if e.kind == "contact_opened"]
-    assert left == pytest.approx([0.1], abs=1e-9)
+    assert left == pytest.approx([0.1], abs=2e-9)
     fall = 0.5 * 9.81 * np.maximum(run.t - 0.1, 0.0) ** 2
-    np.testing.assert_allclose(run.q[:, 2], 1.0 - fall, atol=1e-9)
+    np.testing.assert_allclose(run.q[:, 2], 1.0 - fall, atol=1e-8)
 
 
 def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
@@ -129,7 +129,7 @@ def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
 def waves(spacing: float) -> hs.Ground:
     """A sine along x, sampled."""
     x = np.arange(-0.2, 2.21, spacing)
-    heights = np.outer(0.02 * np.sin(2 * np.pi * x), np.ones(3))
+    heights = np.outer(0.005 * np.sin(2 * np.pi * x), np.ones(3))
     field = hs.HeightField(heights, (spacing, 0.5), (-0.2, -0.5, 0.0))
     return hs.Ground(friction=0.8, solids=(field,))
 
@@ -145,9 +145,9 @@ def test_energy_on_sampled_waves(ball: hs.Model) -> None:
             ball, ground=waves(spacing), radii={"centre": RADIUS}, method=METHODS[0]
         )
         start = ball.neutral()
-        start[:3] = (0.0, 0.0, 0.105)
-        run = sim.run(start, np.array([1.0, 0, 0, 0, 10.0, 0]), t_end=1.2)
-        assert run.q[-1, 0] > 0.8
+        start[:3] = (0.0, 0.0, 0.102)
+        run = sim.run(start, np.array([0.6, 0, 0, 0, 6.0, 0]), t_end=1.8)
+        assert run.q[-1, 0] > 0.9
         energy = run.energy.sum(axis=1)
         settled = energy[run.t > 0.05]
         assert np.diff(settled).max() < 1e-10
@@ -172,3 +172,32 @@ def test_boxes_on_terrain() -> None:
         sim = hs.Simulation(scene, method="time_stepping", time_step=2e-3)
         ends.append(sim.run(q, t_end=0.2, sampling_period=0.1).q[-1])
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("form", ["box", "mesh"])
+def test_an_edge_under_the_middle_of_a_sole(khr1: hs.Model, form: str) -> None:
+    """A robot half on a step: corners sink through its edge, points over it do not."""
+    high, edge = 0.05, float(khr1.com(khr1.neutral())[0]) + 0.02
+    floor = hs.Ground(friction=0.7)
+    ground = floor.with_solids(
+        hs.Box((1.0, 1.0, high), (edge - 0.5, 0.0, high / 2), name="step")
+    )
+    if form == "mesh":
+        ground = floor.with_stairs(1, high, 1.0, edge - 1.0, 1.0)
+    over = {}
+    for geometry in ("points", "sole_points"):
+        q = khr1.neutral()
+        q[2] += high
+        sim = hs.Simulation(
+            khr1,
+            ground=ground,
+            locked=["*"],
+            method="time_stepping",
+            contact_geometry=geometry,
+        )
+        run = sim.run(q, t_end=0.1, sampling_period=0.05)
+        pose = khr1.frame_pose(run.q[-1], "l_sole")
+        place = np.array([edge, pose.translation[1], high]) - pose.translation
+        over[geometry] = float(pose.rotation[:, 2] @ place)
+    assert over["points"] > 1e-3
+    assert abs(over["sole_points"]) < 1e-9

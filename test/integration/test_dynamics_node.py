@@ -269,6 +269,29 @@ def test_services(robot: Robot, khr1: hs.Model) -> None:
     assert "not paused" in robot.step(1).message
 
 
+def test_imu_in_free_fall(robot: Robot, khr1: hs.Model) -> None:
+    """Falling, the unit reads no specific force, and says in which frame."""
+    from sensor_msgs.msg import Imu
+
+    messages: list[Any] = []
+    robot.node.create_subscription(Imu, f"{SPACE}/imu", messages.append, 100)
+    robot.wait(
+        lambda: robot.node.count_publishers(f"{SPACE}/imu") > 0, "the inertial unit"
+    )
+    robot.answers = True
+    assert robot.drop().success
+    assert robot.step(5).success
+    stamps = [5 * NANOSECONDS]
+    robot.wait(
+        lambda: [m.header.stamp.nanosec for m in messages[-1:]] == stamps, "readings"
+    )
+    last = messages[-1]
+    assert last.header.frame_id == "base_link"
+    force = last.linear_acceleration
+    assert max(abs(force.x), abs(force.y), abs(force.z)) < 1e-6
+    assert last.linear_acceleration_covariance[0] >= 0.0
+
+
 def test_bad_commands_are_refused(robot: Robot, khr1: hs.Model) -> None:
     """Commands that make no sense change nothing; a run that fails can be reset."""
     from builtin_interfaces.msg import Time
@@ -361,12 +384,17 @@ def test_simulate_graph_on_the_wall_clock(
     pytest.importorskip("humans_msgs", reason=ros_hint())
     from geometry_msgs.msg import WrenchStamped
     from rosgraph_msgs.msg import Clock
+    from sensor_msgs.msg import Imu
     from tf2_msgs.msg import TFMessage
 
     factor = 0.1
     times: list[tuple[float, float]] = []
     frames: dict[str, str] = {}
     loads: dict[str, float] = {}
+    felt: list[float] = []
+
+    def on_imu(message: Any) -> None:
+        felt.append(message.linear_acceleration.z)
 
     def on_clock(message: Any) -> None:
         now = message.clock.sec + 1e-9 * message.clock.nanosec
@@ -380,6 +408,7 @@ def test_simulate_graph_on_the_wall_clock(
 
     node.create_subscription(Clock, "/clock", on_clock, 10)
     node.create_subscription(TFMessage, "/tf", on_tf, 100)
+    node.create_subscription(Imu, "imu", on_imu, 100)
     for sole in khr1.soles:
         node.create_subscription(WrenchStamped, f"{sole.name}/wrench", on_wrench, 10)
     begin = time.monotonic()
@@ -395,4 +424,5 @@ def test_simulate_graph_on_the_wall_clock(
     assert frames["head"] == "base_link"
     weight = khr1.mass * 9.81
     assert sum(loads.values()) == pytest.approx(weight, rel=0.02)
+    assert felt[-1] == pytest.approx(9.81, rel=0.05)
     assert "All topics flowed." in ends_well(process, signal.SIGTERM)

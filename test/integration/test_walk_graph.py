@@ -298,10 +298,11 @@ def test_walk_that_is_killed_and_comes_back(robot: Robot) -> None:
 
 
 def test_a_fall_is_reported_and_ends_the_walk(robot: Robot) -> None:
-    """A hard push: FALLEN, an error, no more commands; a reset begins anew."""
+    """A hard push: FALLEN, an error; it gets up when asked; a reset begins anew."""
     from geometry_msgs.msg import Twist
     from humans_msgs.msg import WalkStatus
     from humans_msgs.srv import Push
+    from std_srvs.srv import Trigger
 
     request = Push.Request()
     request.impulse.y = 1.5
@@ -317,6 +318,12 @@ def test_a_fall_is_reported_and_ends_the_walk(robot: Robot) -> None:
         "a refusal",
     )
     assert "fallen" in robot.values["walk: walk"]["last_refusal"]
+    assert "fallen" in robot.events
+    response = robot.call(Trigger, "get_up", Trigger.Request())
+    assert response.success, response.message
+    robot.wait(lambda: "getting_up" in robot.events, "it to get up")
+    robot.wait(lambda: "gets up from" in robot.statuses[-1].message, "the status")
+    assert not robot.call(Trigger, "get_up", Trigger.Request()).success
     robot.reset()
     assert robot.statuses[-1].phase == WalkStatus.STANDING
     robot.wait(lambda: robot.levels["walk: walk"] == b"\x00", "all to be well")

@@ -44,18 +44,27 @@ class Ground:
             HuMAnS manual.
         solids: what can be touched; a floor at height zero unless given. Each mesh is
             followed by the further contacts that points have with it in its valleys.
+        rolling: a ball's moment of rolling friction over its normal force [m] (method
+            ``time_stepping``).
+        torsional: moment of friction about the normal, over the normal force [m]
+            (method ``time_stepping``).
     """
 
     friction: float = 0.7
     restitution: float = 0.0
     law: str = "coulomb"
     solids: Sequence[Solid] = (HalfSpace(),)
+    rolling: float = 0.0
+    torsional: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
         for friction in (self.friction, *(s.friction for s in self.solids)):
             if friction is not None and not (math.isfinite(friction) and friction >= 0):
                 raise ParameterError(f"friction must be 0 or more, not {friction}")
+        for word, length in (("rolling", self.rolling), ("torsional", self.torsional)):
+            if not (math.isfinite(length) and length >= 0):
+                raise ParameterError(f"{word} must be 0 or more [m], not {length}")
         if not 0 <= self.restitution <= 1:
             raise ParameterError(f"restitution must be 0 to 1, not {self.restitution}")
         if self.law not in LAWS:

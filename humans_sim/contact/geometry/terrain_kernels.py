@@ -33,6 +33,25 @@ def surface_distance(row, data, point, normal, hessian):
 
 
 @njit(cache=True)
+def least_distances(rows, data, points):
+    """Signed distance of each point to the nearest solid (n,) [m].
+
+    Args:
+        rows: of the solids (s, 16).
+        data: of all meshes of the scene.
+        points: (n, 3) [m].
+    """
+    least = np.empty(points.shape[0])
+    normal, hessian = np.empty(3), np.empty((3, 3))
+    for k in range(points.shape[0]):
+        least[k] = np.inf
+        for s in range(rows.shape[0]):
+            here = surface_distance(rows[s], data, points[k], normal, hessian)
+            least[k] = min(least[k], here)
+    return least
+
+
+@njit(cache=True)
 def surface_feature(row, data, point):
     """A number of what the contact is with: a plane, an edge or a corner of a mesh.
 

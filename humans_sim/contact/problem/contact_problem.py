@@ -24,8 +24,9 @@ verified. Where the sweeps cycle, the fixed point of De Saxce's form is followed
 the cones, solved by accelerated projected gradients. The best of all is the answer.
 
 Contacts that slide in a known direction begin with the sweeps: of two solutions
-(Painleve) these take the stable one. Redundant contacts make W singular: u is unique
-then and f is one of many.
+(Painleve) these take the stable one. Newton's method comes next
+(:mod:`~humans_sim.contact.problem.known_slides`). Redundant contacts make W singular: u
+is unique then and f is one of many.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ import numpy as np
 from humans_sim.contact.problem.block_matrix import BlockMatrix
 from humans_sim.contact.problem.fixed_point import by_fixed_point
 from humans_sim.contact.problem.gauss_seidel import first_sweeps, last_sweeps
+from humans_sim.contact.problem.known_slides import by_newton_along_slides
 from humans_sim.contact.problem.law_kernels import ContactProblem, modes_of, residual_of
 from humans_sim.contact.problem.newton import by_newton
 from humans_sim.contact.problem.polish_kernels import ACCEPTED
@@ -129,9 +131,9 @@ def solve_contact(
     )
     fields = tuple(problem)
     best, best_residual = forces, residual_of(fields, forces)
-    attempts = [first_sweeps, by_fixed_point, last_sweeps]
-    if not sliding.any():
-        attempts.insert(0, _by_newton)
+    attempts = [_by_newton, first_sweeps, by_fixed_point, last_sweeps]
+    if sliding.any():
+        attempts[:2] = [first_sweeps, by_newton_along_slides]
     for attempt in attempts:
         if best_residual <= (ACCEPTED if k <= _MANY else _TOLERATED):
             break

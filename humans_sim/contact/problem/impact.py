@@ -11,6 +11,10 @@ comes to rest and none opens.
 Newton's coefficient together with friction, or with several contacts, can ask for more
 energy than there is. Then all coefficients are lowered by one factor until energy does
 not grow; with factor zero it never does. The event says so.
+
+A contact that slides under much friction may have no acceleration at all (Painleve's
+paradox). Then velocities jump although nothing collides, the impact without collision
+or tangential impact: see :func:`impact_without_collision`.
 """
 
 from __future__ import annotations
@@ -29,10 +33,16 @@ from humans_sim.contact.problem.modes import (
     constrained_acceleration,
     idle_forces,
 )
+from humans_sim.contact.problem.newton import solve_near
 from humans_sim.core.errors import ParameterError
 
-LAWS = ("inequality", "humans")
+INEQUALITY, HUMANS = LAWS = ("inequality", "humans")
 _HALVINGS = 50
+_SHARES = (1e-2, 1e-3, 1e-1, 1e-4)
+"""Change of velocity, in sliding speeds, from which such an impact grows."""
+_JUMP = 0.5
+"""Change of a contact's velocity, in its own sliding speed, that is a jump."""
+_ACCURACY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ def solve_impact(
     tangents: np.ndarray,
     friction: np.ndarray,
     restitution: np.ndarray,
-    law: str = "inequality",
+    law: str = INEQUALITY,
     push: np.ndarray | None = None,
 ) -> Impact:
     """Velocities after the impact of k touching contacts.
@@ -96,7 +106,7 @@ def solve_impact(
         work = 0.0 if push is None else float(0.5 * push @ (velocity + after))
         return Impact(after, impulses, before, rows @ after, factor, work)
 
-    if law == "humans":
+    if law == HUMANS:
         stick = np.full(k, STICK)
         jump, impulses, _ = constrained_acceleration(
             mass,
@@ -149,3 +159,63 @@ def solve_impact(
             if high - low < 1e-9:
                 break
     return result(after_velocity, impulses, factor)
+
+
+def impact_without_collision(
+    mass: np.ndarray,
+    rows: np.ndarray,
+    velocity: np.ndarray,
+    acceleration: np.ndarray,
+    tangents: np.ndarray,
+    friction: np.ndarray,
+) -> Impact | None:
+    r"""The jump of velocities where sliding contacts have no acceleration.
+
+    No impulse at all is a solution of the contact problem in velocities, as nothing
+    approaches; where there is no acceleration it leads nowhere. The other one is the
+    limit of the motion with contacts a little soft, and of time steps that go to zero
+    (Genot and Brogliato, European Journal of Mechanics A/Solids 18, 1999; Nordmark,
+    Dankowicz and Champneys, Int. J. of Non-Linear Mechanics 44, 2009): the sliding is
+    braked until it sticks or turns round. It is found as such: with a little of the
+    acceleration in the velocities first, then without it.
+
+    Kinetic energy does not grow: :math:`2 \Delta T = 2 p^T u_+ - |\Delta v|_M^2`, and
+    friction does no work that is positive.
+
+    Args:
+        mass: (nv, nv).
+        rows: Jacobians of the contacts that touch and do not separate (k, 3, nv).
+        velocity: v before (nv,).
+        acceleration: of the contacts, without their forces (k, 3) [m/s^2].
+        tangents: (k,) number of tangents.
+        friction: (k,).
+
+    Returns:
+        the jump; None where there is none.
+    """
+    k, nv = len(tangents), len(velocity)
+    flat = rows.reshape(3 * k, nv)
+    mobility = np.linalg.solve(mass, flat.T)
+    delassus = flat @ mobility
+    before = rows @ velocity
+    before[:, 0] = 0.0
+    sliding = np.linalg.norm(before[:, 1:], axis=1)
+    speed = float(sliding.max(initial=0.0))
+    pull = float(np.abs(acceleration).max(initial=0.0))
+    if speed == 0.0 or pull == 0.0:
+        return None
+    kinds = np.asarray(tangents, dtype=np.int64), np.asarray(friction, dtype=float)
+    for share in _SHARES:
+        near = before + share * speed / pull * acceleration
+        try:
+            start = solve_contact(delassus, near, tangents, friction).forces
+        except ContactProblemError:
+            continue
+        impulses, residual = solve_near(delassus, before, *kinds, start, _ACCURACY)
+        jump = mobility @ impulses.ravel()
+        changed = np.linalg.norm((rows @ jump)[:, 1:], axis=1)
+        jumps = (sliding > 10 * _ACCURACY * speed) & (changed > _JUMP * sliding)
+        if residual <= _ACCURACY and jumps.any():
+            after = velocity + jump
+            return Impact(after, impulses, rows @ velocity, rows @ after, 1.0, 0.0)
+    return None

@@ -29,6 +29,7 @@ _MOST_LEAN = math.radians(12.0)
 """Largest tilt that is taken for a slope [rad]."""
 _MOST_GIVING = 0.02
 """Largest distance by which the centre of mass gives way [m]."""
+_NOT_APART = np.zeros(4)
 
 
 class Correction(NamedTuple):
@@ -38,11 +39,14 @@ class Correction(NamedTuple):
         com: shift of the centre of mass in the plan's world (3,) [m].
         attitude: turns the base, in the plan's world (3, 3).
         soles: turns the soles that stand, in the plan's world (3, 3).
+        apart: moves and turns the left sole, and the right one the opposite way, in the
+            frame of each: x, y [m], about x, about y [rad].
     """
 
     com: np.ndarray
     attitude: np.ndarray
     soles: np.ndarray
+    apart: np.ndarray = _NOT_APART
 
 
 class Balance:

@@ -184,9 +184,9 @@ class WalkPattern:
         point = self._last
         left, right = pin.SE3(point.left.pose), pin.SE3(point.right.pose)
         if point.support is not ContactPhase.RIGHT_FOOT:
-            left.rotation = correction.soles @ left.rotation
+            left = _placed(left, correction.soles, correction.apart)
         if point.support is not ContactPhase.LEFT_FOOT:
-            right.rotation = correction.soles @ right.rotation
+            right = _placed(right, correction.soles, -correction.apart)
         attitude = pin.Quaternion(point.q[3:7]).matrix()
         try:
             q = self._kinematics.solve(
@@ -280,6 +280,15 @@ class WalkPattern:
         q = self.model.standing(joints)
         q[:7] = pin.SE3ToXYZQUAT(place.pose() * pin.XYZQUATToSE3(q[:7]))
         return q
+
+
+def _placed(sole: pin.SE3, turn: np.ndarray, apart: np.ndarray) -> pin.SE3:
+    """A sole that is turned in the world, and moved and turned in its own frame."""
+    shift, about = apart[:2], apart[2:]
+    local = pin.SE3(pin.exp3(np.append(about, 0.0)), np.append(shift, 0.0))
+    moved = sole * local
+    moved.rotation = turn @ moved.rotation
+    return moved
 
 
 def _finite(vx: float, vy: float, wz: float) -> Velocity:

@@ -90,7 +90,7 @@ class ServoWalk(Controller):
         """Angles that the servos shall have reached one period later (njoints,)."""
         period = self.walker.period
         if not self.commands or t < self._due - period - _LATE:
-            self.walker.reset(t)
+            self._begin(t)
             self.commands, self._given = [], 0
         elif abs(t - self._due) > _LATE:
             raise ParameterError(
@@ -103,7 +103,15 @@ class ServoWalk(Controller):
                 break
             self._give(command)
             self._given += 1
-        self.commands.append(self.walker.tick(t, self.sensors(state.sample)))
+        return self._tick(t, state.sample)
+
+    def _begin(self, t: float) -> None:
+        """Stand still from a time on."""
+        self.walker.reset(t)
+
+    def _tick(self, t: float, sample: Sample) -> np.ndarray:
+        """The walker's angles for the servos, by what was measured."""
+        self.commands.append(self.walker.tick(t, self.sensors(sample)))
         return self.commands[-1].joints
 
     def sensors(self, sample: Sample) -> WalkSensors:

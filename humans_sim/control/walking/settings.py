@@ -37,6 +37,7 @@ _MAY_BE_ZERO = (
     "ankle_damping",
     "ankle_limit",
     "pressure_gain",
+    "relief_gain",
     "zmp_margin",
 )
 
@@ -98,6 +99,8 @@ class WalkSettings:
         pressure_gain: how fast the centre of mass gives way to a zero-moment point off
             its place [1/s].
         pressure_time: after which it has come back [s].
+        relief_gain: how fast soles that stand give way to what the legs press against
+            the floor [1/s]; never unless a file says otherwise.
         fall_tilt: tilt of the base beyond which the robot has fallen; that of
             ``config/robots`` where the file of the walk has none [rad].
     """
@@ -134,6 +137,7 @@ class WalkSettings:
     ankle_limit: float
     pressure_gain: float
     pressure_time: float
+    relief_gain: float
     fall_tilt: float
 
     def __post_init__(self) -> None:
@@ -222,7 +226,11 @@ class WalkSettings:
                 or holds a number out of range; with file and line.
         """
         names = {**model.parts.parameters, **model.parts.lengths}
-        usual = {"fall_tilt": RobotSetup.of_model(model).fall_tilt, "pivot_share": 1.0}
+        usual = {
+            "fall_tilt": RobotSetup.of_model(model).fall_tilt,
+            "pivot_share": 1.0,
+            "relief_gain": 0.0,
+        }
         needed = [name for name in _NUMBERS if name not in usual]
         entries = read_yaml(path).fields((*_WORDS, "posture", *needed), tuple(usual))
         for side in ("left", "right"):

@@ -17,6 +17,7 @@ from humans_sim.control.walking.walker import Walker
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
+from humans_sim.dynamics.integrators import ROSENBROCK
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import TIME_STEPPING, System
 from humans_sim.models import Model
@@ -69,11 +70,14 @@ class Walk(Controller):
         self._servo_walk: ServoWalk | None = None
 
     def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
-        """Those of the robot's file, where it has one; time stepping in any case."""
+        """Those of the robot's file, where it has one; time stepping in any case.
+
+        Where the event-driven method is asked for, it takes the integrator for soles.
+        """
         robot: dict[str, Any] = {}
         if has_robot_file(model):
             robot = RobotSetup.of_model(model).simulation_arguments()
-        return {**robot, "method": TIME_STEPPING}
+        return {**robot, "method": TIME_STEPPING, "integrator": ROSENBROCK}
 
     def start(self, model: Model | None = None) -> np.ndarray:
         """The configuration in which the walk starts: standing, knees bent.

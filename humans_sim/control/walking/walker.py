@@ -15,9 +15,12 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.walking.balance import Balance, tilt_against
-from humans_sim.control.walking.footsteps import ORIGIN, Footprint
+from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.stance_relief import SoleLoad, StanceRelief
+from humans_sim.control.walking.support import SolePair
+from humans_sim.control.walking.timeline import WalkPhase
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 
@@ -104,6 +107,15 @@ class Walker:
         self.period = period
         self._balance = Balance(self.settings, period)
         self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
+        corners = SolePair.of_model(model, self.settings).corners
+        self._middles = {side: places.mean(axis=0) for side, places in corners.items()}
+        self._relief = StanceRelief(
+            self.settings.relief_gain,
+            self.settings.com_height,
+            self._weight,
+            period,
+            self.settings.shift_duration,
+        )
         self.reset(t_start, place)
 
     @property
@@ -120,6 +132,7 @@ class Walker:
         """Stand still at a place, from a time on, whatever was before."""
         self.pattern.reset(t_start, place)
         self._balance.reset()
+        self._relief.reset()
         self._fallen = False
         self._joints: np.ndarray | None = None
 
@@ -170,7 +183,27 @@ class Walker:
         # Feet that slip below a turning body measure pressure that no balance corrects.
         pressure = np.full(2, math.nan) if plan.pivots else (zmp - plan.zmp)[:2]
         correction = self._balance.update(away[:2], turning[:2], pressure)
-        return self.pattern.corrected(correction)
+        return self.pattern.corrected(
+            correction._replace(apart=self._relieved(plan, sensors))
+        )
+
+    def _relieved(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
+        """How far soles that stand give way to the strain between them (4,)."""
+        left = self._load(Side.LEFT, sensors.left)
+        right = self._load(Side.RIGHT, sensors.right)
+        if plan.phase is WalkPhase.STANDING and left is not None and right is not None:
+            self._relief.stand(left, right)
+        else:
+            self._relief.step()
+        return np.concatenate([self._relief.shift, self._relief.turn])
+
+    def _load(self, side: Side, wrench: SoleWrench) -> SoleLoad | None:
+        """What a sole feels; None where it is not loaded."""
+        load = float(wrench.force[2])
+        if load < _LOADED * self._weight:
+            return None
+        pressure = np.array([-wrench.moment[1], wrench.moment[0]]) / load
+        return SoleLoad(wrench.force[:2], pressure - self._middles[side])
 
     def _measured_zmp(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Centre of the pressure of both soles where the plan has put them."""

@@ -28,13 +28,6 @@ SLOW = 1e-6
 At the onset and at the end of sliding the velocity is zero and has no direction of its
 own; without a memory its direction would turn infinitely fast there.
 """
-FAST = 10 * SLOW
-"""Speed from which on nothing is left of the memory of a contact that creeps [m/s].
-
-It may change there, and the right-hand side does not jump.
-"""
-CREEP = 0.05
-"""Share of its speed by which a creeping contact's friction is rounded off."""
 
 
 @njit(cache=True)
@@ -45,23 +38,18 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
     of the sliding, where the velocity has turned around, the old direction stays: the
     right-hand side stays smooth there, and the event is found between.
 
-    Of a contact that creeps, friction turns with the velocity through its end: it is
-    that of Coulomb with the velocity shifted by the memory, so that it begins with the
-    force the contact had at rest. Where several corners of a sole slip together, their
-    directions follow from the motion of the sole. That is stiff: friction over speed.
-
     Args:
         mass: (nv, nv).
         force: torques minus bias (nv,).
         velocity: (nv,).
         contacts: gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3) of the closed
             contacts, as at the end of a :class:`~humans_sim.dynamics.system.Terms`.
-        modes: fields of a :class:`~humans_sim.contact.problem.modes.ModeArrays`, and
-            which contacts creep (k,), as a plain tuple.
+        modes: fields of a :class:`~humans_sim.contact.problem.modes.ModeArrays`, as a
+            plain tuple.
         rate: at which drift decays [1/s]; zero gives the forces of the bare equations.
     """
     gap, rows, drift = contacts
-    mode, tangents, friction, remembered, reference, idle, creeps = modes
+    mode, tangents, friction, remembered, reference, idle = modes
     k, nv = mode.shape[0], force.shape[0]
     direction = np.zeros((k, 2))
     motion = np.zeros((k, 3))
@@ -77,15 +65,11 @@ def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
             for i in range(tangents[c]):
                 held[c, 1 + i] += 2.0 * rate * motion[c, 1 + i]
         elif mode[c] == SLIDE and tangents[c] > 0:
-            d1, d2, lean, rounding = motion[c, 1], motion[c, 2], SLOW, 0.0
-            if creeps[c]:
-                square = d1 * d1 + d2 * d2
-                share = max(0.0, 1.0 - square / FAST**2) ** 3
-                lean, rounding = SLOW * share, share * square * CREEP**2
-            elif d1 * remembered[c, 0] + d2 * remembered[c, 1] < 0.0:
+            d1, d2 = motion[c, 1], motion[c, 2]
+            if d1 * remembered[c, 0] + d2 * remembered[c, 1] < 0.0:
                 d1, d2 = -d1, -d2
-            d1, d2 = d1 + lean * remembered[c, 0], d2 + lean * remembered[c, 1]
-            length = np.sqrt(d1 * d1 + d2 * d2 + rounding)
+            d1, d2 = d1 + SLOW * remembered[c, 0], d2 + SLOW * remembered[c, 1]
+            length = np.sqrt(d1 * d1 + d2 * d2)
             if length > 0.0:
                 direction[c, 0] = d1 / length
                 direction[c, 1] = d2 / length

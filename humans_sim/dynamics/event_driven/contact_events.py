@@ -7,7 +7,12 @@ import math
 
 import numpy as np
 
-from humans_sim.contact.problem.impact import solve_impact
+from humans_sim.contact.problem.contact_problem import ContactProblemError
+from humans_sim.contact.problem.impact import (
+    INEQUALITY,
+    impact_without_collision,
+    solve_impact,
+)
 from humans_sim.contact.problem.modes import (
     OPEN,
     SLIDE,
@@ -16,15 +21,15 @@ from humans_sim.contact.problem.modes import (
     constrained_acceleration,
     idle_forces,
 )
+from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
+from humans_sim.dynamics.event_driven.creep_kernels import NEAR
 from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
 from humans_sim.dynamics.event_records import impact_event, mode_events
-from humans_sim.dynamics.integrators import IMPLICIT
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
-from humans_sim.dynamics.stepper import Options
+from humans_sim.dynamics.stepper import Options, StepError
 from humans_sim.dynamics.system import System
 from humans_sim.results import events as kinds
 from humans_sim.results.events import Event
@@ -33,6 +38,16 @@ TOUCH = 1e-9
 """Gap below which a contact counts as touching [m, rad]."""
 _NEAR = 1e-8
 """Gap below which a contact takes part in impacts that pile up [m, rad]."""
+_DRIFT = 1e-5
+"""Speed of a contact without modes that is an error of integration, not motion [m/s].
+
+If the contact opens, it does so by its acceleration, from there on.
+"""
+_NO_COLLISION = "no collision: sliding has no acceleration (Painleve)"
+_REPETITIONS = 50
+"""How often contacts at one place may hit each other before that is an error."""
+_JUMPS = 5
+"""How often sliding may jump at one time where it has no acceleration."""
 NO_CONTACTS = np.zeros(0, dtype=np.int64)
 
 
@@ -55,8 +70,8 @@ class ContactEvents:
     ) -> None:
         """No impact happened yet."""
         self._system, self._motion, self._options = system, motion, options
+        self._loads = loads
         self._decision = ModeDecision(system, loads, motion)
-        self._creeps = options.integrator in IMPLICIT
         self._last_impact: dict[int, tuple[float, float]] = {}
 
     def handle(
@@ -72,23 +87,10 @@ class ContactEvents:
         Returns:
             whether velocities jumped or modes changed.
         """
-        gap, rate = self._system.gap_rates(state.q, state.v)
-        touching = (gap <= TOUCH) & (rate <= SPEED)
-        touching[self._motion.modes.which] = True
-        if impulse is not None:
-            touching |= gap <= TOUCH
-        which = np.flatnonzero(touching)
-        state.q = project_out_of_penetration(self._system, state.q, which)
-        jumped = False
-        approaching = which[rate[which] < -SPEED]
-        if impulse is not None or (
-            approaching.size and not self._gentle(approaching, rate)
-        ):
-            which = self._impact(state, which, rate, impulse)
-            jumped = True
         before = self._motion.mode
-        self.settle(state, which, stopped)
-        after = self._motion.mode
+        jumped = self._collide(state, stopped, impulse)
+        jumped |= self._end_approaches(state)
+        after = self._record(state, before)
         for i in stopped[(before[stopped] == SLIDE) & (after[stopped] == SLIDE)]:
             name = self._system.contacts.names[i]
             event = Event(state.t, kinds.SLIP, name, {"text": "turns round"})
@@ -116,42 +118,143 @@ class ContactEvents:
         table = self._system.contacts
         state.events += mode_events(state.t, table, old, self._motion.mode)
 
-    def settle(self, state: State, which: np.ndarray, stopped: np.ndarray) -> None:
+    def settle(self, state: State, which: np.ndarray, stopped: np.ndarray) -> bool:
         """Modes of the touching contacts from now on, by the contact problem.
 
         Args:
             state: where the system is; v and events change.
             which: contacts that touch (indices).
             stopped: contacts whose sliding ended (indices).
+
+        Returns:
+            whether velocities jumped.
         """
-        old = self._motion.mode
-        if which.size:
-            rows = self._system.terms(state.q, state.v, which).jacobian
-            which = which[(rows @ state.v)[:, 0] <= SPEED]
-        if which.size == 0:
-            self._motion.open_all()
-        else:
-            if self._creeps:
-                stopped = np.union1d(stopped, self._slow(state))
+        before = self._motion.mode
+        jumped = self._decide(state, which, stopped)
+        if jumped:
+            self._end_approaches(state)
+        self._record(state, before)
+        return jumped
+
+    def _record(self, state: State, before: np.ndarray) -> np.ndarray:
+        """Add the events of modes that changed; returns the modes (nc,)."""
+        after = self._motion.mode
+        state.events += mode_events(state.t, self._system.contacts, before, after)
+        return after
+
+    def _collide(
+        self, state: State, stopped: np.ndarray, impulse: np.ndarray | None
+    ) -> bool:
+        """An impact of what touches, then the modes; whether velocities jumped."""
+        gap, rate = self._system.gap_rates(state.q, state.v)
+        near = gap <= TOUCH
+        touching = near & (rate <= SPEED)
+        touching[self._motion.modes.which] = True
+        approaching = touching & (rate < -SPEED)
+        hits = bool(approaching.any())
+        hits = hits and not self._gentle(np.flatnonzero(approaching), rate)
+        if impulse is not None or (hits and self._options.impact == INEQUALITY):
+            # What leaves may be hit by what the impact does elsewhere.
+            touching |= near
+        which = np.flatnonzero(touching)
+        state.q = self._closed_at(state.q, which)
+        if impulse is not None or hits:
+            which = self._impact(state, which, rate, impulse)
+        return self._decide(state, which, stopped) or impulse is not None or hits
+
+    def _end_approaches(self, state: State) -> bool:
+        """Repeat the event while an open contact that touches approaches.
+
+        The end of one motion can begin another at the same place: a speed that is
+        taken out of one contact turns a foot round its edge.
+
+        Returns:
+            whether velocities jumped.
+        """
+        jumped = False
+        for _ in range(_REPETITIONS):
+            gap, rate = self._system.gap_rates(state.q, state.v)
+            approaches = (gap <= TOUCH) & (rate < -SPEED)
+            approaches[self._motion.modes.which] = False
+            if not approaches.any():
+                return jumped
+            jumped |= self._collide(state, NO_CONTACTS, None)
+        raise StepError(
+            f"{_REPETITIONS} impacts at one time: contacts at one place hit each other "
+            "again and again"
+        )
+
+    def _closed_at(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """The configuration with the gaps of closed contacts zero."""
+        try:
+            return project_out_of_penetration(self._system, q, which)
+        except ConfigurationError as error:
+            raise StepError(
+                f"a contact was missed ({error}): give a smaller max_step"
+            ) from error
+
+    def _decide(self, state: State, which: np.ndarray, stopped: np.ndarray) -> bool:
+        """Modes of the touching contacts; whether velocities had to jump for them."""
+        for jumps in range(_JUMPS):
+            if which.size:
+                rows = self._system.terms(state.q, state.v, which).jacobian
+                bound = np.full(len(which), SPEED)
+                if self._motion.creep_speed is not None:
+                    bound[self._motion.mode[which] != OPEN] = _DRIFT
+                which = which[(rows @ state.v)[:, 0] <= bound]
+            if which.size == 0:
+                self._motion.open_all()
+                return jumps > 0
             slides = self._project_velocity(state, which, stopped)
-            self._decision.decide(state, which, slides)
-            if self._creeps:
-                self._motion.modes.let_creep()
-        new = self._motion.mode
-        state.events += mode_events(state.t, self._system.contacts, old, new)
+            try:
+                self._decision.decide(state, which, slides)
+            except ContactProblemError:
+                if not (slides.any() and self._jump(state, which)):
+                    raise
+                continue
+            return jumps > 0
+        raise StepError(f"sliding contacts have no acceleration after {_JUMPS} jumps")
 
-    def _slow(self, state: State) -> np.ndarray:
-        """Contacts that slide next to nothing: they stop together (indices).
+    def _jump(self, state: State, which: np.ndarray) -> bool:
+        """An impact without collision; whether there is one."""
+        table = self._system.contacts
+        terms = self._system.terms(state.q, state.v, which)
+        applied = self._loads.at(state.t, state.q, state.v, state.z).applied
+        free = np.linalg.solve(terms.mass, applied - terms.bias)
+        impact = impact_without_collision(
+            terms.mass,
+            terms.jacobian,
+            state.v,
+            terms.jacobian @ free + terms.drift,
+            table.tangents[which],
+            table.friction[which],
+        )
+        if impact is None:
+            return False
+        before, state.v = state.v, impact.velocity
+        names = [table.names[i] for i in which]
+        state.events.append(
+            impact_event(state.t, names, terms.mass, before, impact, _NO_COLLISION)
+        )
+        return True
 
-        A sole that comes to rest stops as a whole. Corner by corner it would turn
-        round the ones that rest already, some nanometres a time.
+    def follow(self, state: State) -> None:
+        """Note what contacts that creep did in a step without events.
+
+        Args:
+            state: at the end of the step, where the right-hand side was evaluated.
         """
-        modes = self._motion.modes
-        motion = self._system.terms(state.q, state.v, modes.which).jacobian @ state.v
-        creeps = np.hypot(motion[:, 1], motion[:, 2]) < 3 * SLOW
-        creeps &= modes.mode == SLIDE
-        which: np.ndarray = modes.which[creeps]
-        return which
+        motion, modes = self._motion, self._motion.modes
+        if motion.creep_speed is None or not modes.any_closed:
+            return
+        old, now = motion.mode, motion.last
+        modes.notice_sliding(now.motion, motion.creep_speed)
+        stays = (now.forces[:, 0] > 0.0) | (now.terms.gap < NEAR)
+        if not stays.all():
+            which, reference = modes.which[stays], now.forces[stays]
+            mode = old[which]
+            motion.close(state.q, which, mode, now.direction[stays], reference)
+        state.events += mode_events(state.t, self._system.contacts, old, motion.mode)
 
     def _gentle(self, approaching: np.ndarray, rate: np.ndarray) -> bool:
         """Whether contacts close so slowly that it is no impact.
@@ -239,7 +342,7 @@ class ContactEvents:
         near = (gap <= _NEAR) & (np.abs(rate) <= self._options.zeno_speed)
         near[self._motion.modes.which] = True
         together = np.flatnonzero(near)
-        state.q = project_out_of_penetration(self._system, state.q, together)
+        state.q = self._closed_at(state.q, together)
         self._project_velocity(state, together, NO_CONTACTS)
         return np.union1d(which, together)
 
@@ -254,6 +357,8 @@ class ContactEvents:
         speed = np.hypot(motion[:, 1], motion[:, 2])
         slides = (tangents > 0) & np.isfinite(friction) & (speed > SPEED)
         slides &= ~np.isin(which, stopped)
+        if self._motion.creep_speed is not None:
+            slides = (tangents > 0) & np.isfinite(friction)
         k = len(which)
         frictionless = (friction == 0) & (tangents > 0)
         mode = np.where(slides | frictionless, SLIDE, STICK)

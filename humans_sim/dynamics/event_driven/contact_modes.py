@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +14,15 @@ from humans_sim.contact.problem.force_distribution import (
     best_split,
     margins,
 )
-from humans_sim.contact.problem.modes import SLIDE, idle_forces
-from humans_sim.dynamics.event_driven.acceleration_kernels import (
-    CREEP,
-    FAST,
-    SLOW,
-)
+from humans_sim.contact.problem.modes import SLIDE, STICK, idle_forces
+from humans_sim.dynamics.event_driven.creep_kernels import CreepingContacts
 from humans_sim.dynamics.system import System
 
-_REST = 0.3
-"""Share of its rounding below which a creeping contact is at rest."""
+_SLIPS, _RESTS = 10.0, 3.0
+"""Speeds, in creep speeds, above and below which a creeping contact is said to slide
+and to stick."""
+_TURNED = 0.999
+"""Cosine of the angle between a direction and the remembered one that is too large."""
 _STEPS = 8
 """Steps after which the forces without effect are determined anew."""
 
@@ -41,7 +41,9 @@ class ContactModes:
         idle: projector on forces without effect, by
             :func:`~humans_sim.contact.problem.modes.idle_forces`.
         age: steps since that projector was determined.
-        creeps: sliding contacts whose friction turns with their velocity (k,).
+        creeps: contacts whose friction follows their velocity; their mode is SLIDE
+            (k,).
+        sticks: which of these hardly move (k,).
     """
 
     which: np.ndarray
@@ -52,6 +54,7 @@ class ContactModes:
     reference: np.ndarray
     idle: np.ndarray
     creeps: np.ndarray
+    sticks: np.ndarray
     age: int = 0
 
     @classmethod
@@ -59,7 +62,7 @@ class ContactModes:
         """No contact is closed."""
         none, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
         vectors = np.zeros((0, 2)), np.zeros((0, 3)), np.zeros((0, 0))
-        return cls(none, none, none, numbers, *vectors, none > 0)
+        return cls(none, none, none, numbers, *vectors, none > 0, none > 0)
 
     @classmethod
     def at(
@@ -70,18 +73,34 @@ class ContactModes:
         mode: np.ndarray,
         direction: np.ndarray,
         reference: np.ndarray,
+        creep: bool = False,
     ) -> ContactModes:
-        """Contacts that are closed at a configuration."""
+        """Contacts that are closed at a configuration.
+
+        Args:
+            system: what moves.
+            q: configuration.
+            which: their indices (k,).
+            mode: STICK or SLIDE (k,).
+            direction: of sliding (k, 2).
+            reference: forces to stay near to (k, 3) [N].
+            creep: whether contacts with friction creep, whatever their mode.
+        """
         table = system.contacts
+        tangents, friction = table.tangents[which], table.friction[which]
+        creeps = np.zeros(len(which), dtype=bool)
+        if creep:
+            creeps = (tangents > 0) & np.isfinite(friction)
         modes = cls(
             which,
-            mode,
-            table.tangents[which],
-            table.friction[which],
+            np.where(creeps, SLIDE, mode),
+            tangents,
+            friction,
             direction,
             reference,
             np.zeros((0, 0)),
-            np.zeros(len(which), dtype=bool),
+            creeps,
+            creeps & (mode == STICK),
         )
         modes.determine_idle_forces(system, q)
         return modes
@@ -90,16 +109,28 @@ class ContactModes:
         """What :func:`acceleration_in_modes` takes of them.
 
         Args:
-            direction: of sliding (k, 2); contacts that creep keep what they remember.
+            direction: of sliding (k, 2).
         """
         return (
             self.mode,
             self.tangents,
             self.friction,
-            np.where(self.creeps[:, None], self.direction, direction),
+            direction,
             self.reference,
             self.idle,
-            self.creeps,
+        )
+
+    def creeping(self, rate: float, creep_speed: float) -> tuple[Any, ...]:
+        """Fields of a :class:`CreepingContacts`, as a plain tuple.
+
+        Args:
+            rate: at which drift decays [1/s].
+            creep_speed: [m/s].
+        """
+        return tuple(
+            CreepingContacts(
+                self.mode, self.tangents, self.friction, self.idle, rate, creep_speed
+            )
         )
 
     @property
@@ -110,7 +141,7 @@ class ContactModes:
     def of_all(self, count: int) -> np.ndarray:
         """Modes of all ``count`` contacts, the open ones among them."""
         mode = np.zeros(count, dtype=np.int64)
-        mode[self.which] = self.mode
+        mode[self.which] = np.where(self.sticks, STICK, self.mode)
         return mode
 
     def determine_idle_forces(self, system: System, q: np.ndarray) -> None:
@@ -120,36 +151,40 @@ class ContactModes:
         self.age = 0
 
     def continue_after_step(
-        self, system: System, q: np.ndarray, direction: np.ndarray, motion: np.ndarray
-    ) -> None:
+        self, system: System, q: np.ndarray, direction: np.ndarray
+    ) -> bool:
         """Follow a step without events to its end.
 
         Args:
             system: what moves.
             q: configuration at the end.
             direction: of sliding there (k, 2).
-            motion: velocities of the contacts there (k, 3) [m/s].
+
+        Returns:
+            whether the right-hand side is another one from here on.
         """
-        slow = self.creeps & (np.hypot(motion[:, 1], motion[:, 2]) <= FAST)
-        self.direction = np.where(slow[:, None], self.direction, direction)
+        turned = (self.direction * direction).sum(axis=1) < _TURNED
+        turned &= (self.mode == SLIDE) & ~self.creeps
+        if turned.any():
+            self.direction = np.where(turned[:, None], direction, self.direction)
         self.age += 1
-        if self.any_closed and self.age >= _STEPS:
+        renewed = self.any_closed and self.age >= _STEPS
+        if renewed:
+            before = self.idle
             self.determine_idle_forces(system, q)
+            renewed = bool(before.any() or self.idle.any())
+        return renewed or bool(turned.any())
 
-    def let_creep(self) -> None:
-        """From now on the friction of sliding contacts turns with their velocity."""
-        self.creeps = (self.mode == SLIDE) & (self.friction > 0)
-
-    def resting(self, motion: np.ndarray) -> np.ndarray:
-        """Creeping contacts whose friction is far inside its cone (indices).
+    def notice_sliding(self, motion: np.ndarray, creep_speed: float) -> None:
+        """Say of creeping contacts whether they stick or slide.
 
         Args:
             motion: velocities of the contacts (k, 3) [m/s].
+            creep_speed: [m/s].
         """
-        shifted = motion[:, 1:] + SLOW * self.direction
-        slow = np.hypot(shifted[:, 0], shifted[:, 1]) < _REST * CREEP * SLOW
-        which: np.ndarray = self.which[self.creeps & slow]
-        return which
+        speed = np.hypot(motion[:, 1], motion[:, 2])
+        bound = np.where(self.sticks, _SLIPS, _RESTS) * creep_speed
+        self.sticks = self.creeps & (speed < bound)
 
     def margins(self, forces: np.ndarray) -> np.ndarray:
         """How far each contact is from lifting or slipping (k,) [N]."""
@@ -169,6 +204,8 @@ class ContactModes:
             jacobian: of the contacts (k, 3, nv).
             direction: of sliding, now (k, 2).
         """
+        if self.creeps.any():
+            return ContactForceSplit(forces, self.least_margin(forces))
         return best_split(
             forces, jacobian, self.mode, self.tangents, self.friction, direction
         )

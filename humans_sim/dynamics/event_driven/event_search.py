@@ -12,6 +12,7 @@ import numpy as np
 from humans_sim.contact.problem.modes import SLIDE
 from humans_sim.core.roots import first_root, lowest, may_dip
 from humans_sim.dynamics.applied_loads import AppliedLoads
+from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
 from humans_sim.dynamics.event_driven.facet_changes import FacetChanges
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
@@ -30,6 +31,9 @@ _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""
 _SAME_TIME = 1e-13
 """Events closer than this happen together [s]."""
+_BEHIND = 1e-9
+"""Time behind an edge of terrain at which contacts are decided anew [s]: at the edge
+itself rounding errors decide which side of a valley is the nearer one."""
 _GAP, _SLIDING, _FORCE, _SIGNAL = "gap", "sliding", "force", "signal"
 _FACET = "facet"
 
@@ -108,6 +112,7 @@ class EventSearch:
     def look_back(self) -> DetectedEvents | None:
         """The first events of the step that was just made; none where it has none."""
         start, sliding, signals = self._start, self._sliding, self._signals
+        reference = self._motion.modes.reference
         last, lowest_margin = self._motion.last, self._motion.lowest_margin
         end = _Gaps(self._integrator.t, *self._system.gap_rates(last.q, last.v))
         suspects = self._closing_gaps(start, end)
@@ -120,13 +125,10 @@ class EventSearch:
         self._start = end
         if suspects:
             return self._first(suspects, start.t, end.t)
-        resting = self._motion.modes.resting(last.motion)
-        if resting.size:
-            none = np.zeros(len(self._signals), dtype=bool)
-            return DetectedEvents(end.t, True, resting, none)
-        self._motion.modes.continue_after_step(
-            self._system, last.q, last.direction, last.motion
-        )
+        modes = self._motion.modes
+        changed = modes.continue_after_step(self._system, last.q, last.direction)
+        if changed or modes.reference is not reference:
+            self._integrator.adjust()
         self._sliding = self._motion.sliding_speeds(last)
         return None
 
@@ -174,18 +176,19 @@ class EventSearch:
 
             suspects.append(_Suspect(least, int(plain[0]), _GAP))
         suspects += self._passages(start, end, is_open & ~closes)
-        turns = is_open & ~closes & (rate < 0.0) & (end.rate > 0.0) & (gap > 0.0)
-        for i in np.flatnonzero(leaves | turns):
+        for i in np.flatnonzero(leaves):
+            returning = _after_leaving(
+                self._gap_of(int(i)), start.t, end.t, _ROOM - min(float(gap[i]), 0.0)
+            )
+            suspects.append(_Suspect(returning, int(i), _GAP))
+        low = np.maximum(gap, 0.0)
+        dips = may_dip(low, rate, end.gap, end.rate, end.t - start.t)
+        for i in np.flatnonzero(dips & is_open & ~closes):
             height = self._gap_of(int(i))
-            if leaves[i]:
-                returning = _after_leaving(height, start.t, end.t)
-                suspects.append(_Suspect(returning, int(i), _GAP))
-                continue
-            if not may_dip(gap[i], rate[i], end.gap[i], end.rate[i], end.t - start.t):
-                continue
             bottom, value = lowest(height, start.t, end.t)
             if value < -TOUCH:
-                dip = _until(height, bottom)
+                above = 0.0 if gap[i] > _ROOM else _ROOM - min(float(gap[i]), 0.0)
+                dip = _until(_raised(height, above), bottom)
                 suspects.append(_Suspect(dip, int(i), _GAP))
         return suspects
 
@@ -215,7 +218,9 @@ class EventSearch:
         slides = (modes.mode == SLIDE) & (modes.friction > 0) & ~modes.creeps
         if not slides.any():
             return []
-        level = np.where(before > 2 * SPEED, SPEED, -SPEED)
+        # Slower than that, its direction in the plane is the remembered one.
+        slow = np.where(modes.tangents == 2, SLOW, SPEED)
+        level = np.where(before > 2 * slow, slow, -SPEED)
         rests = slides & (motion.sliding_speeds(end) < level)
 
         def speed_of(c: int) -> Callable[[float], float]:
@@ -269,8 +274,7 @@ class EventSearch:
                 after = middle
             else:
                 before = middle
-        # Right behind it: a root may lie a rounding error before what was changed.
-        behind = min(after + _SAME_TIME, end.t)
+        behind = min(after + _BEHIND, end.t)
         return [_Suspect(lambda t: 1.0 if t < behind else -1.0, -1, _FACET)]
 
     def _changing_signals(self, before: np.ndarray) -> list[_Suspect]:
@@ -296,13 +300,23 @@ def _until(
     return lambda t: function(t) if t < limit else -1.0
 
 
-def _after_leaving(
-    height: Callable[[float], float], start: float, end: float
+def _raised(
+    function: Callable[[float], float], above: float
 ) -> Callable[[float], float]:
-    """A gap that opens at the start of the step and closes later in it."""
+    """A function raised by a constant."""
+    return lambda t: function(t) + above
+
+
+def _after_leaving(
+    height: Callable[[float], float], start: float, end: float, room: float
+) -> Callable[[float], float]:
+    """A gap that opens at the start of the step and closes later in it.
+
+    Where it opens by less than can be seen, it may go below by ``room``.
+    """
     span = end - start
     for k in range(1, 40):
         leaves = start + span * 0.5**k
         if height(leaves) > 0.0:
             return lambda t: 1.0 if t < leaves else height(t)
-    return height
+    return _raised(height, room)

@@ -16,38 +16,37 @@ the step.
 velocities jump and
    decides which contacts stick, slide or open; the actuation handles its own events.
 5. The integrator starts again from there.
+6. Where that jams, :class:`~humans_sim.dynamics.event_driven.hand_over.HandOver`
+   continues by time steps of the same contact problem, until events can go on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
-from humans_sim.contact.problem.contact_problem import ContactProblemError
-from humans_sim.contact.problem.modes import OPEN
-from humans_sim.core.errors import HumansError
+from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
 from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.event_driven.contact_events import NO_CONTACTS, ContactEvents
 from humans_sim.dynamics.event_driven.event_search import DetectedEvents, EventSearch
+from humans_sim.dynamics.event_driven.hand_over import HandOver
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
-from humans_sim.dynamics.event_driven.work_budget import WorkBudget
-from humans_sim.dynamics.integrators import IntegrationError
-from humans_sim.dynamics.stepper import Options, StepError, Stepper
+from humans_sim.dynamics.event_driven.work_budget import TooMuchWorkError, WorkBudget
+from humans_sim.dynamics.integrators import IMPLICIT
+from humans_sim.dynamics.step_failures import FAILURES, typed_failures
+from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import System
-from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
-from humans_sim.results import events as kinds
-from humans_sim.results.events import Event
 from humans_sim.results.sample import Sample
 
 _ADMISSIBLE = -1e-10
 """Margin from which on the forces of a sample are given as they are [N]."""
-
-
-_HAND_OVER = 5
-"""Time steps of a hand-over, where events jam."""
-_MOST_HAND_OVERS = 100
+_SHORTER_STEPS = 12
+"""How often a step is made shorter that leads where there are no equations."""
 
 
 class EventStepper(Stepper):
@@ -78,19 +77,28 @@ class EventStepper(Stepper):
     ) -> None:
         """Start at (t, q, v)."""
         super().__init__(system, actuation, options, t, q, v, control)
-        self.motion = SmoothMotion(system, self.loads)
+        implicit = options.integrator in IMPLICIT
+        self.motion = SmoothMotion(
+            system, self.loads, options.creep_speed if implicit else None
+        )
         self._integrator = MotionIntegrator(system, self.motion, options)
         self._search = EventSearch(system, self.loads, self.motion, self._integrator)
         self._contacts = ContactEvents(system, self.loads, self.motion, options)
-        self._budget = WorkBudget(self.motion, options.max_work, self.t)
+        self._budget = WorkBudget(
+            self.motion, options.max_work, self.t, options.hand_over
+        )
+        self._hand_over = HandOver(system, self.loads, self.state, options.time_step)
         self._waiting: DetectedEvents | None = None
         # The first command acts before the contacts of the start are decided.
         self.handle_due_events()
-        self._contacts.handle(self.state, NO_CONTACTS)
+        with self._handed_over_where_it_jams(), typed_failures():
+            self._contacts.handle(self.state, NO_CONTACTS)
 
     @property
     def mode(self) -> np.ndarray:
         """Modes of all contacts: OPEN, STICK or SLIDE (nc,)."""
+        if self._hand_over.under_way:
+            return self._hand_over.mode
         return self.motion.mode
 
     @property
@@ -107,21 +115,36 @@ class EventStepper(Stepper):
                 ``t_end`` up to it. By default ``t_end`` itself.
         """
         bound = t_end if bound is None else bound
-        self._budget.begin_period()
         while self.t < t_end:
-            try:
-                self._advance(t_end, bound)
-            except (StepError, IntegrationError, ContactProblemError) as error:
-                if not self.options.hand_over:
-                    raise
-                self._hand_over(t_end, error)
+            if self._hand_over.under_way:
+                self._take_time_steps(t_end)
+            else:
+                with self._handed_over_where_it_jams():
+                    self._advance(t_end, bound)
+        if self._hand_over.under_way:
+            self._hand_over.record()
         while self._next_due() <= self.t:
-            self._handle_due_event()
+            with self._handed_over_where_it_jams():
+                self._handle_due_event()
+
+    @contextmanager
+    def _handed_over_where_it_jams(self) -> Iterator[None]:
+        """Time steps go on where this ends by an error of the motion."""
+        try:
+            yield
+        except FAILURES as error:
+            if not self.options.hand_over or self._hand_over.under_way:
+                raise
+            self._forget_step()
+            work = isinstance(error, TooMuchWorkError)
+            if work:
+                self._budget.tighten()
+            self._hand_over.begin(self.motion.mode, str(error), work)
 
     def _advance(self, t_end: float, bound: float) -> None:
         """From event to event up to ``t_end``."""
         while self.t < t_end:
-            self._budget.check(t_end)
+            self._budget.check(self.t)
             if not self._integrator.running:
                 self._start()
             waiting = self._waiting
@@ -138,54 +161,41 @@ class EventStepper(Stepper):
                 else:
                     self._step(min(bound, due))
 
-    def _hand_over(self, t_end: float, error: HumansError) -> None:
-        """Go on by time steps of the same contact problem, where events jam.
+    def _take_time_steps(self, t_end: float) -> None:
+        """Some time steps; then from event to event, where the contacts let it."""
+        hand_over = self._hand_over
+        while self.t < t_end and not hand_over.complete:
+            due = self._next_due()
+            if due <= self.t:
+                self._handle_due_event()
+                continue
+            fired = hand_over.take(min(due, t_end))
+            if fired.any():
+                self.handle_events(fired)
+        if not self._try_events():
+            hand_over.enlarge()
 
-        Raises:
-            HumansError: the contacts cannot be decided even after many of them.
-        """
-        self._forget_step()
-        begin = self.t
-        steps = ImpulseSteps(self.system, self.loads, self.state)
-        steps.mode = self.mode
-        for _ in range(_MOST_HAND_OVERS):
-            end = min(t_end, self.t + _HAND_OVER * self.options.time_step)
-            while self.t < end:
-                due = self._next_due()
-                if due <= self.t:
-                    self.loads.pushes.expire(self.t)
-                    self.handle_events()
-                    continue
-                left = min(due, end) - self.t
-                size = self.options.time_step
-                fired = steps.take(left if left < 1.5 * size else size)
-                if min(due, end) - self.t < 1e-9 * size:
-                    self.state.t = min(due, end)
-                if fired.any():
-                    self.handle_events(fired)
-            closed = np.flatnonzero(steps.mode != OPEN)
-            self.motion.close(
-                self.q,
-                closed,
-                steps.mode[closed],
-                np.zeros((closed.size, 2)),
-                steps.forces[closed],
-            )
-            try:
-                self._contacts.handle(self.state, NO_CONTACTS)
-            except (StepError, ContactProblemError):
-                if self.t < t_end:
-                    continue
-                raise
-            break
-        else:
-            raise error
-        self._budget.begin_period()
-        detail: dict[str, float | str] = {
-            "text": str(error),
-            "duration [s]": self.t - begin,
-        }
-        self.state.events.append(Event(self.t, kinds.HAND_OVER, "", detail))
+    def _try_events(self) -> bool:
+        """Whether the contacts can be decided where time steps led to."""
+        state, steps = self.state, self._hand_over
+        before = (state.q, state.v, state.z, list(state.events))
+        closed = steps.closed()
+        try:
+            with typed_failures():
+                self.motion.close(
+                    state.q,
+                    closed,
+                    steps.mode[closed],
+                    np.zeros((closed.size, 2)),
+                    steps.forces[closed],
+                )
+                self._handle_contacts(NO_CONTACTS)
+        except FAILURES:
+            state.q, state.v, state.z, state.events[:] = before
+            return False
+        steps.end()
+        self._budget.begin_anew(self.t)
+        return True
 
     def _next_due(self) -> float:
         """When a controller, the actuation or a push has its next event [s]."""
@@ -193,20 +203,40 @@ class EventStepper(Stepper):
 
     def _start(self) -> None:
         """Start the integrator where the last event left the state."""
-        self._integrator.start(self.state)
-        self._search.begin(self.state)
+        with typed_failures():
+            self._integrator.start(self.state)
+            self._search.begin(self.state)
 
     def _step(self, stop: float) -> None:
         """Make a step, and look for events in it."""
+        with typed_failures():
+            self._make_step(stop)
+            self._waiting = self._search.look_back()
+
+    def _make_step(self, stop: float) -> None:
+        """A step that stays where the model has equations of motion.
+
+        Beyond a joint's limit there may be none, and the stages of a step look ahead.
+        """
+        for _ in range(_SHORTER_STEPS):
+            try:
+                self._integrator.step(self.t, stop)
+                return
+            except ConfigurationError:
+                stop = self.t + 0.25 * min(stop - self.t, self._integrator.step_size)
+                self._forget_step()
+                self._start()
         self._integrator.step(self.t, stop)
-        self._waiting = self._search.look_back()
 
     def _go_to(self, t: float) -> None:
         """Take the state inside the step that was made."""
         self._integrator.take(self.state, t)
-        at_end = self._waiting is None and t == self._integrator.t
-        if at_end and self._integrator.worn:
-            self._forget_step()
+        if self._waiting is None and t == self._integrator.t:
+            if self.motion.last.t != t:
+                self._integrator.evaluate_at(t)
+            self._contacts.follow(self.state)
+            if self._integrator.worn:
+                self._forget_step()
 
     def _forget_step(self) -> None:
         """From here on the motion is another one: the integrator is started anew."""
@@ -226,9 +256,12 @@ class EventStepper(Stepper):
 
     def _handle_due_event(self) -> None:
         """An event whose time was known in advance."""
+        pushed = self.loads.pushes.next_time(self.t) <= self.t
         self.loads.pushes.expire(self.t)
         if self.next_event() <= self.t:
             self._handle_actuation(None)
+        elif pushed:
+            self._decide_anew()
         self._forget_step()
         self._budget.count_event(self.t)
 
@@ -236,20 +269,36 @@ class EventStepper(Stepper):
         self, stopped: np.ndarray, impulse: np.ndarray | None = None
     ) -> None:
         """Impacts and new modes; the actuation adapts to what jumped."""
-        if self._contacts.handle(self.state, stopped, impulse):
-            z = self.actuation.reset(self.t, self.q, self.v, self.z)
-            self.state.z = np.asarray(z, dtype=float)
+        with typed_failures():
+            changed = self._contacts.handle(self.state, stopped, impulse)
+        if changed:
+            self._reset_actuation()
+
+    def _reset_actuation(self) -> None:
+        z = self.actuation.reset(self.t, self.q, self.v, self.z)
+        self.state.z = np.asarray(z, dtype=float)
 
     def _handle_actuation(self, fired: np.ndarray | None) -> None:
         """An event of the actuation, and what its torques do to the contacts."""
         self.handle_events(fired)
+        self._decide_anew()
+
+    def _decide_anew(self) -> None:
+        """Other loads: closed contacts may open, stick or slip at once."""
         self._forget_step()
-        # Other torques: closed contacts may open, stick or slip at once.
-        self._contacts.settle(self.state, self.motion.modes.which, NO_CONTACTS)
+        if self._hand_over.under_way:
+            return
+        with typed_failures():
+            which = self.motion.modes.which
+            jumped = self._contacts.settle(self.state, which, NO_CONTACTS)
+        if jumped:
+            self._reset_actuation()
 
     def command(self, command: np.ndarray) -> None:
         """Give a command to the actuation; it acts from now on."""
         self.actuation.command(self.t, command)
+        if self._hand_over.under_way:
+            return
         if self._integrator.running and self._integrator.t == self.t:
             now = self._integrator.refresh()
         else:
@@ -257,40 +306,55 @@ class EventStepper(Stepper):
             now = self.motion.evaluate(self.state)
         if self.motion.modes.any_closed and self.motion.margin(now) < -FORCE:
             # Torques may jump: contacts may open, stick or slip at once.
-            self._contacts.settle(self.state, self.motion.modes.which, NO_CONTACTS)
-            self._forget_step()
+            with self._handed_over_where_it_jams():
+                self._decide_anew()
         self._search.watch_signals(self.state)
 
     def push(
         self, link: str, point: np.ndarray, impulse: np.ndarray, duration: float = 0.0
     ) -> None:
-        """Push a link; an impact decides the contacts anew."""
-        if duration > 0.0:
-            self.loads.add_push(self.state, link, point, impulse, duration)
-            self._forget_step()
-            return
+        """Push a link; the contacts are decided anew."""
         generalised = self.loads.pushes.generalised(self.q, link, point, impulse)
         self._forget_step()
+        if duration > 0.0:
+            self.loads.add_push(self.state, link, point, impulse, duration)
+            with self._handed_over_where_it_jams():
+                self._decide_anew()
+            return
+        if self._hand_over.under_way:
+            self._try_events()
         self._handle_contacts(NO_CONTACTS, generalised)
         record_push(self.state, link, impulse, duration)
 
+    def acceleration(self) -> np.ndarray:
+        """Rates of v with the contacts as they are (nv,)."""
+        return self.motion.evaluate(self.state).acceleration
+
     def sample(self) -> Sample:
         """Everything there is to know at the time reached."""
+        if self._hand_over.under_way:
+            return self._sample(
+                self.loads.at(self.t, self.q, self.v, self.z).torques,
+                self._hand_over.forces,
+            )
         now = self.motion.evaluate(self.state)
         modes, forces = self.motion.modes, self.motion.bare_forces(now)
         if modes.least_margin(forces) < _ADMISSIBLE:
             forces = self.motion.best_distribution(forces, now).forces
         all_forces = np.zeros((len(self.system.contacts), 3))
         all_forces[modes.which] = forces
+        return self._sample(now.torques, all_forces)
+
+    def _sample(self, torques: np.ndarray, forces: np.ndarray) -> Sample:
         kinetic, potential = self.system.energies(self.q, self.v)
         return Sample(
             self.t,
             self.q,
             self.v,
             self.z,
-            now.torques,
+            torques,
             self.mode,
-            all_forces,
+            forces,
             self.system.gaps(self.q),
             kinetic,
             potential,

@@ -13,6 +13,7 @@ from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.event_driven.smooth_motion import Evaluation, SmoothMotion
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import Options
+from humans_sim.dynamics.stiffness_switch import StiffnessSwitch
 from humans_sim.dynamics.system import System
 
 _FIRST_STEP = 1e-3
@@ -57,6 +58,11 @@ class MotionIntegrator:
         return self._started.t
 
     @property
+    def step_size(self) -> float:
+        """Size that the next step would have, as far as it is known [s]."""
+        return self._started.step_size or math.inf
+
+    @property
     def worn(self) -> bool:
         """Whether the last step ended where other coordinates are better."""
         return self._chart.worn(self._started.y[: self._system.nv])
@@ -69,6 +75,9 @@ class MotionIntegrator:
         def derivative(t: float, y: np.ndarray) -> np.ndarray:
             return self._motion.derivative(chart, t, y)
 
+        def derivatives(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return self._motion.derivatives(chart, t, y)
+
         problem = integrators.InitialValueProblem(
             derivative,
             state.t,
@@ -76,8 +85,12 @@ class MotionIntegrator:
             self._options.rtol,
             np.full(len(y), self._options.atol),
             self._first_step,
+            derivatives if self._motion.creep_speed is not None else None,
         )
-        self._solver = integrators.start(self._options.integrator, problem)
+        if self._options.integrator == integrators.AUTOMATIC:
+            self._solver = StiffnessSwitch(problem, self._system.nv)
+        else:
+            self._solver = integrators.start(self._options.integrator, problem)
 
     def stop(self) -> None:
         """Forget the last step; only its size is remembered."""
@@ -89,6 +102,10 @@ class MotionIntegrator:
         """The torques jumped where the last step ended: evaluate them anew."""
         self._started.refresh()
         return self._motion.last
+
+    def adjust(self) -> None:
+        """What the forces refer to changed where the last step ended."""
+        self._started.adjust()
 
     def step(self, start: float, bound: float) -> None:
         """Make one step from the time ``start``, not beyond ``bound``."""

@@ -16,6 +16,15 @@ from humans_sim.dynamics.event_driven.acceleration_kernels import (
     acceleration_in_modes,
 )
 from humans_sim.dynamics.event_driven.contact_modes import ContactModes
+from humans_sim.dynamics.event_driven.creep_kernels import (
+    creeping_acceleration,
+    creeping_response,
+)
+from humans_sim.dynamics.event_driven.stiff_derivatives import (
+    LoadSlopes,
+    chart_matrix,
+    stiff_derivatives,
+)
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System, Terms
@@ -23,6 +32,8 @@ from humans_sim.dynamics.system import System, Terms
 FORCE = 5e-9
 """Force below which a contact supports nothing [N, N m]."""
 _CONTRADICTION = 1e-4
+_FAST = 1000.0
+"""Rate at which drift decays where the integrator is implicit [1/s]."""
 
 
 class Evaluation(NamedTuple):
@@ -61,6 +72,8 @@ class SmoothMotion:
     Args:
         system: what moves.
         loads: what acts on it.
+        creep_speed: of contacts whose friction follows their velocity [m/s]; None where
+            contacts stick and slide by Coulomb's law, in modes.
 
     Attributes:
         modes: the closed contacts; all open at first.
@@ -72,12 +85,16 @@ class SmoothMotion:
 
     last: Evaluation
 
-    def __init__(self, system: System, loads: AppliedLoads) -> None:
+    def __init__(
+        self, system: System, loads: AppliedLoads, creep_speed: float | None = None
+    ) -> None:
         """All contacts are open."""
-        self._system, self._loads = system, loads
+        self._system, self._loads, self.creep_speed = system, loads, creep_speed
+        self._stabilisation = STABILISATION if creep_speed is None else _FAST
         self.modes = ContactModes.all_open()
         self.lowest_margin = (math.inf, math.inf)
         self.evaluations = 0
+        self._last_state = np.zeros(0)
 
     @property
     def mode(self) -> np.ndarray:
@@ -105,7 +122,10 @@ class SmoothMotion:
             direction: of sliding (k, 2).
             reference: forces to stay near to (k, 3) [N].
         """
-        self.modes = ContactModes.at(self._system, q, which, mode, direction, reference)
+        creep = self.creep_speed is not None
+        self.modes = ContactModes.at(
+            self._system, q, which, mode, direction, reference, creep
+        )
 
     def derivative(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
         """Rates of y: the coordinates of the chart, v and z."""
@@ -113,27 +133,54 @@ class SmoothMotion:
         x, v, z = y[:nv], y[nv : 2 * nv], y[2 * nv :]
         q = chart.configuration(x)
         torques, applied, rates = self._loads.at(t, q, v, z)
-        modes = self.modes
-        terms = self._system.terms(q, v, modes.which)
-        acceleration, forces, residual, motion, direction, least = (
-            acceleration_in_modes(
-                terms.mass,
-                applied - terms.bias,
-                v,
-                terms[2:],
-                modes.arrays(modes.direction),
-                STABILISATION,
-            )
+        terms = self._system.terms(q, v, self.modes.which)
+        acceleration, forces, residual, motion, direction, least = self._acceleration(
+            terms, applied - terms.bias, v, self.modes.direction, self._stabilisation
         )
         if not residual < _CONTRADICTION:
             raise _refusal(residual)
         self.evaluations += 1
+        self._last_state = y
         if least < self.lowest_margin[0]:
             self.lowest_margin = (least, t)
         self.last = Evaluation(
             t, q, v, z, torques, applied, terms, acceleration, forces, motion, direction
         )
         return np.concatenate([chart.rates(x, v), acceleration, rates])
+
+    def _acceleration(
+        self,
+        terms: Terms,
+        force: np.ndarray,
+        v: np.ndarray,
+        direction: np.ndarray,
+        rate: float,
+    ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray, float]:
+        modes, speed = self.modes, self.creep_speed
+        equations = terms.mass, force, v, terms[2:]
+        if speed is None:
+            return acceleration_in_modes(*equations, modes.arrays(direction), rate)
+        creep = modes.creeping(rate, speed)
+        return (*creeping_acceleration(*equations, creep), math.inf)
+
+    def derivatives(
+        self, chart: Chart, t: float, y: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The stiff part of the derivatives of :meth:`derivative`, by y and by time."""
+        assert self.creep_speed is not None
+        nv = self._system.nv
+        if self._last_state is not y or self.last.t != t:
+            self.derivative(chart, t, y)
+        now = self.last
+        response = creeping_response(
+            now.terms.mass,
+            now.v,
+            now.terms.jacobian,
+            now.forces,
+            self.modes.creeping(self._stabilisation, self.creep_speed),
+        )
+        slopes = LoadSlopes(self._loads, chart, t, y, nv)
+        return stiff_derivatives(slopes, chart_matrix(chart, y[:nv]), response)
 
     def evaluate(self, state: State) -> Evaluation:
         """The right-hand side at a state."""
@@ -143,16 +190,12 @@ class SmoothMotion:
 
     def bare_forces(self, evaluation: Evaluation) -> np.ndarray:
         """Contact forces without what pulls numerical drift back (k, 3) [N]."""
-        modes, terms = self.modes, evaluation.terms
-        if not modes.any_closed:
+        terms = evaluation.terms
+        if not self.modes.any_closed:
             return evaluation.forces
-        return acceleration_in_modes(
-            terms.mass,
-            evaluation.applied - terms.bias,
-            evaluation.v,
-            terms[2:],
-            modes.arrays(evaluation.direction),
-            0.0,
+        force = evaluation.applied - terms.bias
+        return self._acceleration(
+            terms, force, evaluation.v, evaluation.direction, 0.0
         )[1]
 
     def sliding_speeds(self, evaluation: Evaluation) -> np.ndarray:

@@ -10,6 +10,7 @@ movers, which event-driven simulation needs, are not computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,12 @@ from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import BodyFeatures
 from humans_sim.contact.geometry.box_pairs import CHOICE, SLOTS
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.problem.bounded_kernels import BoundedGroups
 from humans_sim.core.arrays import finite_array, real_array
 from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.bounded_rows import BoundedRows
 from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs, own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scene_record import touching_record
@@ -80,6 +84,7 @@ class SceneSystem:
         gravity: Sequence[float] | None = None,
         self_collision: bool | Mapping[str, Any] | None = None,
         features: BodyFeatures | None = None,
+        dissipation: JointDissipation | None = None,
     ) -> None:
         """Put bodies, and a robot, on a ground.
 
@@ -95,10 +100,13 @@ class SceneSystem:
                 add to the model's own, as of
                 :class:`~humans_sim.dynamics.simulation.Simulation`.
             features: points and balls of the robot's body that touch in addition.
+            dissipation: damping and dry friction of the robot's joints; its model's
+                own unless given.
 
         Raises:
             BodyError: there is no body, or two have one name.
-            ParameterError: the robot has no such point, or has geared rotors.
+            ParameterError: the robot has no such point, or has geared rotors; the
+                ground has rolling or torsional friction.
         """
         if not bodies:
             raise BodyError("a scene needs a body")
@@ -152,6 +160,7 @@ class SceneSystem:
             self._links = SelfContacts(pairs, self._pin, len(robot.joint_names))
             rough = self.ground.friction if own.friction is None else own.friction
             self.contacts = known.table.with_links(self._links.names, rough)
+        self._set_dissipation(dissipation)
         self._solids = known.solids.copy()
         self._poses = np.zeros((len(known.joints), 3, 4))
         self._twists = np.zeros((len(known.joints), 2, 3))
@@ -181,6 +190,38 @@ class SceneSystem:
         self._active = np.zeros((count, SLOTS), dtype=np.bool_)
         self._chosen = False
 
+    def _set_dissipation(self, given: JointDissipation | None) -> None:
+        """Damping and dry friction of the robot's joints; bodies have none."""
+        if self.ground.rolling or self.ground.torsional:
+            raise ParameterError(
+                "rolling and torsional friction are those of a model's own contact "
+                "points: a scene of bodies does not know them"
+            )
+        none = JointDissipation(np.zeros(0), np.zeros(0))
+        if given is None:
+            given = none if self.robot is None else JointDissipation.of(self.robot)
+        bodies = (0, self.nv - len(given.damping))
+        self.dissipation = replace(
+            given,
+            damping=np.pad(given.damping, bodies),
+            friction=np.pad(given.friction, bodies),
+        )
+        self.damped = bool(self.dissipation.damping.any())
+        smooth = np.zeros(len(self.contacts))
+        self._bounded = BoundedRows(self.dissipation.friction, smooth, smooth)
+        self.dissipates = self.damped or self._bounded.any
+
+    def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
+        """Rows of dry friction."""
+        if not self._bounded.any:
+            return None
+        return self._bounded.groups(which, np.zeros((0, 3, self.nv)))
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall (3,) [m/s^2]."""
+        return np.array(self._pin.gravity.linear)
+
     def record(self) -> dict[str, Any]:
         """What a run keeps of the scene."""
         return {
@@ -188,6 +229,7 @@ class SceneSystem:
             **({} if self.touching is None else touching_record(self.touching)),
             "bodies": [body.record() for body in self.bodies],
             "energy_tolerance": _ENERGY,
+            **self.dissipation.record(self.velocity_names),
         }
 
     def configuration(
@@ -316,6 +358,8 @@ class SceneSystem:
         mass = pin.crba(self._pin, self._data, q, pin.Convention.WORLD)
         bias = pin.nonLinearEffects(self._pin, self._data, q, v)
         add_diagonal(mass, self._armature)
+        if self.damped:
+            bias += self.dissipation.damping * v
         return mass, bias
 
     def _tumble(self, v: np.ndarray, time: float, bias: np.ndarray) -> None:
@@ -384,21 +428,17 @@ class SceneSystem:
         Raises:
             ParameterError: there is no such thing.
         """
-        names = [body.name for body in self.bodies]
-        generalised = np.zeros(self.nv)
+        names, act = [body.name for body in self.bodies], np.zeros(self.nv)
         if link in names:
             pose, k = self.pose(q, link), self.robot_nv + 6 * names.index(link)
-            turned = pose.rotation.T @ force
-            generalised[k : k + 3] = force
-            generalised[k + 3 : k + 6] = np.cross(point, turned)
+            act[k : k + 3] = force
+            act[k + 3 : k + 6] = np.cross(point, pose.rotation.T @ force)
         elif self.touching is None:
             raise ParameterError(f"the scene has no body '{link}'")
         else:
-            own = q[: self.robot_nq]
-            generalised[: self.robot_nv] = self.touching.point_force(
-                own, link, point, force
-            )
-        return generalised
+            own = self.touching.point_force(q[: self.robot_nq], link, point, force)
+            act[: self.robot_nv] = own
+        return act
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

@@ -18,6 +18,7 @@ from humans_sim.dynamics.singular_mass import singular_mass_text
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System
+from humans_sim.dynamics.time_stepping.bounded_steps import BoundedSteps
 from humans_sim.dynamics.time_stepping.energy_balance import (
     HALVED,
     IMPROVED,
@@ -37,6 +38,7 @@ from humans_sim.dynamics.time_stepping.impulses import (
     take_step,
     unsettled,
 )
+from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
 from humans_sim.dynamics.time_stepping.model_steps import ModelSteps
 from humans_sim.results.contact_table import LINK
 
@@ -51,6 +53,9 @@ _LITTLE = 1e-4
 [m, rad]."""
 _PULLS = 3
 _NOTHING = np.zeros(0, dtype=bool)
+_SHIFT = 1e-9
+"""Rate of a gap per speed of the base from which on a contact holds the body; links
+that touch each other, and joint limits, do not."""
 
 
 class StepResult(NamedTuple):
@@ -98,6 +103,7 @@ class ImpulseSteps:
         forces: of all contacts, means over the last step (nc, 3) [N].
         gaps: of all contacts at its end (nc,) [m, rad].
         count: of the steps.
+        bounded: damping and forces of bounded size; None where there are none.
         rough_steps: those whose contact problem kept a residual above 1e-8, relative;
             above 1e-5 it is an error.
         worst_residual: the largest of those residuals.
@@ -118,9 +124,12 @@ class ImpulseSteps:
         self.gaps = system.gaps(state.q)
         self._still = np.zeros(system.nv)
         self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
+        # Asked once: a step without them costs nothing more.
+        self.bounded = BoundedSteps.of(system)
+        self._restitution = np.where(self._onto, system.contacts.restitution, -1.0)
         self._acceleration = self._still
         self._floats = isinstance(system, ModelSystem) and not (system.locked < 6).any()
-        self._compiled = ModelSteps.of(system)
+        self._compiled = None if self.bounded else ModelSteps.of(system)
         self._carried = 0.0
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
         self._conservative = getattr(system, "conservative", True)
@@ -209,8 +218,8 @@ class ImpulseSteps:
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
     ) -> StepResult | None:
         """A step in one compiled call; None where that is not enough."""
-        state = self._state
-        if self._compiled is None or not self._compiled.serves(state.q, state.v, h):
+        state, compiled = self._state, self._compiled
+        if compiled is None or not compiled.serves(state.q, state.v, h):
             return None
         start = (  # the fields of StepStart
             state.q,
@@ -220,8 +229,8 @@ class ImpulseSteps:
             self.forces,
             self.mode,
         )
-        result = self._compiled.step(start, applied, h, energies, self._carried)
-        return None if result is None else StepResult(*result)
+        status, *result = compiled.step(start, applied, h, (*energies, self._carried))
+        return StepResult._make(result) if status == DONE else None
 
     def _general_step(
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
@@ -239,15 +248,21 @@ class ImpulseSteps:
             contacts = (  # the fields of StepContacts
                 which,
                 self.gaps,
-                table.restitution,
+                self._restitution,
                 table.tangents,
                 table.friction,
                 self.forces,
                 self.mode,
             )
-            equations, impulses, residual, end = take_step(
-                terms.mass, applied - terms.bias, state.v, h, terms.jacobian, contacts
-            )
+            motion = (terms.mass, applied - terms.bias, state.v)
+            step = (h, terms.jacobian, contacts)
+            if self.bounded is None:
+                equations, impulses, residual, end = take_step(*motion, *step)
+            else:
+                places = (half, mean)
+                equations, impulses, residual, end = self.bounded.take(
+                    motion, places, *step
+                )
             if residual == SINGULAR:
                 raise StepError(singular_mass_text(terms.mass, system.velocity_names))
             if not residual <= ACCEPTED:
@@ -264,6 +279,8 @@ class ImpulseSteps:
             kinetic, potential = system.energies(q, v)
             excess = kinetic + potential - sum(energies) + self._carried
             excess -= h * float(applied @ mean)
+            if self.bounded is not None:
+                excess += h * self.bounded.power(mean)
             loaded = impulses[:, 0] > 0.0
             both = self._floats and not loaded.any()
             scale = max(energy_scale(*energies), energy_scale(kinetic, potential))
@@ -273,7 +290,8 @@ class ImpulseSteps:
         taken, left = 0.0, self._carried
         if self._conservative and (loaded.any() or self._floats):
             kept, share = self._still, 0.0
-            if self._floats and not terms.jacobian[loaded][:, :, :3].any():
+            shifts = np.abs(terms.jacobian[loaded][:, :, :3]).max(initial=0.0)
+            if self._floats and shifts < _SHIFT:
                 kept = free_translation(terms.mass, v)
                 share = 0.5 * float(terms.mass[0, 0] * (kept @ kept))
             taken = excess if both else max(excess, 0.0)
@@ -291,7 +309,7 @@ class ImpulseSteps:
             error,
             taken,
             left,
-            bool(table.restitution[which][loaded].any()),
+            bool((self._restitution[which][loaded] > 0.0).any()),
             changed,
         )
 

@@ -101,6 +101,14 @@ def _number(element: ET.Element | None, name: str) -> float:
 
 def _check_limits(robot: ET.Element, path: Path) -> None:
     for joint in robot.findall("joint"):
+        for name in ("damping", "friction"):
+            value = _number(joint.find("dynamics"), name)
+            if value < 0:
+                raise ModelFileError(
+                    f"the {name} {value:g} is negative",
+                    path,
+                    key=f"joint {joint.get('name')}",
+                )
         limit = joint.find("limit")
         if limit is None:
             continue

@@ -2,11 +2,13 @@
 """Any two-legged URDF as a model, with a YAML file beside it for what URDF lacks.
 
 ``robot.urdf`` is read with ``robot.yaml`` where that exists (``docs/models.md``):
-tags, contact points, soles, frames, limits, the HuMAnS layout and drive rotors.
+tags, contact points, soles, frames, limits, damping and dry friction of joints, the
+HuMAnS layout and drive rotors.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ _SECTIONS = (
     "soles",
     "frames",
     "limits",
+    "dynamics",
     "humans",
     "rotors",
     "title",
@@ -52,6 +55,7 @@ def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelPart
     sections = root.fields((), _SECTIONS)
     _add_frames(pin_model, sections)
     _set_limits(pin_model, sections)
+    _set_dynamics(pin_model, sections)
     tags = _tags(pin_model, sections)
     contacts: tuple[str, ...] = ()
     if "contacts" in sections:
@@ -168,6 +172,24 @@ def _set_limits(model: pin.Model, sections: dict[str, YamlValue]) -> None:
         model.upperPositionLimit[joint.idx_q] = upper
 
 
+def _set_dynamics(model: pin.Model, sections: dict[str, YamlValue]) -> None:
+    """Damping and dry friction of joints, in place of those of the URDF."""
+    if "dynamics" not in sections:
+        return
+    for name, value in sections["dynamics"].mapping().items():
+        if name not in list(model.names)[2:]:
+            raise value.error(f"the URDF has no moving joint '{name}'")
+        k = model.joints[model.getJointId(name)].idx_v
+        for key, number in value.fields((), ("damping", "friction")).items():
+            if not 0.0 <= number.number() < math.inf:
+                raise number.error(f"{key} must be 0 or more")
+            if key == "damping":
+                model.damping[k] = number.number()
+            else:
+                model.upperDryFrictionLimit[k] = number.number()
+                model.lowerDryFrictionLimit[k] = -number.number()
+
+
 def _tags(model: pin.Model, sections: dict[str, YamlValue]) -> tuple[Tag, ...]:
     tags = {}
     for entry in sections.get("tags", ()):
@@ -228,6 +250,9 @@ def save_parts(parts: ModelParts, path: Path) -> Path:
             "segments": list(layout.segments),
         },
     }
+    dissipating = _dissipating_joints(parts.pin_model)
+    if dissipating:
+        side["dynamics"] = dissipating
     if parts.rotors is not None:
         side["rotors"] = parts.rotors.source
     if parts.self_collision != SelfCollision():
@@ -236,3 +261,13 @@ def save_parts(parts: ModelParts, path: Path) -> Path:
     write_atomically(path.with_suffix(".yaml"), text)
     write_atomically(path, parts.urdf)
     return path
+
+
+def _dissipating_joints(model: pin.Model) -> dict[str, dict[str, float]]:
+    """Damping and dry friction of the joints that have any, by name."""
+    joints = {}
+    for name, k in zip(model.names[2:], model.idx_vs.tolist()[2:], strict=True):
+        pair = float(model.damping[k]), float(model.upperDryFrictionLimit[k])
+        if any(pair):
+            joints[str(name)] = dict(zip(("damping", "friction"), pair, strict=True))
+    return joints

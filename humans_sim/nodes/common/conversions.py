@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -170,16 +170,33 @@ def odometry(
     return message
 
 
-def imu(stamp: Any, frame: str, quaternion: np.ndarray, spin: np.ndarray) -> Imu:
-    """Imu message of an attitude and an angular velocity in the frame [rad/s].
+class ImuData(NamedTuple):
+    """What an Imu message holds beside its header.
 
-    The acceleration is marked as not measured.
+    Attributes:
+        attitude: quaternion (x, y, z, w).
+        rate: angular velocity in the frame (3,) [rad/s].
+        specific_force: acceleration minus gravity in the frame (3,) [m/s^2].
+        variances: of an axis of the specific force and of the rate; zero: not known.
     """
+
+    attitude: np.ndarray
+    rate: np.ndarray
+    specific_force: np.ndarray
+    variances: tuple[float, float]
+
+
+def imu(stamp: Any, frame: str, data: ImuData) -> Imu:
+    """Imu message, as REP 145 has it: at rest it reads 9.81 m/s^2 upwards."""
     message = Imu()
     message.header.stamp, message.header.frame_id = stamp, frame
-    set_rotation(message.orientation, quaternion)
-    set_vector(message.angular_velocity, spin)
-    message.linear_acceleration_covariance[0] = -1.0
+    set_rotation(message.orientation, data.attitude)
+    set_vector(message.angular_velocity, data.rate)
+    set_vector(message.linear_acceleration, data.specific_force)
+    force, rate = data.variances
+    for k in (0, 4, 8):
+        message.linear_acceleration_covariance[k] = force
+        message.angular_velocity_covariance[k] = rate
     return message
 
 

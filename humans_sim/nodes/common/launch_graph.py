@@ -13,12 +13,15 @@ from launch_ros.actions import Node
 from humans_sim.applications.graphs import Graph, read_graph
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
+from humans_sim.dynamics.simulation import METHODS
 from launch import LaunchContext, LaunchDescription
 
 _CLOCK, _PLAYER, _BRIDGE = "dynamics", "marker_player", "kondo_bridge"
 """Nodes: the clock of its graph, that which plays markers, that of a real robot."""
 _WALKS = frozenset({"walk", "kondo_walk"})
 """Nodes that walk."""
+_MOVES = _WALKS | {"motion_player"}
+"""Nodes that move a robot on its soles: both methods can simulate it."""
 _TYPES: dict[str, type] = {
     "gui": bool,
     "use_sim_time": bool,
@@ -33,7 +36,7 @@ _WORDS: dict[type, str] = {
     float: "a number",
     list: "three numbers, as [0.05, 0, 0]",
 }
-_CHOICES = {"sync": ["lockstep", "free"]}
+_CHOICES = {"sync": ["lockstep", "free"], "method": ["", *METHODS]}
 _DESCRIPTIONS = {
     "model": "khr1, human36, bip, or the path of a URDF",
     "gui": "true: opens the page of the browser viewer",
@@ -41,6 +44,7 @@ _DESCRIPTIONS = {
     "params_file": "parameters of the nodes; the other arguments go over it",
     "sync": "lockstep: each period waits for its command; free: the newest one counts",
     "real_time_factor": "largest speed, simulated over wall time; 0: as it can",
+    "method": "event_driven or time_stepping; empty: as the parameters say",
     "cmd_vel": "walks at once so: forwards, to the left [m/s], turn [rad/s]",
     "file": "markers to play: trc, c3d or csv; empty: as the parameters say",
     "subject": "file of a calibrated person; empty: the model",
@@ -62,7 +66,8 @@ def describe(
 
     Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
     ``params_file``; where the graph simulates, ``sync``, ``real_time_factor``, ``rviz``
-    and ``rviz_config``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
+    and ``rviz_config``; where that is a robot which walks or plays a motion,
+    ``method``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
     ``subject``, ``marker_set``, ``rviz`` and ``rviz_config``; where it drives a robot,
     ``port`` and ``use_fake_hardware``.
 
@@ -83,6 +88,8 @@ def describe(
     if simulates:
         defaults |= {"sync": sync, "real_time_factor": "1.0"}
         defaults |= {"rviz": "false", "rviz_config": _rviz_file(model)}
+    if simulates and _MOVES & set(chosen.nodes):
+        defaults["method"] = ""
     if _WALKS & set(chosen.nodes):
         defaults["cmd_vel"] = cmd_vel
     if _BRIDGE in chosen.nodes:
@@ -139,6 +146,8 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
         if name == _CLOCK:
             own |= {key: given[key] for key in ("sync", "real_time_factor")}
             own["use_sim_time"] = False
+            if given.get("method"):
+                own["method"] = given["method"]
         if name == _PLAYER and given["file"]:
             own["file"] = given["file"]
         if name == _BRIDGE:

@@ -34,7 +34,9 @@ from humans_sim.core.errors import (
     HumansError,
     ParameterError,
 )
+from humans_sim.dynamics.joint_dissipation import dissipation_text
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.soles import Soles
 from humans_sim.nodes.common.conversions import (
@@ -97,6 +99,9 @@ class Dynamics(ModelNode):
         start = self._settings.start(self.model)
         self._settings.begin(self.model, *start)[1].advance(self._period)
         self._begin(*start)
+        used = dissipation_text(scene_record(self._run.system))
+        if used:
+            self.get_logger().info(used)
         self._make_topics()
         self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -108,9 +113,12 @@ class Dynamics(ModelNode):
     def _make_topics(self) -> None:
         topic, self._field = _COMMANDS[self._settings.servos]
         self.create_subscription(JointState, topic, self._on_command, DEPTH)
-        self._topics = DynamicsTopics(self, self._settings.world, self._settings.tf)
-        self._scene_topics: SceneTopics | None = None
         settings = self._settings
+        self._topics = DynamicsTopics(
+            self, settings.world, settings.tf, settings.sensors
+        )
+        self._topics.publish_terrain(settings.ground)
+        self._scene_topics: SceneTopics | None = None
         if settings.scene is not None:
             self._scene_topics = SceneTopics(
                 self,
@@ -131,10 +139,12 @@ class Dynamics(ModelNode):
         simulation, run = self._settings.begin(self.model, q, v)
         assert isinstance(simulation.system, ModelSystem | SceneSystem)
         soles = Soles(simulation.system)
+        sensors = self._settings.sensors
+        sensors.start(simulation.system)
         if self._recorder is not None:
             self._write_record(self._recorder)
             self._recorder.begin(simulation)
-        self._state = State.of(run.sample(), soles)
+        self._state = State.of(run, soles, sensors)
         self._run, self._soles, self._system = run, soles, simulation.system
         self._k, self._failure = 0, ""
         self._pushes.clear()
@@ -189,7 +199,7 @@ class Dynamics(ModelNode):
             if self._command is not None:
                 self._run.command(self._command)
             self._pushes.advance(self._run, (self._k + 1) * self._period)
-            self._state = State.of(self._run.sample(), self._soles)
+            self._state = State.of(self._run, self._soles, self._settings.sensors)
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return

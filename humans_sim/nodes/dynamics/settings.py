@@ -19,7 +19,7 @@ from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.model_system import ALL, BASE
+from humans_sim.dynamics.joint_choice import ALL, BASE
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import METHODS, Simulation
@@ -28,6 +28,7 @@ from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
+from humans_sim.nodes.dynamics.sensors import NodeSensors
 
 LOCKSTEP, FREE = "lockstep", "free"
 TORQUE, SERVO = "torque", "servo"
@@ -55,6 +56,7 @@ class DynamicsSettings:
         walking: file of the walk whose posture is ``walk``; None: the model's own.
         scene: what stands around the robot, of a file; None: the floor alone.
         touching: what of the robot touches, as options of a simulation.
+        sensors: what is published of an inertial unit and of the feet.
         record: file that a run is written to, None for none.
         record_samples: how many of its newest samples are kept.
         options: further options of the simulation.
@@ -77,6 +79,7 @@ class DynamicsSettings:
     walking: Path | None
     scene: SceneSetup | None
     touching: Mapping[str, Any]
+    sensors: NodeSensors
     record: Path | None
     record_samples: int
     options: Mapping[str, Any]
@@ -119,6 +122,8 @@ class DynamicsSettings:
             restitution=number("restitution", 0.0, "Newton's coefficient", 0.0, 1.0),
             law=choice("law", LAWS[0], "law of friction", LAWS),
             solids=Ground.slope(slope).solids,
+            rolling=number("rolling", 0.0, "rolling friction of balls [m]", low=0.0),
+            torsional=number("torsional", 0.0, "torsional friction [m]", low=0.0),
         )
         actuation = choice("actuation", TORQUE, "what commands are", (TORQUE, SERVO))
         servo = {
@@ -141,7 +146,10 @@ class DynamicsSettings:
         options = {
             "method": choice("method", "event_driven", "how to simulate", [*METHODS]),
             "integrator": choice(
-                "integrator", "dop853", "of the event-driven method", integrators.NAMES
+                "integrator",
+                integrators.AUTOMATIC,
+                "of the event-driven method",
+                integrators.NAMES,
             ),
             "time_step": number(
                 "time_step",
@@ -149,6 +157,12 @@ class DynamicsSettings:
                 "step of the time-stepping method [s]",
                 1e-6,
                 0.1,
+            ),
+            "joint_damping": given.flag(
+                "joint_damping", True, "whether the damping of the model's joints acts"
+            ),
+            "joint_friction": given.flag(
+                "joint_friction", True, "whether their dry friction acts"
             ),
             "locked": given.texts(
                 "locked", "joints that do not move; '*' for all, 'base' for the base"
@@ -176,6 +190,7 @@ class DynamicsSettings:
                 "unlocked", "joints that move, although '*' is locked"
             ),
             walking=given.path("walking", "how it walks; empty: the model's own"),
+            sensors=NodeSensors.declare(given, model, period),
             record=_record(given),
             record_samples=given.count(
                 "record_samples", 30_000, "newest samples kept for the record", 2

@@ -11,13 +11,18 @@ import pinocchio as pin
 from geometry_msgs.msg import WrenchStamped
 from humans_msgs.msg import ContactStates, SimulationEvent
 from nav_msgs.msg import Odometry
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
 
+from humans_sim.contact.geometry.ground import Ground
 from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
+from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import (
+    ImuData,
     imu,
     joint_state,
     odometry,
@@ -27,11 +32,14 @@ from humans_sim.nodes.common.conversions import (
 )
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.simulation_messages import contact_states, simulation_event
+from humans_sim.nodes.common.terrain_markers import terrain_markers
+from humans_sim.nodes.dynamics.sensors import NodeSensors, Readings
 from humans_sim.results.events import Event
 from humans_sim.results.sample import Sample
 
 DEPTH = 100
 """Messages kept for a slow listener: a burst of events at an impact must fit."""
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 @dataclass(frozen=True)
@@ -41,12 +49,15 @@ class State:
     sample: Sample
     points: PointContacts
     loads: list[SoleLoad]
+    readings: Readings
 
     @classmethod
-    def of(cls, sample: Sample, soles: Soles) -> State:
-        """Look at a sample."""
+    def of(cls, run: Stepper, soles: Soles, sensors: NodeSensors) -> State:
+        """Look at a run where it is, and let its sensors measure."""
+        sample = run.sample()
         points = soles.points(sample)
-        return cls(sample, points, soles.loads(sample, points))
+        loads = soles.loads(sample, points)
+        return cls(sample, points, loads, sensors.read(run, loads))
 
 
 class DynamicsTopics:
@@ -56,10 +67,14 @@ class DynamicsTopics:
         node: whose topics they are.
         world: frame of the ground truth.
         tf: whether the transform from world to base_link is published.
+        sensors: whose readings are published.
     """
 
-    def __init__(self, node: ModelNode, world: str, tf: bool) -> None:
+    def __init__(
+        self, node: ModelNode, world: str, tf: bool, sensors: NodeSensors
+    ) -> None:
         """Make the topics."""
+        self._imu_frame, self._variances = sensors.imu.frame, sensors.covariances()
         self._model, self._world = node.model, world
         make = node.create_publisher
         self._clock = make(Clock, "/clock", DEPTH)
@@ -73,6 +88,11 @@ class DynamicsTopics:
             make(WrenchStamped, f"{sole.name}/wrench", DEPTH)
             for sole in node.model.soles
         ]
+        self._terrain = make(MarkerArray, "terrain", _LATCHED)
+
+    def publish_terrain(self, ground: Ground) -> None:
+        """Publish height fields and meshes, once for all."""
+        self._terrain.publish(terrain_markers(ground, self._world))
 
     def publish(self, now: int, state: State, soles: Soles, effort: np.ndarray) -> None:
         """Publish the state of a time [ns]; joint_states come last."""
@@ -83,10 +103,12 @@ class DynamicsTopics:
             contacts = contact_states(soles, state.points, state.loads)
             contacts.header.stamp, contacts.header.frame_id = stamp, world
             self._contacts.publish(contacts)
-        for topic, load in zip(self._wrenches, state.loads, strict=True):
+        for topic, load, felt in zip(
+            self._wrenches, state.loads, state.readings.feet, strict=True
+        ):
             wrench = WrenchStamped()
             wrench.header.stamp, wrench.header.frame_id = stamp, load.name
-            set_wrench(wrench.wrench, load.force, load.moment)
+            set_wrench(wrench.wrench, felt.force, felt.torque)
             topic.publish(wrench)
         q, v = sample.q[: self._model.nq], sample.v[: self._model.nv]
         if self._odometry.get_subscription_count():
@@ -94,7 +116,11 @@ class DynamicsTopics:
         if self._tf is not None and self._tf.get_subscription_count():
             base = transform(stamp, world, BASE_LINK, pin.XYZQUATToSE3(q[:7]))
             self._tf.publish(TFMessage(transforms=[base]))
-        self._imu.publish(imu(stamp, BASE_LINK, q[3:7], v[3:6]))
+        inertial, attitude = state.readings.imu, state.readings.attitude
+        data = ImuData(
+            attitude, inertial.angular_rate, inertial.specific_force, self._variances
+        )
+        self._imu.publish(imu(stamp, self._imu_frame, data))
         self._joint_states.publish(
             joint_state(self._model, stamp, q[7:], v[6:], effort)
         )

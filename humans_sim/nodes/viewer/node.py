@@ -5,7 +5,8 @@ Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts``, ``
 and ``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``; beside a
 reconstruction ``reconstruction_markers``. Where somebody offers the service ``pause``,
 the page has controls: they call ``pause``, ``reset`` and ``push`` and set the
-simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel``.
+simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel`` and
+call ``get_up``.
 Where somebody offers ``stop``, as the bridge to a real robot does, the page can call
 that, and its walk must be armed. Without ``commands`` it shows and commands nothing.
 
@@ -43,6 +44,7 @@ from visualization_msgs.msg import MarkerArray
 from humans_sim.contact import Ground
 from humans_sim.control.walking import Velocity, WalkSettings
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.kondo.motion.get_up import can_get_up
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import nanoseconds_of, velocity_of
 from humans_sim.nodes.common.parameters import Parameters
@@ -79,6 +81,7 @@ _MARKER_TIME = 1.0
 _REPEAT_PERIOD = 0.2
 """Between two of the same velocities for a real robot [s]."""
 _PAUSE, _RESET, _PUSH, _STOP = "pause", "reset", "push", "stop"
+_GET_UP = "get_up"
 _PAUSED = "paused"
 _LONGEST_MESSAGE = 300
 """Characters of a message that the page shows."""
@@ -148,6 +151,7 @@ class Viewer(StateListener):
         self._requests.add(_RESET, Reset)
         self._requests.add(_PUSH, Push)
         self._requests.add(_STOP, Trigger)
+        self._requests.add(_GET_UP, Trigger)
         self._requests.add(self._speed_service, SetParameters)
 
     # -- what comes in ---------------------------------------------------------------
@@ -343,7 +347,11 @@ class Viewer(StateListener):
             push=later(self._push),
             speed=later(self._set_speed),
             walk=later(self._walk_with),
+            get_up=later(self._get_up) if can_get_up(self.model) else None,
         )
+
+    def _get_up(self) -> None:
+        self._requests.call(_GET_UP, Trigger.Request())
 
     def _pause(self, paused: bool) -> None:
         def done() -> None:

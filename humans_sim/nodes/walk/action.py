@@ -13,6 +13,7 @@ from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
 from rclpy.node import Node
 
+from humans_sim.control.falls.rising_walker import RisingWalker
 from humans_sim.control.walking import WalkPattern, WalkPhase
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.nodes.common.conversions import duration_of, velocity_of
@@ -38,12 +39,12 @@ class _Goal:
 
 
 def begin_steps(
-    pattern: WalkPattern, standing: bool, steps: int, velocity: Any
+    pattern: WalkPattern | RisingWalker, standing: bool, steps: int, velocity: Any
 ) -> None:
     """Begin a number of steps, or a walk without an end.
 
     Args:
-        pattern: of the walk.
+        pattern: of the walk, or what leads it.
         standing: whether the robot stands now.
         steps: how many; 0: no end.
         velocity: of a twist (6,).

@@ -3,7 +3,8 @@
 
 Takes ``cmd_vel`` (geometry_msgs/Twist), ``joint_states``, ``imu``, ``<sole>/wrench`` of
 both feet and odometry. Gives ``joint_commands``, ``walk_status``, ``footsteps`` and
-``walk_markers`` (visualization_msgs/MarkerArray), ``/diagnostics``. Action: ``walk``.
+``walk_markers`` (visualization_msgs/MarkerArray), ``/diagnostics``, and ``events``
+(falls and what follows). Action: ``walk``. Service: ``get_up``.
 
 A tick is made when joint_states, imu and both wrenches of one stamp are there; its
 command carries that stamp, so that a simulation in lock-step does not depend on the
@@ -54,6 +55,7 @@ from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
 from humans_sim.nodes.walk.messages import WalkMarkers, walk_status
+from humans_sim.nodes.walk.rising import Rising
 from humans_sim.nodes.walk.settings import WalkNodeSettings
 
 _DEPTH = 100
@@ -77,6 +79,7 @@ class Walk(ModelNode):
         self._settings = WalkNodeSettings.declare(Parameters(self), self.model)
         walking = self._settings.walking
         self._walker = Walker(self.model, walking, period=self._settings.period)
+        self._rising = Rising(self, self._walker, self._settings.get_up)
         # First a trial: it may have to compile, and states should be answered at once.
         self._walker.tick(0.0)
         self._placement = PlanPlacement(self.model, walking)
@@ -225,6 +228,7 @@ class Walk(ModelNode):
         self._begun = self._synchronizer.beginnings
         self._diagnostics.starts += 1
         self._walker.reset(self._time_of(stamp))
+        self._rising.reset(self._time_of(stamp))
         self._placement.reset()
         self._sent = joints
         target = self._walker.start()[7:]
@@ -243,7 +247,7 @@ class Walk(ModelNode):
     def _set_off(self) -> None:
         """Walk with the velocity of the parameters."""
         if self._settings.velocity is not None and not self._blind:
-            self._walker.pattern.command(*self._settings.velocity)
+            self._rising.leader.command(*self._settings.velocity)
 
     def _tick(self, stamp: int, sensors: WalkSensors | None) -> None:
         start = time.perf_counter()
@@ -254,8 +258,7 @@ class Walk(ModelNode):
             self._stop()
         if not self._failure:
             try:
-                self._command = self._walker.tick(self._t, sensors)
-                self._sent = self._set_points(self._command)
+                self._sent = self._next(sensors)
             except HumansError as error:
                 self._fail(f"at {self._t:.9g} s: {error}")
         spent = time.perf_counter() - start
@@ -263,6 +266,23 @@ class Walk(ModelNode):
         self._diagnostics.blind += sensors is None
         if self._command is not None:
             self._publish_status(self._command, spent)
+
+    def _next(self, sensors: WalkSensors | None) -> np.ndarray:
+        """The angles to send."""
+        rising = self._rising.walker
+        if sensors is None and self._rising.lies:
+            assert self._sent is not None
+            return self._sent  # which way is down is not known
+        if rising is None or sensors is None:
+            self._command = self._walker.tick(self._t, sensors)
+            return self._set_points(self._command)
+        rises = rising.tick(self._t, sensors)
+        self._command = rises.walk
+        self._rising.report()
+        if not self._rising.lies:
+            return self._set_points(self._command)
+        self._approach = None
+        return rises.joints
 
     def _set_points(self, command: WalkCommand) -> np.ndarray:
         """Angles to send: the command's, or those of the approach before the walk."""
@@ -301,10 +321,12 @@ class Walk(ModelNode):
             self._placement.see(command.plan, q)
             centre = body_centre(self.model, q, v)
             place = self.model.base_footprint(q)
-        text = self._failure or self._blind or self._note
+        text = self._failure or self._blind or self._rising.text or self._note
         status = walk_status(
             header, command, self._placement, centre, spent, self._limit(text)
         )
+        if self._rising.lies:
+            status.phase = WalkStatus.FALLEN
         self._status.publish(status)
         self._goals.tick(self._t, place, status)
         if self._failure and not command.fallen:
@@ -335,7 +357,7 @@ class Walk(ModelNode):
             self._check_ready()
             twist = message.twist if self._settings.stamped else message
             velocity = velocity_of(twist)
-            self._walker.pattern.command(velocity[0], velocity[1], velocity[5])
+            self._rising.leader.command(velocity[0], velocity[1], velocity[5])
         except HumansError as error:
             self._refuse("cmd_vel", error)
             return
@@ -351,7 +373,7 @@ class Walk(ModelNode):
         self._check_ready()
         command = self._command
         standing = command is not None and command.plan.phase == WalkPhase.STANDING
-        begin_steps(self._walker.pattern, standing, steps, velocity)
+        begin_steps(self._rising.leader, standing, steps, velocity)
         self._note, self._velocity_at = "", math.inf
 
     def _check_ready(self) -> None:
@@ -363,9 +385,11 @@ class Walk(ModelNode):
             raise ParameterError(self._blind)
         if self._approach is not None:
             raise ParameterError("it goes to the posture of the walk yet")
+        if self._rising.lies:
+            raise ParameterError(self._rising.text)
 
     def _stop(self) -> None:
-        self._walker.pattern.stop()
+        self._rising.leader.stop()
 
     # -- diagnostics -----------------------------------------------------------------
 
@@ -384,10 +408,12 @@ class Walk(ModelNode):
     def _diagnose(self, silent: bool) -> None:
         state = "waiting for joint_states"
         if self._command is not None and not silent:
-            state = self._command.plan.phase.name.lower()
+            state = self._rising.state(self._command.plan.phase.name.lower())
         if self._failure:
             state = "failed"
-        failure, note = self._failure or self._blind, self._note
+        failure, note = self._failure or self._blind, self._rising.text or self._note
+        if self._rising.waits:
+            failure = failure or self._rising.text
         if self._command is not None and silent:
             note = gone(self, _STATES) or note
         self._diagnostics.publish(state, failure, note, max(self._t, 0.0))

@@ -7,9 +7,14 @@ import math
 from dataclasses import dataclass
 
 from humans_sim.control.walking import Velocity, WalkSettings
+from humans_sim.core.errors import ParameterError
+from humans_sim.kondo.motion.get_up import can_get_up
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import walk_settings
+
+NEVER, ASKED, ALWAYS = GET_UP = ("never", "asked", "always")
+"""Whether a robot that fell lies, waits to be asked by a service, or gets up."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,7 @@ class WalkNodeSettings:
         rise_tolerance: joints that are closer to it are there [rad].
         odometry_topic: where the base is.
         drawing_period: between two drawings of the plan [s].
+        get_up: what it does where it fell: one of :data:`GET_UP`.
     """
 
     walking: WalkSettings
@@ -39,6 +45,7 @@ class WalkNodeSettings:
     rise_tolerance: float
     odometry_topic: str
     drawing_period: float
+    get_up: str
 
     @classmethod
     def declare(cls, given: Parameters, model: Model) -> WalkNodeSettings:
@@ -75,4 +82,23 @@ class WalkNodeSettings:
             drawing_period=number(
                 "drawing_period", 0.1, "between two drawings of the plan [s]", 0.0
             ),
+            get_up=get_up_of(given, model),
         )
+
+
+def get_up_of(given: Parameters, model: Model) -> str:
+    """What the parameter ``get_up`` says.
+
+    Raises:
+        ParameterError: it is no such word, or the model has no motions to get up.
+    """
+    word = given.text(
+        "get_up", "", "after a fall: never, asked, always; empty: asked if it can"
+    )
+    if not word:
+        return ASKED if can_get_up(model) else NEVER
+    if word not in GET_UP:
+        raise ParameterError(f"get_up must be one of {', '.join(GET_UP)}, not '{word}'")
+    if word != NEVER and not can_get_up(model):
+        raise ParameterError(f"get_up: no motions get {model.name} up")
+    return word

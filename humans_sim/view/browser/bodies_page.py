@@ -11,8 +11,9 @@ import trimesh
 import viser
 
 from humans_sim.contact import HalfSpace
+from humans_sim.core.errors import RunFileError
 from humans_sim.results.record import recorded_ground, recorded_model
-from humans_sim.results.run import Run, RunFileError
+from humans_sim.results.run import Run
 from humans_sim.view.browser.body_layer import COLOURS
 from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, silence, titled
 from humans_sim.view.browser.page_server import PageServer

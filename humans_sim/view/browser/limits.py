@@ -14,6 +14,8 @@ _PUSH_SPEED = 0.023
 """Change of a KHR-1's speed by a push of middle strength [m/s]."""
 _PUSH_HEIGHT = 0.328
 """Height of a KHR-1 [m]."""
+_OVER = 50.0
+"""Pushes of middle strength that throw a biped over at once."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Limits:
     sideways: float = 0.0
     turn: float = 0.0
     push: float = 0.03
+
+    @property
+    def push_over(self) -> float:
+        """Impulse that throws it over [N s]."""
+        return _OVER * self.push
 
     @classmethod
     def of_model(

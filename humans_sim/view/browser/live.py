@@ -48,7 +48,12 @@ class LivePage:
         self.walk = walk
         self.page = WalkPage(walk.model, host, port, walk.ground)
         actions = Actions(
-            walk.pause, walk.reset, walk.push, walk.set_speed, walk.command
+            walk.pause,
+            walk.reset,
+            walk.push,
+            walk.set_speed,
+            walk.command,
+            get_up=walk.get_up if walk.can_get_up else None,
         )
         panel = self.page.add_panel(actions, walk.walker.settings)
         panel.set_velocity(walk.velocity)

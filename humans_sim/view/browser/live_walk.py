@@ -8,6 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +17,14 @@ import pinocchio as pin
 
 from humans_sim.actuation.robot_files import has_robot_file
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.applications.robots import walking_robot
+from humans_sim.applications.robots import rising_walker, walking_robot
 from humans_sim.contact import Ground
+from humans_sim.control.falls.rising_walker import RiseState
 from humans_sim.control.walking import Velocity, Walker, WalkSettings
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles
+from humans_sim.kondo.motion.get_up import can_get_up
 from humans_sim.models import Model
 from humans_sim.view.browser.footprints import weight_of
 from humans_sim.view.browser.geometry import body_height
@@ -85,6 +88,9 @@ class LiveWalk:
         )
         self._period = setup.sampling_period
         self.walker = Walker(model, settings, period=self._period)
+        self.rising = None
+        if can_get_up(model):
+            self.rising = rising_walker(self.walker, automatic=False)
         self.ground = setup.ground() if ground is None else ground
         self._steps = StepPlan(model, self.walker.settings)
         self._velocity = Velocity() if velocity is None else velocity
@@ -95,6 +101,11 @@ class LiveWalk:
         self._failure = ""
         message = "preparing the simulation (the first time takes a minute)"
         self._seen = Seen(0.0, self.walker.start(), message=message)
+
+    @property
+    def can_get_up(self) -> bool:
+        """Whether there are motions with which it gets up."""
+        return self.rising is not None
 
     @property
     def velocity(self) -> Velocity:
@@ -160,7 +171,17 @@ class LiveWalk:
 
         def order() -> None:
             self._velocity = velocity
-            self.walker.pattern.command(*velocity)
+            self._lead(velocity)
+
+        self._orders.put(order)
+
+    def get_up(self) -> None:
+        """Get up where it lies; nothing where it stands or has no motions for it."""
+
+        def order() -> None:
+            if self.rising is not None and not self._failure:
+                with suppress(ParameterError):
+                    self.rising.get_up()
 
         self._orders.put(order)
 
@@ -198,7 +219,10 @@ class LiveWalk:
         """Stand at the start, at time zero."""
         try:
             simulation, walk = walking_robot(
-                self.walker, setup=self._setup, ground=self.ground
+                self.walker,
+                setup=self._setup,
+                rising=self.rising,
+                ground=self.ground,
             )
             assert isinstance(simulation.system, ModelSystem)
             self.walker.reset()
@@ -207,7 +231,7 @@ class LiveWalk:
             self._run = simulation.start(self.model.standing(self.walker.start()[7:]))
             self._walk, self._soles = walk, Soles(simulation.system)
             self._k, self._failure = 0, ""
-            self.walker.pattern.command(*self._velocity)
+            self._lead(self._velocity)
             self._run.advance(self._period)
             self._k = 1
         except Exception as error:  # the page lives on, whatever it is
@@ -215,6 +239,11 @@ class LiveWalk:
             return
         self._due = time.monotonic()
         self._look()
+
+    def _lead(self, velocity: Velocity) -> None:
+        """Walk with a velocity, now or once it stands again."""
+        leader = self.walker.pattern if self.rising is None else self.rising
+        leader.command(*velocity)
 
     def _advance(self) -> None:
         """Simulate one period."""
@@ -252,17 +281,21 @@ class LiveWalk:
             return
         sample, command = self._run.sample(), self._walk.commands[-1]
         plan, q = command.plan, sample.q.copy()
-        message = ""
-        if command.fallen:
-            message = "it has fallen (press Reset)"
+        phase, message, failed = plan.phase.name.lower(), "", command.fallen
+        if self.rising is not None and self.rising.state is not RiseState.WALKING:
+            failed, message = self.rising.waits, self.rising.text
+            phase = self.rising.state.name.lower().replace("_", " ")
+            message += " (press Get up or Reset)" if failed else ""
+        elif failed:
+            phase, message = FALLEN, "it has fallen (press Reset)"
         self._seen = Seen(
             sample.t,
             q,
             Touches.of_points(self._soles, self._soles.points(sample)),
             self._steps.steps(plan, q),
-            FALLEN if command.fallen else plan.phase.name.lower(),
+            phase,
             plan.steps,
             self._paused,
             message,
-            command.fallen,
+            failed,
         )

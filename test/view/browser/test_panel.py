@@ -33,6 +33,7 @@ class Calls:
             return lambda *values: self.made.append((name, *values))
 
         names = ("pause", "reset", "push", "speed", "walk", "follow", "see_through")
+        names = (*names, "get_up")
         return Actions(**{name: note(name) for name in names})
 
     def take(self) -> list[tuple[str, Any]]:
@@ -90,6 +91,19 @@ def test_push(
     ((name, impulse),) = calls.take()
     assert name == "push"
     assert impulse == pytest.approx(0.05 * np.array(DIRECTIONS[towards]))
+
+
+def test_push_over_and_get_up(
+    panel: Panel, calls: Calls, server: viser.ViserServer
+) -> None:
+    """One push that no walk takes, and one button for what follows."""
+    control(server, "Towards").value = "back"
+    control(server, "Push over").value = True
+    control(server, "Get up").value = True
+    (name, impulse), rises = calls.take()
+    assert name == "push" and rises == ("get_up",)
+    assert impulse == pytest.approx([-Limits().push_over, 0.0])
+    assert Limits().push_over > 1.0
 
 
 def test_speed(panel: Panel, calls: Calls, server: viser.ViserServer) -> None:

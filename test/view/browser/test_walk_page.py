@@ -321,12 +321,16 @@ def test_a_push_that_is_too_hard(walk: LiveWalk) -> None:
     """It falls, the page says so, and nothing sinks into the floor; Reset helps."""
     walk.push(np.array([0.0, 2.0]))
     wait(lambda: walk.seen.phase == FALLEN, "the fall")
-    assert walk.seen.failed and "press Reset" in walk.seen.message
+    assert walk.seen.failed and "press Get up or Reset" in walk.seen.message
     fell = walk.seen.time
     wait(lambda: walk.seen.time > fell + 1.0, "a second on the floor")
     assert walk.model.tags(walk.seen.q)[:, 2].min() > -1e-6
+    walk.get_up()
+    wait(lambda: walk.seen.phase == "getting up", "the motion")
+    assert "it gets up from its" in walk.seen.message
+    assert not walk.seen.failed
     walk.reset()
-    wait(lambda: walk.seen.phase != FALLEN, "the reset")
+    wait(lambda: walk.seen.phase in ("starting", "walking"), "the reset")
 
 
 def test_a_simulation_that_cannot_go_on(

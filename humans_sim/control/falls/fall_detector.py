@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an inertial sensor knows of a fall: which way is down, and is it still.
+
+Down in the axes of the base says everything about how a robot lies; its heading and its
+place are not needed, so that a real robot can know it, too.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+import numpy as np
+
+from humans_sim.core.errors import ParameterError
+
+_UPRIGHT = math.radians(45.0)
+"""Less tilt than this is not lying [rad]."""
+
+
+class Lying(Enum):
+    """What of the base points down."""
+
+    NOT = "not"
+    FRONT = "front"
+    BACK = "back"
+    LEFT = "left"
+    RIGHT = "right"
+
+
+def tilt_of(attitude: np.ndarray) -> float:
+    """Angle between the base's z axis and the vertical [rad].
+
+    Args:
+        attitude: rotation of the base in the world (3, 3).
+    """
+    up = attitude[2]
+    return math.atan2(math.hypot(up[0], up[1]), up[2])
+
+
+def lying(attitude: np.ndarray) -> Lying:
+    """Which side of the base points down, by the direction of gravity in its axes.
+
+    Upside down counts by what is lower, too.
+
+    Args:
+        attitude: rotation of the base in the world (3, 3).
+    """
+    if tilt_of(attitude) < _UPRIGHT:
+        return Lying.NOT
+    forwards, left = -attitude[2, 0], -attitude[2, 1]
+    if abs(forwards) >= abs(left):
+        return Lying.FRONT if forwards > 0 else Lying.BACK
+    return Lying.LEFT if left > 0 else Lying.RIGHT
+
+
+class FallDetector:
+    """Notices a fall, and when it is over.
+
+    Args:
+        fall_tilt: of the base, beyond which it falls [rad].
+        rest_speed: angular velocity of the base below which it is still [rad/s].
+        rest_time: for which it must be still to be at rest [s].
+
+    Attributes:
+        fallen: whether it fell since the last reset.
+        side: what pointed down at the last call.
+        at_rest: whether it has been still for long enough.
+    """
+
+    def __init__(
+        self, fall_tilt: float, rest_speed: float = 0.2, rest_time: float = 0.4
+    ) -> None:
+        for name, value in (
+            ("fall_tilt", fall_tilt),
+            ("rest_speed", rest_speed),
+            ("rest_time", rest_time),
+        ):
+            if not (math.isfinite(value) and value > 0):
+                raise ParameterError(f"{name} must be above zero, not {value}")
+        self._fall_tilt, self._speed, self._time = fall_tilt, rest_speed, rest_time
+        self.reset()
+
+    def reset(self) -> None:
+        """It stands."""
+        self.fallen, self.side, self.at_rest = False, Lying.NOT, False
+        self._still_since = math.inf
+
+    def update(
+        self, t: float, attitude: np.ndarray, angular_velocity: np.ndarray
+    ) -> None:
+        """Take in what the sensor measures.
+
+        Args:
+            t: when [s].
+            attitude: rotation of the base in the world (3, 3); its heading is not used.
+            angular_velocity: of the base (3,) [rad/s].
+        """
+        self.fallen |= tilt_of(attitude) > self._fall_tilt
+        self.side = lying(attitude)
+        if float(np.linalg.norm(angular_velocity)) > self._speed:
+            self._still_since = math.inf
+        else:
+            self._still_since = min(self._still_since, t)
+        self.at_rest = t - self._still_since >= self._time

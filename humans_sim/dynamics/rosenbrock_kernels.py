@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stages, end and interpolant of a step of the Rosenbrock-W method."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from humans_sim.core.dense_kernels import lu_factor, lu_solve
+
+STAGES = 4
+GAMMA = 4.3586652150845900e-01
+ALPHA = np.array(
+    [
+        [0.0, 0.0, 0.0],
+        [8.7173304301691801e-01, 0.0, 0.0],
+        [8.4457060015369423e-01, -1.1299064236484185e-01, 0.0],
+        [0.0, 0.0, 1.0],
+    ]
+)
+COUPLING = np.array(
+    [
+        [0.0, 0.0, 0.0],
+        [-8.7173304301691801e-01, 0.0, 0.0],
+        [-9.0338057013044082e-01, 5.4180672388095326e-02, 0.0],
+        [2.4212380706095346e-01, -1.2232505839045147e00, 5.4526025533510214e-01],
+    ]
+)
+WEIGHTS = np.array(
+    [
+        2.4212380706095346e-01,
+        -1.2232505839045147e00,
+        1.5452602553351020e00,
+        4.3586652150845900e-01,
+    ]
+)
+EMBEDDED = np.array(
+    [
+        3.7810903145819369e-01,
+        -9.6042292212423178e-02,
+        5.0000000000000000e-01,
+        2.1793326075422950e-01,
+    ]
+)
+"""Coefficients of ROS34PW2 (Rang, Angermann 2005, BIT 45, table 4.2)."""
+TIMES = ALPHA.sum(axis=1)
+_TIME_WEIGHTS = GAMMA + COUPLING.sum(axis=1)
+
+
+@njit(cache=True)
+def factorise(jacobian, step):
+    """LU factors of I - step gamma jacobian, their order, whether it is regular."""
+    n = jacobian.shape[0]
+    factors = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            factors[i, j] = -step * GAMMA * jacobian[i, j]
+        factors[i, i] += 1.0
+    order = np.empty(n, np.int64)
+    return factors, order, lu_factor(factors, order)
+
+
+@njit(cache=True)
+def solve_stage(stage, slopes, rates, step, linear):
+    """Set the slope of a stage from the right-hand side there.
+
+    Args:
+        stage: its number.
+        slopes: of all stages (STAGES, n); this one's row is set.
+        rates: the right-hand side at the stage (n,).
+        step: its size [s].
+        linear: derivatives of the right-hand side by the state (n, n) and by time (n,),
+            factors and their order by :func:`factorise`.
+    """
+    jacobian, by_time, factors, order = linear
+    n = rates.shape[0]
+    coupled = np.zeros(n)
+    for j in range(stage):
+        for i in range(n):
+            coupled[i] += COUPLING[stage, j] * slopes[j, i]
+    right = slopes[stage]
+    for i in range(n):
+        total = rates[i] / step + _TIME_WEIGHTS[stage] * by_time[i]
+        if stage:
+            for j in range(n):
+                total += jacobian[i, j] * coupled[j]
+        right[i] = step * total
+    lu_solve(factors, order, right)
+
+
+@njit(cache=True)
+def stage_state(stage, y, slopes, step):
+    """Where the right-hand side is evaluated for a stage (n,)."""
+    state = y.copy()
+    for j in range(stage):
+        if ALPHA[stage, j] != 0.0:
+            for i in range(y.shape[0]):
+                state[i] += step * ALPHA[stage, j] * slopes[j, i]
+    return state
+
+
+@njit(cache=True)
+def end_of_step(y, slopes, step, rtol, atol):
+    """The state at the end, and the estimated error relative to the tolerances."""
+    n = y.shape[0]
+    end, square = y.copy(), 0.0
+    for i in range(n):
+        change = error = 0.0
+        for j in range(STAGES):
+            change += WEIGHTS[j] * slopes[j, i]
+            error += (WEIGHTS[j] - EMBEDDED[j]) * slopes[j, i]
+        end[i] += step * change
+        scale = atol[i] + rtol * max(abs(y[i]), abs(end[i]))
+        square += (step * error / scale) ** 2
+    return end, np.sqrt(square / n)
+
+
+@njit(cache=True)
+def between(share, step, start, end, start_rates, end_rates):
+    """The state inside a step: cubic, without overshoot where rates are stiff.
+
+    Args:
+        share: of the step, from 0 to 1.
+        step: its size [s].
+        start: state at its start (n,).
+        end: state at its end (n,).
+        start_rates: right-hand side at its start (n,).
+        end_rates: right-hand side at its end (n,).
+    """
+    state = np.empty(start.shape[0])
+    s = share
+    for i in range(start.shape[0]):
+        change = end[i] - start[i]
+        first, last = step * start_rates[i], step * end_rates[i]
+        # A cubic whose slopes are between zero and three secants is monotonous.
+        if abs(first) > 3.0 * abs(change) or abs(last) > 3.0 * abs(change):
+            low, high = min(0.0, 3.0 * change), max(0.0, 3.0 * change)
+            first = min(max(first, low), high)
+            last = min(max(last, low), high)
+        state[i] = (
+            start[i]
+            + change * s * s * (3.0 - 2.0 * s)
+            + first * s * (1.0 - s) ** 2
+            - last * s * s * (1.0 - s)
+        )
+    return state

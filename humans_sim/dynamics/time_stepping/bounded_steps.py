@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One time step with forces of bounded size besides the contacts.
+
+Dry friction in joints, rolling and torsional friction are rows of the same contact
+problem (:mod:`~humans_sim.contact.problem.bounded_kernels`). The equations that a step
+hands on are those of the contacts alone, with the impulses of these rows in their free
+motion: what comes after a step need not know of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numba import njit
+
+from humans_sim.contact.problem.bounded_kernels import BoundedGroups, solve_bounded
+from humans_sim.core.dense_kernels import forward_rows
+from humans_sim.dynamics.contact_kernels import add_diagonal
+from humans_sim.dynamics.joint_dissipation import JointDissipation
+from humans_sim.dynamics.time_stepping.impulses import (
+    ACCEPTED,
+    SINGULAR,
+    entry_motion,
+    factor_of,
+    step_end,
+    take_step,
+)
+from humans_sim.results.contact_table import ContactTable
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A system with damping, or with forces of bounded size.
+
+    Attributes:
+        nv: number of velocities.
+        contacts: that it may have.
+        dissipation: of its joints; the damping is part of its bias.
+        damped: whether there is any damping.
+        dissipates: whether there is damping or a force of bounded size.
+    """
+
+    nv: int
+    contacts: ContactTable
+    dissipation: JointDissipation
+    damped: bool
+    dissipates: bool
+
+    def bounded_groups(self, q: np.ndarray, which: np.ndarray) -> BoundedGroups | None:
+        """Their rows at a configuration, or None where there are none.
+
+        Args:
+            q: configuration, that of the last equations of motion.
+            which: contacts of the step (k,).
+        """
+
+
+class BoundedSteps:
+    """Takes the steps of a system with damping or with forces of bounded size.
+
+    Args:
+        system: what moves.
+
+    Attributes:
+        forces: means over the last step: dry friction of all velocities, then
+            torsional and rolling moments of all contacts (nv + 3 nc,) [N m].
+    """
+
+    def __init__(self, system: Bounded) -> None:
+        """No step yet."""
+        self._system, self._damping = system, system.dissipation.damping
+        self.forces = np.zeros(system.nv + 3 * len(system.contacts))
+        self._groups: BoundedGroups | None = None
+
+    @classmethod
+    def of(cls, system: Any) -> BoundedSteps | None:
+        """For a system that has any of them; None for others."""
+        dissipates = isinstance(system, Bounded) and system.dissipates
+        return cls(system) if dissipates else None
+
+    def take(
+        self,
+        motion: tuple[np.ndarray, np.ndarray, np.ndarray],
+        places: tuple[np.ndarray, np.ndarray],
+        h: float,
+        rows: np.ndarray,
+        contacts: tuple[np.ndarray, ...],
+    ) -> tuple[Any, ...]:
+        """Impulses of one step, and what they lead to.
+
+        Damping acts at the mean of the velocities before and after the step: it takes
+        energy out however strong it is. In the bias it is that of the prediction.
+
+        Args:
+            motion: as :func:`take_bounded_step` takes it; the mass matrix changes.
+            places: configuration and velocity at which the bias was taken.
+            h: length of the step [s].
+            rows: Jacobians of the step's contacts (k, 3, nv).
+            contacts: fields of a
+                :class:`~humans_sim.dynamics.time_stepping.impulses.StepContacts`.
+
+        Returns:
+            what :func:`~humans_sim.dynamics.time_stepping.impulses.take_step` returns.
+        """
+        mass, force, v = motion
+        q, predicted = places
+        if self._system.damped:
+            add_diagonal(mass, 0.5 * h * self._damping)
+            force = force + self._damping * (predicted - v)
+        self._groups = groups = self._system.bounded_groups(q, contacts[0])
+        if groups is None:
+            return tuple(take_step(mass, force, v, h, rows, contacts))
+        guess = self.forces[groups.place]
+        *result, means = take_bounded_step(
+            (mass, force, v), h, rows, contacts, tuple(groups), guess
+        )
+        self.forces[:] = 0.0
+        self.forces[groups.place] = means
+        return tuple(result)
+
+    def power(self, mean: np.ndarray) -> float:
+        """What damping and forces of the last step take at its mean velocity [W]."""
+        power = float(self._damping @ mean**2)
+        groups = self._groups
+        if groups is not None:
+            power -= float(self.forces[groups.place] @ (groups.rows @ mean))
+        return power
+
+
+@njit(cache=True)
+def take_bounded_step(motion, h, rows, contacts, groups, guess):
+    """Impulses of one step, and what they lead to.
+
+    Args:
+        motion: mass matrix (nv, nv), all forces but those of contacts and groups (nv,),
+            velocity at the beginning (nv,).
+        h: length of the step [s].
+        rows: Jacobians of the step's contacts (k, 3, nv).
+        contacts: fields of a
+            :class:`~humans_sim.dynamics.time_stepping.impulses.StepContacts`.
+        groups: fields of a :class:`BoundedGroups`, as a plain tuple.
+        guess: forces of the groups' rows to start from (m,) [N m].
+
+    Returns:
+        what :func:`~humans_sim.dynamics.time_stepping.impulses.take_step` returns,
+        then the mean forces of the groups' rows (m,) [N m].
+    """
+    mass, force, v = motion
+    which, gap, restitution, tangents, friction, forces, mode = contacts
+    extra, first, count, bound, length, contact, _ = groups
+    k, m, nv = rows.shape[0], extra.shape[0], v.shape[0]
+    n = 3 * k + m
+    factor = np.zeros((nv, nv))
+    regular = factor_of(mass, factor)
+    columns = np.empty((nv, n + 1))
+    for i in range(nv):
+        columns[i, n] = h * force[i]
+        for c in range(k):
+            for j in range(3):
+                columns[i, 3 * c + j] = rows[c, j, i]
+        for j in range(m):
+            columns[i, 3 * k + j] = extra[j, i]
+    forward_rows(factor, columns)
+    spread = columns[:, :n].copy()
+    free = columns[:, n].copy()
+    for i in range(nv):
+        for j in range(i, nv):
+            free[i] += factor[j, i] * v[j]
+    delassus = spread.T @ spread
+    speeds = spread.T @ free
+    start = np.empty(n)
+    own_tangents, own_friction = np.empty(k, np.int64), np.empty(k)
+    for c in range(k):
+        w = which[c]
+        own_tangents[c], own_friction[c] = tangents[w], friction[w]
+        for i in range(3):
+            start[3 * c + i] = h * forces[w, i]
+        approach, ends = 0.0, speeds[3 * c]
+        for j in range(nv):
+            approach += rows[c, 0, j] * v[j]
+        speeds[3 * c] += entry_motion(gap[w], approach, ends, restitution[w], h)
+    start[3 * k :] = h * guess
+    impulses, residual = start, SINGULAR
+    if regular:
+        impulses, residual = solve_bounded(
+            delassus,
+            speeds,
+            (own_tangents, own_friction),
+            (first, count, h * bound, length, contact),
+            start,
+            ACCEPTED,
+        )
+    bounded = impulses[3 * k :].copy()
+    own = impulses[: 3 * k].copy().reshape(k, 3)
+    free += spread[:, 3 * k :].copy() @ bounded
+    moved = speeds[: 3 * k] + delassus[: 3 * k, 3 * k :].copy() @ bounded
+    equations = (
+        factor,
+        spread[:, : 3 * k].copy(),
+        delassus[: 3 * k, : 3 * k].copy(),
+        free,
+        moved.reshape(k, 3),
+    )
+    end = step_end(equations, own, which, h, tangents, mode)
+    return equations, own, residual, end, bounded / h

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The terrain of a scene as markers, for RViz and the like."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import Point
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from humans_sim.contact import Ground, TriangleMesh
+from humans_sim.view.browser.surroundings import TERRAIN_COLOUR
+
+NAMESPACE = "terrain"
+
+
+def terrain_markers(ground: Ground, frame: str) -> MarkerArray:
+    """A marker for each mesh of a ground.
+
+    Args:
+        ground: the scene.
+        frame: of the world.
+    """
+    meshes = [solid for solid in ground.solids if isinstance(solid, TriangleMesh)]
+    return MarkerArray(markers=[_mesh(m, k, frame) for k, m in enumerate(meshes)])
+
+
+def _mesh(mesh: TriangleMesh, k: int, frame: str) -> Marker:
+    marker = Marker(ns=NAMESPACE, id=k, action=Marker.ADD, type=Marker.TRIANGLE_LIST)
+    marker.header.frame_id = frame
+    red, green, blue = (part / 255 for part in TERRAIN_COLOUR)
+    marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
+    marker.pose.orientation.w = 1.0
+    marker.scale.x = marker.scale.y = marker.scale.z = 1.0
+    corners = mesh.vertices[mesh.faces].reshape(-1, 3)
+    marker.points = [Point(x=x, y=y, z=z) for x, y, z in corners.tolist()]
+    return marker

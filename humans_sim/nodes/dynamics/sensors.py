@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sensors of the node ``dynamics``: an inertial unit, and one in each sole.
+
+They measure at each state, as it is published; a simulation's own
+:class:`~humans_sim.dynamics.sensors.sensor_clock.SensorClock` would make each reading
+an event, and a run in lock-step could not be that of the library to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.sensors import (
+    FootReading,
+    FootSensor,
+    Imu,
+    ImuReading,
+    SignalErrors,
+)
+from humans_sim.dynamics.sensors.sensor import measured_model
+from humans_sim.dynamics.soles import SoleLoad
+from humans_sim.dynamics.stepper import Stepper
+from humans_sim.models import Model
+from humans_sim.models.description import BASE_LINK
+
+_TEXTS = {
+    "noise": "density of white noise [{0}/sqrt(Hz)]",
+    "bias": "deviation of the bias at the start [{0}]",
+    "bias_walk": "density of the bias's random walk [{0}/s/sqrt(Hz)]",
+    "scale": "deviation of the error of scale, relative",
+    "resolution": "step of rounding; 0: none [{0}]",
+    "range": "largest reading; 0: none [{0}]",
+}
+
+
+class Declared(Protocol):
+    """What declares parameters of a node; see the nodes' ``Parameters``."""
+
+    def number(self, name: str, default: float, description: str, low: float) -> float:
+        """A number from ``low`` on."""
+
+    def count(self, name: str, default: int, description: str) -> int:
+        """A whole number."""
+
+    def text(self, name: str, default: str, description: str) -> str:
+        """A text."""
+
+
+class Readings(NamedTuple):
+    """What the sensors read at one state.
+
+    Attributes:
+        imu: of the inertial unit.
+        attitude: of its frame, quaternion (x, y, z, w); without error.
+        feet: of each sole.
+    """
+
+    imu: ImuReading
+    attitude: np.ndarray
+    feet: list[FootReading]
+
+
+class NodeSensors:
+    """An inertial unit and feet, read at each state.
+
+    Args:
+        imu: the unit.
+        feet: one for each sole of the model, in its order.
+
+    Attributes:
+        imu: the same.
+        feet: the same.
+    """
+
+    _model: Model
+
+    def __init__(self, imu: Imu, feet: Sequence[FootSensor]) -> None:
+        """Not attached yet."""
+        self.imu, self.feet = imu, tuple(feet)
+
+    @classmethod
+    def declare(cls, given: Any, model: Model, period: float) -> NodeSensors:
+        """Sensors by the parameters of a node.
+
+        Args:
+            given: a :class:`Declared`.
+            model: whose soles have sensors.
+            period: between states [s].
+
+        Raises:
+            ParameterError: a number has no meaning.
+        """
+        seed = given.count("sensor_seed", 0, "of the errors of sensors")
+        imu = Imu(
+            given.text("imu.frame", BASE_LINK, "frame that carries the unit"),
+            period,
+            accelerometer=_errors(given, "imu.accelerometer", "m/s^2"),
+            gyroscope=_errors(given, "imu.gyroscope", "rad/s"),
+            seed=seed,
+        )
+        force = _errors(given, "feet.force", "N")
+        torque = _errors(given, "feet.torque", "N m")
+        feet = [
+            FootSensor(sole.name, period, force=force, torque=torque, seed=seed + 1 + k)
+            for k, sole in enumerate(model.soles)
+        ]
+        return cls(imu, feet)
+
+    def start(self, system: ModelSystem | SceneSystem) -> None:
+        """A run of a system begins.
+
+        Args:
+            system: of a model, alone or among free bodies.
+
+        Raises:
+            ParameterError: the model has no frame for the unit.
+        """
+        self._model = measured_model(system)
+        for sensor in (self.imu, *self.feet):
+            sensor.attach(system)
+            sensor.start()
+
+    def read(self, run: Stepper, loads: Sequence[SoleLoad]) -> Readings:
+        """Measure.
+
+        Args:
+            run: at the state.
+            loads: on the soles there.
+        """
+        model = self._model
+        pose = model.frame_pose(run.q[: model.nq], self.imu.frame)
+        return Readings(
+            self.imu.measure(run.t, run.control_state()),
+            np.array(pin.Quaternion(pose.rotation).coeffs()),
+            [
+                foot.reading_of(run.t, load)
+                for foot, load in zip(self.feet, loads, strict=True)
+            ],
+        )
+
+    def covariances(self) -> tuple[float, float]:
+        """Variances of acceleration and angular velocity, each axis alike."""
+        imu = self.imu
+        return (
+            imu.accelerometer.variance(imu.period),
+            imu.gyroscope.variance(imu.period),
+        )
+
+
+def _errors(given: Declared, prefix: str, unit: str) -> SignalErrors:
+    numbers = {
+        field.name: given.number(
+            f"{prefix}.{field.name}", 0.0, _TEXTS[field.name].format(unit), 0.0
+        )
+        for field in fields(SignalErrors)
+    }
+    if not numbers["range"]:
+        del numbers["range"]
+    return SignalErrors(**numbers)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sensors in the soles against weight and statics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import humans_sim as hs
+from humans_sim.results.run import Run
+
+G = 9.81
+SOLES = ("l_sole", "r_sole")
+
+
+def vector(run: Run, name: str) -> np.ndarray:
+    """A signal of three axes (n, 3)."""
+    return np.column_stack([run.signal(f"{name}_{axis}") for axis in "xyz"])
+
+
+@pytest.mark.parametrize("method", ["event_driven", "time_stepping"])
+def test_standing(khr1: hs.Model, method: str) -> None:
+    """Both feet carry the weight; pressed where its line meets the ground."""
+    sim = hs.Simulation(
+        khr1,
+        locked=["*"],
+        method=method,
+        sensors=[hs.FootSensor(sole) for sole in SOLES],
+    )
+    run = sim.run(khr1.neutral(), t_end=0.1)
+    q = run.q[-1]
+    load, point = 0.0, np.zeros(2)
+    for sole in SOLES:
+        pose = khr1.frame_pose(q, sole)
+        force = pose.rotation @ vector(run, f"{sole}/force")[-1]
+        torque = pose.rotation @ vector(run, f"{sole}/torque")[-1]
+        pressed = pose.act(vector(run, f"{sole}/centre_of_pressure")[-1])
+        # About its centre of pressure the ground's wrench has no tilting moment.
+        tilt = torque - np.cross(pressed - pose.translation, force)
+        assert np.abs(tilt[:2]).max() < 1e-9
+        load += force[2]
+        point += force[2] * pressed[:2]
+    assert load == pytest.approx(khr1.mass * G, rel=1e-6)
+    np.testing.assert_allclose(point / load, khr1.com(q)[:2], atol=1e-6)
+
+
+def test_in_the_air(khr1: hs.Model) -> None:
+    """Nothing presses: no force, and no centre of pressure."""
+    sim = hs.Simulation(
+        khr1,
+        locked=["*"],
+        ground=hs.Ground.empty(),
+        sensors=[hs.FootSensor("l_sole", name="foot")],
+    )
+    run = sim.run(t_end=0.03)
+    assert not vector(run, "foot/force").any()
+    assert np.isnan(vector(run, "foot/centre_of_pressure")).all()
+
+
+def test_noise_reaches_the_centre_of_pressure(khr1: hs.Model) -> None:
+    """The centre of pressure is that of what is measured, not of what is true."""
+    errors = hs.SignalErrors(bias=0.01)
+    sim = hs.Simulation(
+        khr1,
+        locked=["*"],
+        sensors=[hs.FootSensor("l_sole", torque=errors)],
+    )
+    run = sim.run(khr1.neutral(), t_end=0.02)
+    force, torque = vector(run, "l_sole/force")[-1], vector(run, "l_sole/torque")[-1]
+    pressed = vector(run, "l_sole/centre_of_pressure")[-1]
+    expected = np.array([-torque[1], torque[0]]) / force[2]
+    np.testing.assert_allclose(pressed[:2], expected, atol=1e-12)
