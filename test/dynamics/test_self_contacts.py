@@ -160,7 +160,7 @@ def test_hand_of_human36_on_its_thigh() -> None:
     assert run.check()["largest gap x force"].ok
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, 3])
 def test_limp_robot_falls_onto_itself(khr1: hs.Model, seed: int) -> None:
     """Limbs that whirl hook into each other, and no step breaks."""
     v = np.zeros(khr1.nv)

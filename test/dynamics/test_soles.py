@@ -42,7 +42,7 @@ def test_standing_robot(khr1: hs.Model, degrees: float) -> None:
     points = soles.points(sample)
     loads = soles.loads(sample, points)
     weight = khr1.mass * GRAVITY
-    assert soles.names[:8] == khr1.contact_names
+    assert soles.names[:8] == khr1.contact_names  # those of the body follow
     assert set(soles.surfaces) == {"ground"}
     assert soles.links[0] == "r_foot"
     assert points.force.sum(axis=0) == pytest.approx([0, 0, weight], abs=0.01 * weight)

@@ -49,7 +49,9 @@ _ATTEMPTS = 3
 """How often a step is made, each time with the velocity before it as prediction."""
 _HALVINGS = 6
 _LITTLE = 1e-4
-"""How far links are moved to be put onto each other [m, rad]."""
+"""Links are put onto each other by less than twice the motion of the step, and this
+[m, rad]."""
+_PULLS = 3
 _NOTHING = np.zeros(0, dtype=bool)
 _SHIFT = 1e-9
 """Rate of a gap per speed of the base from which on a contact holds the body; links
@@ -370,14 +372,20 @@ class ImpulseSteps:
         other contradict each other in the last digits, and a small gap would then cost
         a large motion.
         """
+        farthest = _LITTLE + 2.0 * float(np.abs(x).max())
         gap = self._system.gaps(chart.configuration(x))
-        shift = closing_shift(*equations[:3], which, closed, gap)
-        if not np.abs(shift).max() < _LITTLE:
-            return x
-        near = x + chart.rates(x, shift)
-        after = self._system.gaps(chart.configuration(near))
-        better = np.abs(after[closed]).max() < np.abs(gap[closed]).max()
-        return near if better else x
+        worst = float(np.abs(gap[closed]).max())
+        for _ in range(_PULLS):
+            shift = closing_shift(*equations[:3], which, closed, gap)
+            if worst <= SETTLED or not np.abs(shift).max() < farthest:
+                break
+            near = x + chart.rates(x, shift)
+            gap = self._system.gaps(chart.configuration(near))
+            before, worst = worst, float(np.abs(gap[closed]).max())
+            if not worst < before:
+                break
+            x = near
+        return x
 
     def _settled(
         self,
