@@ -98,7 +98,8 @@ class ImpulseSteps:
     Attributes:
         mode: of all contacts in the last step (nc,).
         forces: of all contacts, means over the last step (nc, 3) [N].
-        gaps: of all contacts at its end (nc,) [m, rad].
+        gaps: of all contacts at its end (nc,) [m, rad]; of points far from the ground a
+            lower bound, of links far apart 1 m.
         count: of the steps.
         rough_steps: those whose contact problem kept a residual above 1e-8, relative;
             above 1e-5 it is an error.
@@ -219,7 +220,6 @@ class ImpulseSteps:
             state.q,
             state.v,
             self._acceleration,
-            self.gaps,
             self.forces,
             self.mode,
         )
@@ -241,7 +241,7 @@ class ImpulseSteps:
             which, terms = system.active_contact_terms(half, mean, 0.5 * h, self.mode)
             contacts = (  # the fields of StepContacts
                 which,
-                self.gaps,
+                terms.gap,
                 self._restitution,
                 table.tangents,
                 table.friction,

@@ -39,7 +39,7 @@ class StepContacts(NamedTuple):
 
     Attributes:
         which: indices of the step's contacts (k,).
-        gap: of all contacts (nc,) [m, rad].
+        gap: of the step's contacts at its middle (k,) [m, rad].
         restitution: of all contacts (nc,); below zero where a contact is not put onto
             its surface after the step: it has to come there by itself, before it stops.
         tangents: of all contacts (nc,).
@@ -161,15 +161,15 @@ def take_step(mass, force, v, h, rows, contacts):
         count[c], mu[c] = tangents[w], friction[w]
         for i in range(3):
             start[c, i] = h * forces[w, i]
-        approach, ends = 0.0, motion[c, 0]
-        for j in range(nv):
-            approach += rows[c, 0, j] * v[j]
-        if restitution[w] >= 0.0 and gap[w] + 0.5 * h * (approach + ends) <= 0.0:
+        if restitution[w] >= 0.0 and gap[c] + 0.5 * h * motion[c, 0] <= 0.0:
             # It closes in the step whatever others do: an impact, all of it now.
+            approach = 0.0
+            for j in range(nv):
+                approach += rows[c, 0, j] * v[j]
             motion[c, 0] += restitution[w] * min(approach, 0.0)
         else:
             # It may come onto its surface, if others push it, and no further.
-            motion[c, 0] += max(2.0 * gap[w] / h + approach, 0.0)
+            motion[c, 0] += max(2.0 * gap[c] / h, 0.0)
     residual = 0.0 if regular else SINGULAR
     if k and regular:
         start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)
