@@ -57,7 +57,8 @@ class SceneContacts:
         self._bodies, self._ground = bodies, ground
         self._robot = None if robot is None else robot.model
         joints: list[int] = []
-        places, balls, feature_mover, feature_names = [], [], [], []
+        places, balls, feature_mover = [], [], []
+        feature_names: list[str] = []
         if robot is not None:
             joints += robot.points.joints
             places += list(robot.points.local)
