@@ -97,7 +97,8 @@ class ImpulseSteps:
 
     Attributes:
         mode: of all contacts in the last step (nc,).
-        forces: of all contacts, means over the last step (nc, 3) [N].
+        forces: of all contacts, means over the last step (over its last part where it
+            was halved) (nc, 3) [N].
         gaps: of all contacts at its end (nc,) [m, rad]; of points far from the ground a
             lower bound, of links far apart 1 m.
         count: of the steps.
@@ -204,10 +205,7 @@ class ImpulseSteps:
         finally:
             state.q, state.v, self.gaps, self.mode, self.forces = start
             self._acceleration, self._carried = memory
-        return second._replace(
-            forces=0.5 * (first.forces + second.forces),
-            changed=bool((second.mode != self.mode).any()),
-        )
+        return second._replace(changed=bool((second.mode != self.mode).any()))
 
     def _compiled_step(
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
