@@ -368,7 +368,7 @@ class ModelSystem:
             return self._links.with_gaps(gaps, data, q)
         return gaps
 
-    def touched_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def surface_features(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Numbers of what some contacts of points are with: a face, an edge (k,).
 
         Args:

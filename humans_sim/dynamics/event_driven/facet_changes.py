@@ -64,7 +64,7 @@ class FacetChanges:
     def _facets(self, q: np.ndarray) -> Facets:
         if self._system is None or not self._which.size:
             return ()
-        features = self._system.touched_features(q, self._which)
+        features = self._system.surface_features(q, self._which)
         points, solids = np.divmod(self._which, len(self._meshes))
         rows = zip(points, self._meshes[solids], features, strict=True)
         return tuple(sorted((int(p), int(m), int(f)) for p, m, f in rows))

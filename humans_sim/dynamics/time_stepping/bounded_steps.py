@@ -179,7 +179,7 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
         approach, ends = 0.0, speeds[3 * c]
         for j in range(nv):
             approach += rows[c, 0, j] * v[j]
-        speeds[3 * c] += entry_motion(gap[w], approach, ends, restitution[w], h)
+        speeds[3 * c] += entry_motion(gap[c], approach, ends, restitution[w], h)
     start[3 * k :] = h * guess
     impulses, residual = start, SINGULAR
     if regular:

@@ -100,8 +100,10 @@ class ImpulseSteps:
 
     Attributes:
         mode: of all contacts in the last step (nc,).
-        forces: of all contacts, means over the last step (nc, 3) [N].
-        gaps: of all contacts at its end (nc,) [m, rad].
+        forces: of all contacts, means over the last step (over its last part where it
+            was halved) (nc, 3) [N].
+        gaps: of all contacts at its end (nc,) [m, rad]; of points far from the ground a
+            lower bound, of links far apart 1 m.
         count: of the steps.
         bounded: damping and forces of bounded size; None where there are none.
         rough_steps: those whose contact problem kept a residual above 1e-8, relative;
@@ -209,10 +211,7 @@ class ImpulseSteps:
         finally:
             state.q, state.v, self.gaps, self.mode, self.forces = start
             self._acceleration, self._carried = memory
-        return second._replace(
-            forces=0.5 * (first.forces + second.forces),
-            changed=bool((second.mode != self.mode).any()),
-        )
+        return second._replace(changed=bool((second.mode != self.mode).any()))
 
     def _compiled_step(
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
@@ -225,7 +224,6 @@ class ImpulseSteps:
             state.q,
             state.v,
             self._acceleration,
-            self.gaps,
             self.forces,
             self.mode,
         )
@@ -247,7 +245,7 @@ class ImpulseSteps:
             which, terms = system.active_contact_terms(half, mean, 0.5 * h, self.mode)
             contacts = (  # the fields of StepContacts
                 which,
-                self.gaps,
+                terms.gap,
                 self._restitution,
                 table.tangents,
                 table.friction,

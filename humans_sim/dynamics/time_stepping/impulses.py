@@ -40,7 +40,7 @@ class StepContacts(NamedTuple):
 
     Attributes:
         which: indices of the step's contacts (k,).
-        gap: of all contacts (nc,) [m, rad].
+        gap: of the step's contacts at its middle (k,) [m, rad].
         restitution: of all contacts (nc,); below zero where a contact is not put onto
             its surface after the step: it has to come there by itself, before it stops.
         tangents: of all contacts (nc,).
@@ -120,17 +120,17 @@ def entry_motion(gap, approach, ends, restitution, h):
     """What the contact law adds to the normal motion of a contact in a step.
 
     Args:
-        gap: at the beginning [m, rad].
+        gap: at the middle of the step [m, rad].
         approach: its rate at the beginning.
         ends: its rate at the end without impulses.
         restitution: as in :class:`StepContacts`.
         h: length of the step [s].
     """
-    if restitution >= 0.0 and gap + 0.5 * h * (approach + ends) <= 0.0:
+    if restitution >= 0.0 and gap + 0.5 * h * ends <= 0.0:
         # It closes in the step whatever others do: an impact, all of it now.
         return restitution * min(approach, 0.0)
     # It may come onto its surface, if others push it, and no further.
-    return max(2.0 * gap / h + approach, 0.0)
+    return max(2.0 * gap / h, 0.0)
 
 
 @njit(cache=True)
@@ -190,7 +190,7 @@ def take_step(mass, force, v, h, rows, contacts):
         approach, ends = 0.0, motion[c, 0]
         for j in range(nv):
             approach += rows[c, 0, j] * v[j]
-        motion[c, 0] += entry_motion(gap[w], approach, ends, restitution[w], h)
+        motion[c, 0] += entry_motion(gap[c], approach, ends, restitution[w], h)
     residual = 0.0 if regular else SINGULAR
     if k and regular:
         start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)

@@ -33,6 +33,10 @@ from humans_sim.dynamics.time_stepping.impulses import (
     take_step,
     unsettled,
 )
+from humans_sim.dynamics.time_stepping.near_contacts import (
+    contacts_of_points,
+    near_points,
+)
 from humans_sim.dynamics.tree_kernels import (
     tree_bias,
     tree_columns,
@@ -61,7 +65,6 @@ class StepStart(NamedTuple):
         q: configuration.
         v: velocity.
         acceleration: in the step before, to predict this one with (nv,).
-        gap: of all contacts (nc,) [m, rad].
         forces: of all contacts in the step before (nc, 3) [N].
         mode: of all contacts in the step before (nc,).
     """
@@ -69,7 +72,6 @@ class StepStart(NamedTuple):
     q: np.ndarray
     v: np.ndarray
     acceleration: np.ndarray
-    gap: np.ndarray
     forces: np.ndarray
     mode: np.ndarray
 
@@ -83,6 +85,7 @@ class StepGeometry(NamedTuple):
         poses: of the links with contact points (m, 3, 4).
         motions: of these links (m, 2, 6).
         links: which they are (m,).
+        balls: around the contact points of each of them (m, 4) [m].
         restitution: of all contacts (nc,).
         tangents: of all contacts (nc,).
         friction: of all contacts (nc,).
@@ -92,6 +95,7 @@ class StepGeometry(NamedTuple):
     poses: np.ndarray
     motions: np.ndarray
     links: np.ndarray
+    balls: np.ndarray
     restitution: np.ndarray
     tangents: np.ndarray
     friction: np.ndarray
@@ -121,6 +125,25 @@ def _write_motions(links, state, motions):
         for i in range(3):
             motions[k, 0, i] = r[0, i] * v0 + r[1, i] * v1 + r[2, i] * v2
             motions[k, 0, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
+
+
+@njit(cache=True)
+def _near_geometry(moving, points):
+    """A moving geometry of some points alone, and of all joint limits."""
+    still, motions, support, gravity = moving
+    local, row, poses, radius, solids, meshes, joint, sign, value = still
+    near = (
+        local[points],
+        row[points],
+        poses,
+        radius[points],
+        solids,
+        meshes,
+        joint,
+        sign,
+        value,
+    )
+    return near, motions, support[points], gravity
 
 
 @njit(cache=True)
@@ -158,9 +181,8 @@ def model_equations(tree, q, v):
 @njit(cache=True)
 def _settle(model, state, centre, x, equations, contacts):
     """Put closed contacts on their surfaces; the configuration, gaps, whether done."""
-    tree, geometry = model
+    tree, still, poses, links = model
     which, closed = contacts
-    still, poses, links = geometry[0][0], geometry[1], geometry[3]
     factor, spread, delassus, _, _ = equations
     for attempt in range(_SETTLINGS + 1):
         q = free_base_configuration(centre, x)
@@ -195,8 +217,8 @@ def model_step(tree, geometry, start, applied, h, energies):
         DONE or ELSEWHERE; then what a
         :class:`~humans_sim.dynamics.time_stepping.impulse_steps.StepResult` has.
     """
-    moving, poses, motions, links, restitution, tangents, friction = geometry
-    q_start, v_start, acceleration, gap_start, forces, mode_start = start
+    moving, poses, motions, links, balls = geometry[:5]
+    q_start, v_start, acceleration, forces_all, mode_all = start
     locked = tree[11]
     nv = v_start.shape[0]
     floats = True
@@ -216,7 +238,21 @@ def model_step(tree, geometry, start, applied, h, energies):
     tree_inertias(tree, middle)
     status = DONE if tree_mass(tree, half, middle, mass) else ELSEWHERE
     mean = v_start + 0.5 * h * acceleration
-    v, q, gap = v_start, q_start, gap_start
+    tree_twists(tree, mean, middle)
+    _write_poses(links, middle, poses)
+    _write_motions(links, middle, motions)
+    points, least = near_points(moving[0], motions, balls, h)
+    own = contacts_of_points(
+        points, moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0]
+    )
+    near = _near_geometry(moving, points)
+    restitution, tangents, friction = (
+        geometry[5][own],
+        geometry[6][own],
+        geometry[7][own],
+    )
+    forces, mode_start = forces_all[own], mode_all[own]
+    v, q, gap = v_start, q_start, np.zeros(own.shape[0])
     mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, np.inf
     loaded, held, bounces, both, changed = False, False, False, False, False
     for _ in range(_ATTEMPTS):
@@ -225,13 +261,13 @@ def model_step(tree, geometry, start, applied, h, energies):
             status = ELSEWHERE
         _write_poses(links, middle, poses)
         _write_motions(links, middle, motions)
-        which, _, rows, _ = closing_rows(
-            0.5 * h, mode_start, middle[2], moving, half, mean
+        which, nearest, rows, _ = closing_rows(
+            0.5 * h, mode_start, middle[2], near, half, mean
         )
         lock(locked, mass, bias, rows)
         contacts = (
             which,
-            gap_start,
+            nearest,
             restitution,
             tangents,
             friction,
@@ -253,7 +289,12 @@ def model_step(tree, geometry, start, applied, h, energies):
             mean_forces = forces
             break
         q, gap, settled = _settle(
-            (tree, geometry), state, centre, x, equations, (which, closed)
+            (tree, near[0], poses, links),
+            state,
+            centre,
+            x,
+            equations,
+            (which, closed),
         )
         if not settled:
             status = ELSEWHERE
@@ -292,16 +333,23 @@ def model_step(tree, geometry, start, applied, h, energies):
         taken -= left
     if not changed and status == DONE:
         still = (v - v_start) / h
-    # Contacts of links that are far apart come last.
-    every = np.ones(gap_start.shape[0])
-    every[: gap.shape[0]] = gap
+    # Links that are far apart come last; points far from the ground have their bounds.
+    solids = moving[0][4].shape[0]
+    gaps = np.ones(mode_all.shape[0])
+    for c in range(moving[0][0].shape[0] * solids):
+        gaps[c] = least[c // solids]
+    modes = np.zeros(mode_all.shape[0], np.int64)
+    all_forces = np.zeros((mode_all.shape[0], 3))
+    for c in range(own.shape[0]):
+        gaps[own[c]], modes[own[c]] = gap[c], mode[c]
+        all_forces[own[c]] = mean_forces[c]
     return (
         status,
         q,
         v,
-        every,
-        mode,
-        mean_forces,
+        gaps,
+        modes,
+        all_forces,
         (kinetic, potential),
         still,
         error,

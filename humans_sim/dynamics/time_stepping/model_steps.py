@@ -14,6 +14,7 @@ from humans_sim.dynamics.time_stepping.model_step_kernels import (
     model_energies,
     model_step,
 )
+from humans_sim.dynamics.time_stepping.near_contacts import link_balls
 from humans_sim.dynamics.tree_table import TreeTable
 from humans_sim.results.contact_table import LINK
 
@@ -31,6 +32,7 @@ class ModelSteps:
         table = system.contacts
         moving, poses, motions, joints = system.contact_arrays
         self._system, self._has_links = system, LINK in table.kinds
+        local, row, _, radius = moving[0][:4]
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._tree = tuple(tree)
         self._geometry = tuple(
@@ -39,6 +41,7 @@ class ModelSteps:
                 poses=poses,
                 motions=motions,
                 links=np.array(joints, dtype=np.int64) - 1,
+                balls=link_balls(local, row, radius, len(joints)),
                 restitution=table.restitution,
                 tangents=table.tangents,
                 friction=table.friction,

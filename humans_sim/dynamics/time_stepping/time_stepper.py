@@ -81,7 +81,7 @@ class TimeStepper(Stepper):
             self.loads.at(self.t, self.q, self.v, self.z).torques,
             self.steps.mode,
             self.steps.forces,
-            self.steps.gaps,
+            self.system.gaps(self.q),
             kinetic,
             potential,
             moments=self.steps.moments(),
