@@ -130,9 +130,9 @@ def _height(solids, s, poses, link, local, p):
 
 
 @njit(cache=True)
-def _climb(solids, s, moving, link, local, p):
-    """Rate of that height; moving are the poses and motions of the links."""
-    poses, motions = moving
+def _climb(solids, poses, motions, local, pair):
+    """Rate of that height; the pair are solid, link and point."""
+    s, link, p = pair
     x, y, z = local[p, 0], local[p, 1], local[p, 2]
     wx, wy, wz = motions[link, 0, 3], motions[link, 0, 4], motions[link, 0, 5]
     vx = wy * z - wz * y + motions[link, 0, 0]
@@ -268,7 +268,7 @@ def _near_gap_rates(geometry, motions, q, v, near):
                     continue
                 if solids[s, 0] == HALF_SPACE:
                     gap[c] = _height(solids, s, poses, row[p], local, p) - radius[p]
-                    rate[c] = _climb(solids, s, (poses, motions), row[p], local, p)
+                    rate[c] = _climb(solids, poses, motions, local, (s, row[p], p))
                     continue
                 if not placed:
                     pose, motion = poses[row[p]], motions[row[p]]
