@@ -189,7 +189,8 @@ class Scenario:
             self_collision_of,
             values_of,
         )
-        from humans_sim.dynamics.model_system import ALL, BASE, ModelSystem
+        from humans_sim.dynamics.joint_choice import ALL, BASE
+        from humans_sim.dynamics.model_system import ModelSystem
         from humans_sim.dynamics.sensors.sensor_file import sensors_of
         from humans_sim.dynamics.simulation import Simulation
         from humans_sim.models import load_model

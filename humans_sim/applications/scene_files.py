@@ -14,7 +14,14 @@ from humans_sim.applications.terrain_sections import (
     with_terrain,
 )
 from humans_sim.contact import Box, Ground, HalfSpace
-from humans_sim.contact.geometry.foot_spheres import SPHERES, Feet, feet_of, sphere_feet
+from humans_sim.contact.geometry.foot_spheres import (
+    SOLE_POINTS,
+    SPHERES,
+    Feet,
+    feet_of,
+    sole_point_feet,
+    sphere_feet,
+)
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.pushes import Push
 from humans_sim.models import Model
@@ -101,11 +108,18 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
 
 
 def geometry_of(value: YamlValue, model: Model, contacts: Sequence[str] | None) -> Feet:
-    """How the feet touch: one word, or ``spheres`` with their radii."""
+    """How the feet touch: one word, or ``spheres`` or ``sole_points`` with numbers."""
     if not value.is_mapping():
         with located_errors(value):
             return feet_of(model, value.text(), contacts)
-    balls = value.fields((SPHERES,))[SPHERES]
+    chosen = value.fields((), (SPHERES, SOLE_POINTS))
+    if len(chosen) != 1:
+        raise value.error(f"{SPHERES} or {SOLE_POINTS} is wanted")
+    if SOLE_POINTS in chosen:
+        spacing = chosen[SOLE_POINTS].fields(("spacing",))["spacing"].number()
+        with located_errors(chosen[SOLE_POINTS]):
+            return sole_point_feet(model, spacing, contacts)
+    balls = chosen[SPHERES]
     given = balls.fields((), ("heel_radius", "fore_radius"))
     with located_errors(balls):
         radii = {key: radius.number() for key, radius in given.items()}

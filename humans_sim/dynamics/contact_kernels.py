@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
+from humans_sim.contact.geometry.solids import HALF_SPACE
 from humans_sim.contact.geometry.terrain_kernels import (
     surface_distance,
     surface_feature,
@@ -33,6 +35,8 @@ class ContactGeometry(NamedTuple):
         limit_joint: joints with a limit (l,).
         limit_sign: 1 at a lower limit, -1 at an upper one (l,).
         limit_value: the limits (l,) [rad].
+        centre: of a ball round the points of each link, in its frame (m, 3) [m].
+        reach: radius of that ball, those of the points included (m,) [m].
     """
 
     local: np.ndarray
@@ -44,6 +48,8 @@ class ContactGeometry(NamedTuple):
     limit_joint: np.ndarray
     limit_sign: np.ndarray
     limit_value: np.ndarray
+    centre: np.ndarray
+    reach: np.ndarray
 
 
 class MovingGeometry(NamedTuple):
@@ -112,6 +118,36 @@ def _dot(a, b):
 
 
 @njit(cache=True)
+def _height(solids, s, poses, link, local, p):
+    """Height of a point over a half space; no slices: bodies have many points."""
+    height = 0.0
+    for i in range(3):
+        place = poses[link, i, 3]
+        for k in range(3):
+            place += poses[link, i, k] * local[p, k]
+        height += solids[s, 10 + i] * (place - solids[s, 1 + i])
+    return height
+
+
+@njit(cache=True)
+def _climb(solids, s, poses, motions, link, local, p):
+    """Rate of that height."""
+    x, y, z = local[p, 0], local[p, 1], local[p, 2]
+    wx, wy, wz = motions[link, 0, 3], motions[link, 0, 4], motions[link, 0, 5]
+    vx = wy * z - wz * y + motions[link, 0, 0]
+    vy = wz * x - wx * z + motions[link, 0, 1]
+    vz = wx * y - wy * x + motions[link, 0, 2]
+    rate = 0.0
+    for i in range(3):
+        along = 0.0
+        along += poses[link, i, 0] * vx
+        along += poses[link, i, 1] * vy
+        along += poses[link, i, 2] * vz
+        rate += solids[s, 10 + i] * along
+    return rate
+
+
+@njit(cache=True)
 def point_gaps(geometry, q):
     """Gaps of points with solids, then of joints with their limits.
 
@@ -119,18 +155,22 @@ def point_gaps(geometry, q):
         geometry: fields of a :class:`ContactGeometry`.
         q: configuration.
     """
-    local, row, poses, radius, solids, meshes, joint, sign, value = geometry
+    local, row, poses, radius, solids, meshes, joint, sign, value = geometry[:9]
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
     place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
     if count:
         for p in range(points):
-            _place(local[p], poses[row[p]], place)
+            placed = False
             for s in range(count):
-                gap[p * count + s] = (
-                    surface_distance(solids[s], meshes, place, normal, hessian)
-                    - radius[p]
-                )
+                if solids[s, 0] == HALF_SPACE:
+                    away = _height(solids, s, poses, row[p], local, p)
+                else:
+                    if not placed:
+                        _place(local[p], poses[row[p]], place)
+                        placed = True
+                    away = surface_distance(solids[s], meshes, place, normal, hessian)
+                gap[p * count + s] = away - radius[p]
     for k in range(joint.shape[0]):
         gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
     return gap
@@ -165,7 +205,53 @@ def point_gap_rates(geometry, motions, q, v):
         q: configuration.
         v: velocity.
     """
-    local, row, poses, radius, solids, meshes, joint, sign, value = geometry
+    near = np.ones((geometry[2].shape[0], geometry[4].shape[0]), np.bool_)
+    return _near_gap_rates(geometry, motions, q, v, near)
+
+
+@njit(cache=True)
+def _near_links(geometry, motions, time):
+    """Links and solids that may meet within a time (m, s).
+
+    Distances change no faster than places do: what a ball round all points of a link
+    cannot reach, none of them can.
+    """
+    poses, solids, meshes, centre, reach = (
+        geometry[2],
+        geometry[4],
+        geometry[5],
+        geometry[9],
+        geometry[10],
+    )
+    links, count = poses.shape[0], solids.shape[0]
+    near = np.ones((links, count), np.bool_)
+    place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
+    for k in range(links):
+        slide, spin, out = 0.0, 0.0, 0.0
+        for i in range(3):
+            slide += motions[k, 0, i] ** 2
+            spin += motions[k, 0, 3 + i] ** 2
+            out += centre[k, i] ** 2
+        speed = np.sqrt(slide) + np.sqrt(spin) * (np.sqrt(out) + reach[k])
+        far = reach[k] + time * max(speed, SLOW)
+        placed, away = False, 0.0
+        for s in range(count):
+            if solids[s, 0] == HALF_SPACE:
+                away = _height(solids, s, poses, k, centre, k)
+            elif solids[s, 0] != MESH or solids[s, RANK] == 0.0:
+                if not placed:
+                    _place(centre[k], poses[k], place)
+                    placed = True
+                away = surface_distance(solids[s], meshes, place, normal, hessian)
+            # Further contacts with a mesh are as far as the first one at least.
+            near[k, s] = not away > far
+    return near
+
+
+@njit(cache=True)
+def _near_gap_rates(geometry, motions, q, v, near):
+    """Gaps and their rates; infinite gaps where a link is not near a solid."""
+    local, row, poses, radius, solids, meshes, joint, sign, value = geometry[:9]
     points, count = local.shape[0], solids.shape[0]
     gap = np.empty(points * count + joint.shape[0])
     rate = np.empty(gap.shape[0])
@@ -173,18 +259,27 @@ def point_gap_rates(geometry, motions, q, v):
     speed, velocity = np.empty(3), np.empty(3)
     if count:
         for p in range(points):
-            pose, motion = poses[row[p]], motions[row[p]]
-            _place(local[p], pose, place)
-            _cross(motion[0, 3:], local[p], speed)
-            for i in range(3):
-                speed[i] += motion[0, i]
-            _turn(pose, speed, velocity)
+            placed = False
             for s in range(count):
-                gap[p * count + s] = (
-                    surface_distance(solids[s], meshes, place, normal, hessian)
-                    - radius[p]
-                )
-                rate[p * count + s] = _dot(normal, velocity)
+                c = p * count + s
+                if not near[row[p], s]:
+                    gap[c], rate[c] = np.inf, 0.0
+                    continue
+                if solids[s, 0] == HALF_SPACE:
+                    gap[c] = _height(solids, s, poses, row[p], local, p) - radius[p]
+                    rate[c] = _climb(solids, s, poses, motions, row[p], local, p)
+                    continue
+                if not placed:
+                    pose, motion = poses[row[p]], motions[row[p]]
+                    _place(local[p], pose, place)
+                    _cross(motion[0, 3:], local[p], speed)
+                    for i in range(3):
+                        speed[i] += motion[0, i]
+                    _turn(pose, speed, velocity)
+                    placed = True
+                away = surface_distance(solids[s], meshes, place, normal, hessian)
+                gap[c] = away - radius[p]
+                rate[c] = _dot(normal, velocity)
     for k in range(joint.shape[0]):
         gap[points * count + k] = sign[k] * (q[7 + joint[k]] - value[k])
         rate[points * count + k] = sign[k] * v[6 + joint[k]]
@@ -203,7 +298,7 @@ def contact_rows(which, joint_jacobian, geometry, q):
     """
     still, motions, support, gravity = geometry
     local, row, poses, radius, solids, meshes = still[:6]
-    limit_joint, limit_sign, limit_value = still[6:]
+    limit_joint, limit_sign, limit_value = still[6:9]
     nv = joint_jacobian.shape[1]
     pairs = local.shape[0] * solids.shape[0]
     gap = np.empty(which.shape[0])
@@ -292,7 +387,8 @@ def closing_rows(time, closed, joint_jacobian, geometry, q, v):
     Returns:
         their indices (k,), gaps (k,), Jacobians (k, 3, nv) and drifts (k, 3).
     """
-    gap, rate = point_gap_rates(geometry[0], geometry[1], q, v)
+    near = _near_links(geometry[0], geometry[1], time)
+    gap, rate = _near_gap_rates(geometry[0], geometry[1], q, v, near)
     which = np.empty(gap.shape[0], np.int64)
     count = 0
     for c in range(gap.shape[0]):

@@ -28,19 +28,18 @@ from humans_sim.dynamics.contact_kernels import (
     point_gap_rates,
     point_gaps,
 )
+from humans_sim.dynamics.contact_points import ContactPoints
+from humans_sim.dynamics.joint_choice import joint_limits, locked_velocities
 from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.link_pairs import link_pairs
+from humans_sim.dynamics.model_contacts import contact_table
+from humans_sim.dynamics.point_forces import point_force
 from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
 from humans_sim.dynamics.tree_table import TreeTable, tree_table
 from humans_sim.models import Model
 from humans_sim.models.joint_memory import JointMemory
-from humans_sim.models.points import PointSet
 from humans_sim.models.self_collision import SelfCollision
-from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
-
-ALL, BASE = "*", "base"
-"""Words for what is locked: all joints, and the base."""
 
 
 class ModelSystem:
@@ -93,10 +92,11 @@ class ModelSystem:
         self.position_names = (*(f"base_{n}" for n in base), *model.joint_names)
         twist = ("vx", "vy", "vz", "wx", "wy", "wz")
         self.velocity_names = (*(f"base_{n}" for n in twist), *model.joint_names)
-        self.locked = self._locked_velocities(locked)
+        self.locked = locked_velocities(model, locked)
         tags = model.contact_names if contacts is None else tuple(contacts)
-        points = self._place_points(tags, features)
-        names = self.contact_points
+        touching = ContactPoints.of(model, tags, features, self.locked)
+        names, self.contact_links, points, self.features = touching
+        self.contact_points, self.points = names, points
         self._radius = self._radii(radii or {})
         self._armature = np.zeros(self.nv) if armature is None else armature
         if self._armature.shape != (self.nv,):
@@ -111,16 +111,22 @@ class ModelSystem:
             )
             self._own_data = self._pin.createData()
         self._joints = points.joints
-        lower, upper = self.joint_limits = self._joint_limits(limits)
+        lower, upper = self.joint_limits = joint_limits(model, limits)
         free = [j for j in range(len(lower)) if not self._is_locked(6 + j)]
         bounded_below = [j for j in free if np.isfinite(lower[j])]
         bounded_above = [j for j in free if np.isfinite(upper[j])]
         self._links = self._self_contacts(self_collision)
-        self.contacts = self._table(
-            bounded_below, bounded_above, limit_restitution, self_collision
-        )
+        rough = None if self_collision is None else self_collision.friction
+        self.contacts = contact_table(
+            ground,
+            self.contact_points,
+            [f"{model.joint_names[j]}/lower" for j in bounded_below]
+            + [f"{model.joint_names[j]}/upper" for j in bounded_above],
+            limit_restitution,
+        ).with_links(self._links.names, ground.friction if rough is None else rough)
         self._poses = np.zeros((len(self._joints), 3, 4))
         self._motions = np.zeros((len(self._joints), 2, 6))
+        centres, reaches = touching.bounding_balls(self._radius)
         still = ContactGeometry(
             local=points.local,
             row=points.row,
@@ -135,6 +141,8 @@ class ModelSystem:
             limit_value=np.array(
                 [lower[j] for j in bounded_below] + [upper[j] for j in bounded_above]
             ),
+            centre=centres,
+            reach=reaches,
         )
         self._pairs = len(names) * len(still.solids)
         self._first_link = len(self.contacts) - len(self._links)
@@ -163,62 +171,6 @@ class ModelSystem:
         )
         self.dissipates = self.damped or self._bounded.any
 
-    def _place_points(
-        self, tags: tuple[str, ...], features: BodyFeatures | None
-    ) -> PointSet:
-        """All points that may touch: tags, then features of links that can move."""
-        model = self.model
-        fixed = model.tag_points(tags)
-        self.contact_points, self.features = tags, features
-        self.contact_links = tuple(
-            {tag.name: tag.link for tag in model.parts.tags}[name] for name in tags
-        )
-        if features is None:
-            self.points = fixed
-            return fixed
-        taken = sorted(set(tags) & set(features.names))
-        if taken:
-            raise ParameterError(f"two contact points are called '{taken[0]}'")
-        joints, places = features.in_joints(model)
-        reached = PointSet(model.pin, joints, places).support.copy()
-        reached[:, self.locked] = False
-        moving = np.flatnonzero(reached.any(axis=1))
-        self.features = features = features.some(moving)
-        self.contact_points = (*tags, *features.names)
-        self.contact_links = (*self.contact_links, *features.links)
-        carriers = [fixed.joints[k] for k in fixed.row] + [joints[k] for k in moving]
-        self.points = PointSet(
-            model.pin, carriers, np.vstack([fixed.local, places[moving]])
-        )
-        return self.points
-
-    def _locked_velocities(self, locked: Sequence[str]) -> np.ndarray:
-        names, requested = self.model.joint_names, set(locked)
-        base = range(6) if BASE in requested else ()
-        if ALL in requested:
-            requested |= set(names)
-        unknown = sorted(requested - set(names) - {BASE, ALL})
-        if unknown:
-            raise ParameterError(f"{self.name} has no joint '{unknown[0]}' to lock")
-        joints = [6 + j for j, name in enumerate(names) if name in requested]
-        return np.array([*base, *joints], dtype=np.int64)
-
-    def _joint_limits(
-        self, limits: bool | Mapping[str, tuple[float, float]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper limits of all joints; infinite where there are none."""
-        names = self.model.joint_names
-        if limits is False:
-            return np.full(len(names), -np.inf), np.full(len(names), np.inf)
-        lower, upper = self.model.lower_limits.copy(), self.model.upper_limits.copy()
-        for name, (low, high) in ({} if limits is True else limits).items():
-            if name not in names:
-                raise ParameterError(f"{self.name} has no joint '{name}' to limit")
-            if not low < high:
-                raise ParameterError(f"limits of {name}: {low} is not below {high}")
-            lower[names.index(name)], upper[names.index(name)] = low, high
-        return lower, upper
-
     def _is_locked(self, velocity: int) -> bool:
         return velocity in self.locked
 
@@ -244,34 +196,6 @@ class ModelSystem:
         """Accelerations of links that touch each other are not computed."""
         both = (EVENT_DRIVEN, TIME_STEPPING)
         return both[1:] if len(self._links) else both
-
-    def _table(
-        self,
-        below: list[int],
-        above: list[int],
-        limit_restitution: float,
-        chosen: SelfCollision | None,
-    ) -> ContactTable:
-        ground, joints, links = self.ground, self.model.joint_names, self._links
-        points = [
-            name if len(ground.solids) == 1 else f"{name}/{solid.name}"
-            for name in self.contact_points
-            for solid in ground.solids
-        ]
-        ends = [f"{joints[j]}/lower" for j in below]
-        ends += [f"{joints[j]}/upper" for j in above]
-        friction = np.tile(ground.frictions(), len(self.contact_points))
-        own = None if chosen is None else chosen.friction
-        table = ContactTable.of(
-            names=(*points, *ends),
-            kinds=(POINT,) * len(points) + (LIMIT,) * len(ends),
-            tangents=np.array([2] * len(points) + [0] * len(ends)),
-            friction=np.concatenate([friction, np.zeros(len(ends))]),
-            restitution=np.array(
-                [ground.restitution] * len(points) + [limit_restitution] * len(ends)
-            ),
-        )
-        return table.with_links(links.names, ground.friction if own is None else own)
 
     @property
     def gravity(self) -> np.ndarray:
@@ -484,27 +408,9 @@ class ModelSystem:
             point: in the link's frame [m].
             force: in the world [N].
         """
-        pin_model, data = self._pin, self._data
-        if link and not pin_model.existFrame(link):
-            raise ParameterError(f"{self.name} has no link '{link}'")
-        frame = pin_model.getFrameId(link) if link else _base_frame(pin_model)
-        jacobian = pin.computeFrameJacobian(
-            pin_model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        )
-        pin.updateFramePlacement(pin_model, data, frame)
-        arm = data.oMf[frame].rotation @ np.asarray(point, dtype=float)
-        moment = np.cross(arm, force)
-        generalised = jacobian[:3].T @ force + jacobian[3:].T @ moment
+        generalised = point_force(self._pin, self._data, q, link, point, force)
         generalised[self.locked] = 0.0
         return generalised
-
-
-def _base_frame(model: pin.Model) -> int:
-    """The link that the free base carries."""
-    for index, frame in enumerate(model.frames):
-        if frame.parentJoint == 1 and frame.type == pin.FrameType.BODY:
-            return index
-    raise ParameterError("the model has no base link")
 
 
 _NO_GAP, _NO_DRIFT = np.zeros(0), np.zeros((0, 3))

@@ -30,6 +30,7 @@ from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
+from humans_sim.dynamics.sampling import sampling_times
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.sensors.sensor import Sensor
 from humans_sim.dynamics.sensors.sensor_clock import (
@@ -101,8 +102,9 @@ class Simulation:
         contacts: tags that may touch the scene; by default those of the controller,
             or the model's contact points (biped models only).
         contact_geometry: how the feet touch: ``points`` (the contacts as they are),
-            ``soles`` (the corners of the soles alone) or ``spheres`` (a heel ball and
-            two fore-foot balls in each sole, see
+            ``soles`` (the corners of the soles alone), ``spheres`` (a heel ball and
+            two fore-foot balls in each sole) or ``sole_points`` (points all over the
+            soles, which feel edges under their middle; see
             :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
         whole_body: whether the links touch with their collision geometry, too
             (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
@@ -441,13 +443,3 @@ class Simulation:
             samples.append(last)
         run = self.result(samples, happened)
         return SimulationError(text, last, run)
-
-
-def sampling_times(start: float, end: float, period: float) -> np.ndarray:
-    """Times start + k period up to the end; the end itself is the last."""
-    count = int(math.floor((end - start) / period * (1 + 1e-12) + 1e-9))
-    times = start + period * np.arange(count + 1)
-    if end - times[-1] > 1e-9 * period:
-        return np.append(times, end)
-    times[-1] = end
-    return times

@@ -17,6 +17,7 @@ import pinocchio as pin
 
 from humans_sim.contact.geometry.body_features import hull_of
 from humans_sim.contact.geometry.hull_cover import NOTHING, Balls, joined, left_out
+from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
 from humans_sim.contact.geometry.terrain_kernels import least_distances
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.collision_shapes import (
@@ -75,7 +76,9 @@ def deepest_shape(run: Run) -> Deepest | None:
     """
     model, ground = recorded_model(run.info), recorded_ground(run.info)
     links = _links(model, run)
-    solids = (ground.table(), ground.mesh_data())
+    table = ground.table()
+    further = (table[:, 0] == MESH) & (table[:, RANK] > 0.0)
+    solids = (np.ascontiguousarray(table[~further]), ground.mesh_data())
     if not links or not ground.solids:
         return None
     worst: Deepest | None = None

@@ -196,3 +196,16 @@ def test_fes_sit_to_stand_by_muscles_alone() -> None:
         torques = muscles.joint_torques(run.q[k], run.v[k], run.z[k])
         assert run.torques[k, 6 + knee] == pytest.approx(torques[0], rel=1e-9)
     assert run.torques[-1, 6 + knee] > 10.0
+
+
+def test_khr1_fall() -> None:
+    """Pushed over it lies on its front; it gets up, walks on, and stands at the end."""
+    model, run = simulated("khr1-fall")
+    tilts = np.array([tilt(model, q, "base_link") for q in run.q])
+    assert tilts[run.t < 2.0].max() < math.radians(5.0)
+    assert tilts[(run.t > 3.0) & (run.t < 4.0)].min() > math.radians(80.0)
+    assert tilts[run.t > 14.0].max() < math.radians(5.0)
+    ahead = pin.SE3(model.frame_pose(run.q[-1], "base_link")).rotation[:2, 0]
+    later = run.q[run.t > 14.6][0]
+    assert (run.q[-1, :2] - later[:2]) @ ahead > 0.08
+    assert is_at_rest_on_its_feet(model, run)

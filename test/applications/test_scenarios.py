@@ -36,13 +36,18 @@ APPLICATIONS = {
     "fes-sit-to-stand",
     "fes-swing-up",
     "human-walk",
+    "khr1-fall",
 }
 """Looked at one by one in test_applications.py."""
+TERRAIN = {"rubble-walk", "stairs-walk"}
+"""Looked at in test_terrain_sections.py."""
 SCENES = {"box-stack", "push-box", "tumbling-top"}
 """Looked at one by one in bodies/test_scene_scenarios.py."""
 
 
-@pytest.mark.parametrize("name", sorted(set(scenario_names()) - APPLICATIONS - SCENES))
+@pytest.mark.parametrize(
+    "name", sorted(set(scenario_names()) - APPLICATIONS - SCENES - TERRAIN)
+)
 def test_scenario_runs_and_is_right(name: str) -> None:
     """Every scenario file of the package: simulated, complementarity, energy."""
     scenario = read_scenario(name)
@@ -56,7 +61,7 @@ def test_promised_scenarios_are_there() -> None:
     """The scenarios that the documentation promises."""
     promised = {"drop", "bounce", "space-walk", "rocking-block", "woodpecker", "slide"}
     promised |= {"rolling-foot", "rolling-sphere"}
-    assert promised | APPLICATIONS | SCENES <= set(scenario_names())
+    assert promised | APPLICATIONS | SCENES | TERRAIN <= set(scenario_names())
 
 
 @pytest.mark.parametrize("model", ["human36", "bip"])

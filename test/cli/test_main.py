@@ -180,7 +180,7 @@ def complete(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "completions"),
     [
-        (("run", "khr1"), ["khr1-walk"]),
+        (("run", "khr1"), ["khr1-fall", "khr1-walk"]),
         (("view", "hu"), ["human36"]),
         (("up", "walk-"), ["walk-bip"]),
         (("calibrate", "x.trc", "--marker-set", "ca"), ["canonical", "cast-ior"]),

@@ -172,3 +172,32 @@ def test_boxes_on_terrain() -> None:
         sim = hs.Simulation(scene, method="time_stepping", time_step=2e-3)
         ends.append(sim.run(q, t_end=0.2, sampling_period=0.1).q[-1])
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("form", ["box", "mesh"])
+def test_an_edge_under_the_middle_of_a_sole(khr1: hs.Model, form: str) -> None:
+    """A robot half on a step: corners sink through its edge, points over it do not."""
+    high, edge = 0.05, float(khr1.com(khr1.neutral())[0]) + 0.02
+    floor = hs.Ground(friction=0.7)
+    ground = floor.with_solids(
+        hs.Box((1.0, 1.0, high), (edge - 0.5, 0.0, high / 2), name="step")
+    )
+    if form == "mesh":
+        ground = floor.with_stairs(1, high, 1.0, edge - 1.0, 1.0)
+    over = {}
+    for geometry in ("points", "sole_points"):
+        q = khr1.neutral()
+        q[2] += high
+        sim = hs.Simulation(
+            khr1,
+            ground=ground,
+            locked=["*"],
+            method="time_stepping",
+            contact_geometry=geometry,
+        )
+        run = sim.run(q, t_end=0.1, sampling_period=0.05)
+        pose = khr1.frame_pose(run.q[-1], "l_sole")
+        place = np.array([edge, pose.translation[1], high]) - pose.translation
+        over[geometry] = float(pose.rotation[:, 2] @ place)
+    assert over["points"] > 1e-3
+    assert abs(over["sole_points"]) < 1e-9

@@ -78,9 +78,9 @@ def test_links_that_cannot_move_have_no_contacts(khr1: hs.Model) -> None:
 def test_a_start_inside_the_ground_is_refused(khr1: hs.Model) -> None:
     """Which link is inside is said."""
     q = khr1.neutral()
-    q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(0.0, 1.5, 0.0)).coeffs()
-    q[2] = 0.02
-    with pytest.raises(hs.ConfigurationError, match=r"base_link\.\d+ is .* inside"):
+    q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(3.14, 0.0, 0.0)).coeffs()
+    q[2] = 0.1
+    with pytest.raises(hs.ConfigurationError, match=r"head\.\d+ is .* inside"):
         hs.Simulation(khr1, method="time_stepping").run(q, t_end=0.1)
 
 

@@ -30,12 +30,17 @@ if TYPE_CHECKING:
 
 _PICTURE = 1 / 30
 _BEAT = 0.2
+_SIDES = ("front", "back", "left", "right")
 
 
 def emulate(
     simulate: Annotated[
         bool, typer.Option("--simulate", help="The servos turn a simulated body.")
     ] = False,
+    lying: Annotated[
+        str | None,
+        typer.Option(help="With --simulate: it lies on its front, back, left, right."),
+    ] = None,
     link: Annotated[
         Path | None, typer.Option(help="Name that shall point to the port.")
     ] = None,
@@ -62,6 +67,9 @@ def emulate(
     faults = LineFaults(lost, corrupted, doubled, late, seed=seed)
     if record is not None and not simulate:
         raise ParameterError("--record writes a simulated run: add --simulate")
+    if lying is not None and not simulate:
+        raise ParameterError("--lying is of a simulated body: add --simulate")
+    side = _side(lying)
     if link is not None:
         _check_link(link)
     settings = load_robot(robot)
@@ -71,7 +79,7 @@ def emulate(
         boards = stack.enter_context(_emulator(settings, faults, link))
         try:
             if simulate:
-                body = stack.enter_context(_body(boards, settings))
+                body = stack.enter_context(_body(boards, settings, side))
             show = _page(stack, model, _pose(model, settings, boards, body), view)
             names = " and ".join(map(str, settings.ids))
             say(f"boards {names} of a {settings.model} on {boards.port} (Ctrl-C ends)")
@@ -112,14 +120,24 @@ def _emulator(
         ) from None
 
 
-def _body(boards: Emulator, settings: RobotSettings) -> SimulatedRobot:
+def _side(word: str | None) -> str:
+    """The side to lie on; empty: it stands."""
+    if word is not None and word not in _SIDES:
+        raise ParameterError(f"--lying is one of {', '.join(_SIDES)}, not '{word}'")
+    return word or ""
+
+
+def _body(boards: Emulator, settings: RobotSettings, side: str) -> SimulatedRobot:
+    from humans_sim.control.falls.fall_detector import Lying
+    from humans_sim.kondo.emulation.simulated_body import BodySettings
     from humans_sim.kondo.emulation.simulated_robot import SimulatedRobot
 
     text = "starting the simulation (compiling kernels, if it is the first time)"
     if not console.is_terminal:
         say(text)
     with console.status(text):
-        return SimulatedRobot(boards, robot=settings)
+        lies = BodySettings(lying=Lying(side)) if side else BodySettings()
+        return SimulatedRobot(boards, robot=settings, settings=lies)
 
 
 def _pose(
@@ -162,7 +180,7 @@ def _wait(
     seconds: float | None,
     body: SimulatedRobot | None,
 ) -> None:
-    begun, fallen = time.monotonic(), False
+    begun, fallen = time.monotonic(), body is not None and body.fallen
     while seconds is None or time.monotonic() - begun < seconds:
         if show is not None:
             show()

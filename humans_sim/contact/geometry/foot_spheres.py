@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the feet of a model touch: points, soles, or balls that roll from heel to toe.
 
+Points all over a sole feel what lies under its middle: the edge of a step, a stone.
+
 A foot on balls has one under its heel and two under its fore-foot. They lie in the
 sole, their lowest points in its plane: a model stands on them as high as on its sole.
 """
@@ -14,13 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.description import Sole, Tag
 from humans_sim.models.model import Model
 from humans_sim.models.soles import corner_places
 
 POINTS, SOLES, SPHERES = "points", "soles", "spheres"
-GEOMETRIES = (POINTS, SOLES, SPHERES)
+SOLE_POINTS = "sole_points"
+GEOMETRIES = (POINTS, SOLES, SPHERES, SOLE_POINTS)
+POINT_SPACING = 0.02
+"""Distance of the points of a sole unless given [m]."""
+MOST_POINTS = 400
+"""Points of one sole."""
 LENGTH_SHARE, WIDTH_SHARE = 1 / 12, 1 / 4
 """Greatest radius of a ball unless given, in lengths and widths of its sole."""
 _FLAT = 1e-6
@@ -48,7 +56,8 @@ def feet_of(model: Model, geometry: str, contacts: Sequence[str] | None = None) 
     Args:
         model: the model.
         geometry: ``points``, the contacts as they are; ``soles``, the corners of the
-            soles and nothing else; ``spheres``, balls instead of these corners.
+            soles and nothing else; ``spheres``, balls instead of these corners;
+            ``sole_points``, points all over the soles beside their corners.
         contacts: tags that may touch; the model's contact points unless given.
     """
     if geometry not in GEOMETRIES:
@@ -57,6 +66,8 @@ def feet_of(model: Model, geometry: str, contacts: Sequence[str] | None = None) 
         )
     if geometry == SPHERES:
         return sphere_feet(model, contacts=contacts)
+    if geometry == SOLE_POINTS:
+        return sole_point_feet(model, contacts=contacts)
     names = model.contact_names if contacts is None else tuple(contacts)
     if geometry == SOLES:
         corners = _corners(model)
@@ -96,6 +107,67 @@ def sphere_feet(
     kept = [name for name in names if name not in corners]
     standing = with_sphere_tags(model, balls)
     return Feet(standing, (*radii, *(n for n in kept if n not in radii)), radii)
+
+
+def sole_point_feet(
+    model: Model,
+    spacing: float = POINT_SPACING,
+    contacts: Sequence[str] | None = None,
+) -> Feet:
+    """Soles with points all over them, beside their corners: ``<sole>_point_<k>``.
+
+    What has corners alone does not feel an edge or a stone under its middle. Points
+    feel an edge at most one spacing off, and stones that are wider than a spacing.
+
+    Args:
+        model: a model with soles of three corners or more each, z up.
+        spacing: largest distance of neighbouring points along x and y [m].
+        contacts: tags that may touch; the model's contact points unless given.
+    """
+    if not (math.isfinite(spacing) and spacing > 0):
+        raise ParameterError(f"spacing of points must be above 0 m, not {spacing}")
+    _corners(model)
+    q, points = model.neutral(), {}
+    for sole in model.soles:
+        corners = corner_places(model, sole)
+        link = next(
+            tag.link for tag in model.parts.tags if tag.name == sole.contacts[0]
+        )
+        pose = model.frame_pose(q, link).actInv(model.frame_pose(q, sole.name))
+        points[sole.name] = {
+            f"{sole.name}_point_{k}": [link, *pose.act(place).tolist()]
+            for k, place in enumerate(_cover(corners, spacing, sole.name))
+        }
+    names = model.contact_names if contacts is None else tuple(contacts)
+    added = [name for own in points.values() for name in own]
+    kept = [name for name in names if name not in added]
+    return Feet(with_sphere_tags(model, points), (*kept, *added), {})
+
+
+def _cover(corners: np.ndarray, spacing: float, name: str) -> np.ndarray:
+    """Points on the border of a flat sole and inside, without its corners (n, 3)."""
+    outline = convex_hull(corners[:, :2])
+    if len(outline) < 3:
+        raise ParameterError(f"the sole {name} has no outline of three corners or more")
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    counts = np.ceil((high - low) / spacing).astype(int) + 1
+    if counts.prod() > MOST_POINTS:
+        raise ParameterError(
+            f"{counts.prod()} points on the sole {name}, more than {MOST_POINTS}: take "
+            "a larger spacing"
+        )
+    axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True)]
+    places = [np.array([x, y]) for x in axes[0] for y in axes[1]]
+    for begin, end in zip(outline, np.roll(outline, -1, axis=0), strict=True):
+        count = math.ceil(float(np.linalg.norm(end - begin)) / spacing)
+        places += [begin + (end - begin) * k / count for k in range(1, count)]
+    region, chosen = inside(outline), list(outline)
+    for place in places:
+        apart = np.linalg.norm(np.array(chosen) - place, axis=1).min()
+        if region.depth(place) > -_FLAT and apart > 0.3 * spacing:
+            chosen.append(place)
+    height = float(corners[:, 2].min())
+    return np.array([(*place, height) for place in chosen[len(outline) :]])
 
 
 def sphere_tags(model: Model) -> dict[str, dict[str, list[Any]]]:
@@ -181,8 +253,8 @@ def _foot(
     }
     balls = []
     for word, (x, y, radius) in places.items():
-        inside = np.clip([x, y], low[:2] + radius, high[:2] - radius)
-        centre = np.array([*inside, low[2] + radius])
+        within = np.clip([x, y], low[:2] + radius, high[:2] - radius)
+        centre = np.array([*within, low[2] + radius])
         nearest = np.argmin(np.linalg.norm(corners - centre, axis=1))
         link = next(
             tag.link for tag in model.parts.tags if tag.name == sole.contacts[nearest]

@@ -16,7 +16,8 @@ from numba import njit
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
 
-_HALF_SPACE, _BOX, _BALL = 0.0, 1.0, 2.0
+HALF_SPACE, _BOX, _BALL = 0.0, 1.0, 2.0
+"""Kinds of rows."""
 _LEAST_DISTANCE = 1e-12
 """Below this distance an edge has no normal of its own: the nearest face's is taken."""
 
@@ -45,7 +46,7 @@ class HalfSpace:
         if length == 0.0:
             raise ParameterError(f"normal of {self.name}: it has no length")
         row = np.zeros(16)
-        row[0] = _HALF_SPACE
+        row[0] = HALF_SPACE
         row[1:4] = finite_array(self.point, (3,), f"point of {self.name}")
         row[10:13] = normal / length
         return row
@@ -120,7 +121,7 @@ class Ball:
 def distance(row, point, normal, hessian):
     """Signed distance of a point to a solid; fills its normal and its Hessian."""
     hessian[:] = 0.0
-    if row[0] == _HALF_SPACE:
+    if row[0] == HALF_SPACE:
         total = 0.0
         for k in range(3):
             normal[k] = row[10 + k]

@@ -57,17 +57,27 @@ _MOST = 12
 def _is_local(row, data, point, hit):
     """Whether an edge or a corner is the nearest point of all faces around it."""
     triangle, region = int(hit[3]), int(hit[4])
-    walk = np.empty(MOST_AROUND, np.int64)
-    count = 0
-    if region >= FIRST_EDGE:
-        kind = edge_kind(data, triangle, region - FIRST_EDGE)
-        if kind == CONCAVE or kind == FLAT:
-            return False
-        walk[0] = neighbour(row, data, triangle, region - FIRST_EDGE)
-        count = 1 if walk[0] >= 0 else 0
-    else:
-        count = triangles_around(row, data, triangle, region - FIRST_VERTEX, walk)
     trial = np.empty(3)
+    # The neighbours first: most are nearer with something else.
+    for edge in range(3):
+        beside = edge == region - FIRST_VERTEX or edge == (region + 1) % 3
+        if region >= FIRST_EDGE:
+            beside = edge == region - FIRST_EDGE
+        if not beside:
+            continue
+        if region >= FIRST_EDGE:
+            kind = edge_kind(data, triangle, edge)
+            if kind == CONCAVE or kind == FLAT:
+                return False
+        other = neighbour(row, data, triangle, edge)
+        if other >= 0:
+            closest_on_triangle(data, other, point, trial)
+            if square_between(trial, hit[:3]) > _SAME**2:
+                return False
+    if region >= FIRST_EDGE:
+        return True
+    walk = np.empty(MOST_AROUND, np.int64)
+    count = triangles_around(row, data, triangle, region - FIRST_VERTEX, walk)
     for k in range(count):
         closest_on_triangle(data, walk[k], point, trial)
         if square_between(trial, hit[:3]) > _SAME**2:
@@ -87,7 +97,7 @@ def _may_extend(data, triangle, region):
 
 
 @njit(cache=True)
-def _candidate(row, data, point, first, hit):
+def _candidate(row, data, point, first, hit, contact):
     """Gap and normal of a triangle as a further contact beside the first.
 
     Args:
@@ -96,11 +106,9 @@ def _candidate(row, data, point, first, hit):
         point: (3,) [m].
         first: normal, nearest point and gap of the first contact (7,).
         hit: nearest point, triangle and region, of the triangle.
-
-    Returns:
-        normal, nearest point and gap (7,); an infinite gap where it is none.
+        contact: filled with normal, nearest point and gap (7,); an infinite gap where
+            it is none.
     """
-    contact = np.empty(7)
     contact[3:6] = hit[:3]
     contact[6] = np.inf
     triangle, region = int(hit[3]), int(hit[4])
@@ -121,16 +129,17 @@ def _candidate(row, data, point, first, hit):
             depth = np.sqrt(square_between(point, first[3:6]))
             room = 1.01 * depth / max(sine, _PARALLEL)
         if beyond > room or not _may_extend(data, triangle, region):
-            if height < 0.0 or not _is_local(row, data, point, hit):
-                return contact
+            if height < 0.0 or square_between(hit[:3], first[3:6]) < _SAME**2:
+                return
+            if not _is_local(row, data, point, hit):
+                return
             length = np.sqrt(square_between(point, hit[:3]))
             for k in range(3):
                 contact[k] = (point[k] - hit[k]) / length
             contact[6] = length
-            return contact
+            return
     hit[4] = FACE
     contact[6] = height
-    return contact
 
 
 @njit(cache=True)
@@ -158,8 +167,20 @@ def _is_behind(data, node, first):
 
 
 @njit(cache=True)
+def _reaches_ahead(data, triangle, first):
+    """Whether a corner of a triangle is in front of the first contact."""
+    for corner in range(3):
+        ahead = 0.0
+        for k in range(3):
+            ahead += first[k] * (data[triangle + 3 * corner + k] - first[3 + k])
+        if ahead > _SAME:
+            return True
+    return False
+
+
+@njit(cache=True)
 def _gather(row, data, point, first, hits):
-    """Candidates for further contacts beside the first, the nearest first.
+    """The nearest candidates for further contacts beside the first, in any order.
 
     Args:
         row: of the mesh.
@@ -178,7 +199,7 @@ def _gather(row, data, point, first, hits):
     stack = np.empty(128, np.int64)
     stack[0] = 0
     height = 1
-    hit = np.empty(5)
+    hit, contact = np.empty(5), np.empty(7)
     while height:
         height -= 1
         index = stack[height]
@@ -192,24 +213,31 @@ def _gather(row, data, point, first, hits):
             continue
         for k in range(link, link + size):
             hit[3] = triangles + TRIANGLE * k
+            if not _reaches_ahead(data, int(hit[3]), first):
+                continue
             hit[4] = closest_on_triangle(data, int(hit[3]), point, hit[:3])
             ahead = 0.0
             for i in range(3):
                 ahead += first[i] * (hit[i] - first[3 + i])
             if ahead < -_SAME or square_between(point, hit[:3]) > limit:
                 continue
-            contact = _candidate(row, data, point, first, hit)
+            _candidate(row, data, point, first, hit, contact)
             if contact[6] == np.inf or not _together(first, contact):
                 continue
             place = count
-            while place > 0 and contacts[place - 1, 6] > contact[6]:
-                place -= 1
-            if place == _MOST:
-                continue
-            count = min(count + 1, _MOST)
-            for i in range(count - 1, place, -1):
-                contacts[i], hits[i] = contacts[i - 1], hits[i - 1]
-            contacts[place], hits[place] = contact, hit
+            if count == _MOST:  # instead of the farthest
+                place = 0
+                for i in range(1, _MOST):
+                    if contacts[i, 6] > contacts[place, 6]:
+                        place = i
+                if contacts[place, 6] <= contact[6]:
+                    continue
+            else:
+                count += 1
+            for i in range(7):
+                contacts[place, i] = contact[i]
+            for i in range(5):
+                hits[place, i] = hit[i]
     return contacts, count
 
 
@@ -227,18 +255,24 @@ def _next_hit(row, data, point, contact, hit):
     first[3:6] = closest
     hits = np.empty((_MOST, 5))
     contacts, count = _gather(row, data, point, first, hits)
-    chosen = np.empty(2, np.int64)
+    chosen, gaps = np.empty(2, np.int64), contacts[:, 6].copy()
     taken = 0
-    for i in range(count):
+    for _ in range(count):
+        nearest = 0
+        for i in range(1, count):
+            if contacts[i, 6] < contacts[nearest, 6]:
+                nearest = i
         fits = True
         for k in range(taken):
-            fits = fits and _together(contacts[chosen[k]], contacts[i])
+            fits = fits and _together(contacts[chosen[k]], contacts[nearest])
         if fits:
-            chosen[taken] = i
+            chosen[taken] = nearest
             taken += 1
             if taken == int(row[RANK]):
-                contact[:], hit[:] = contacts[i], hits[i]
+                contact[:], hit[:] = contacts[nearest], hits[nearest]
+                contact[6] = gaps[nearest]
                 return True
+        contacts[nearest, 6] = np.inf
     return False
 
 

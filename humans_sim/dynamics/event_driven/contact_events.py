@@ -111,7 +111,11 @@ class ContactEvents:
         if stays.all():
             return
         if stays.any():
-            kept = (modes.mode[stays], modes.direction[stays], modes.reference[stays])
+            kept = (
+                old[modes.which[stays]],
+                modes.direction[stays],
+                modes.reference[stays],
+            )
             self._motion.close(state.q, modes.which[stays], *kept)
         else:
             self._motion.open_all()

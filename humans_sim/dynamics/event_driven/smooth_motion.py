@@ -25,6 +25,7 @@ from humans_sim.dynamics.event_driven.stiff_derivatives import (
     chart_matrix,
     stiff_derivatives,
 )
+from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
 from humans_sim.dynamics.system import System, Terms
@@ -91,6 +92,9 @@ class SmoothMotion:
         """All contacts are open."""
         self._system, self._loads, self.creep_speed = system, loads, creep_speed
         self._stabilisation = STABILISATION if creep_speed is None else _FAST
+        self._damping: np.ndarray | None = None
+        if isinstance(system, ModelSystem) and system.damped:
+            self._damping = system.dissipation.damping
         self.modes = ContactModes.all_open()
         self.lowest_margin = (math.inf, math.inf)
         self.evaluations = 0
@@ -180,6 +184,9 @@ class SmoothMotion:
             self.modes.creeping(self._stabilisation, self.creep_speed),
         )
         slopes = LoadSlopes(self._loads, chart, t, y, nv)
+        if self._damping is not None:
+            joints = np.arange(nv)
+            slopes.torques[joints, nv + joints] -= self._damping
         return stiff_derivatives(slopes, chart_matrix(chart, y[:nv]), response)
 
     def evaluate(self, state: State) -> Evaluation:

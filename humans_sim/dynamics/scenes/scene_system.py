@@ -217,6 +217,11 @@ class SceneSystem:
             return None
         return self._bounded.groups(which, np.zeros((0, 3, self.nv)))
 
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall (3,) [m/s^2]."""
+        return np.array(self._pin.gravity.linear)
+
     def record(self) -> dict[str, Any]:
         """What a run keeps of the scene."""
         return {
@@ -423,21 +428,17 @@ class SceneSystem:
         Raises:
             ParameterError: there is no such thing.
         """
-        names = [body.name for body in self.bodies]
-        generalised = np.zeros(self.nv)
+        names, act = [body.name for body in self.bodies], np.zeros(self.nv)
         if link in names:
             pose, k = self.pose(q, link), self.robot_nv + 6 * names.index(link)
-            turned = pose.rotation.T @ force
-            generalised[k : k + 3] = force
-            generalised[k + 3 : k + 6] = np.cross(point, turned)
+            act[k : k + 3] = force
+            act[k + 3 : k + 6] = np.cross(point, pose.rotation.T @ force)
         elif self.touching is None:
             raise ParameterError(f"the scene has no body '{link}'")
         else:
-            own = q[: self.robot_nq]
-            generalised[: self.robot_nv] = self.touching.point_force(
-                own, link, point, force
-            )
-        return generalised
+            own = self.touching.point_force(q[: self.robot_nq], link, point, force)
+            act[: self.robot_nv] = own
+        return act
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""

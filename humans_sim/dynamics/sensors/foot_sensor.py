@@ -15,7 +15,8 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.sensors.sensor import Sensor, Signal, axes
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.sensors.sensor import Sensor, Signal, axes, measured_model
 from humans_sim.dynamics.sensors.signal_errors import SignalErrors
 from humans_sim.dynamics.soles import SoleLoad, Soles, centre_of_pressure
 
@@ -70,13 +71,14 @@ class FootSensor(Sensor):
         self.sole, self._threshold = sole, threshold
         self._force, self._torque = force or SignalErrors(), torque or SignalErrors()
 
-    def attach(self, system: ModelSystem) -> None:
+    def attach(self, system: ModelSystem | SceneSystem) -> None:
         """Find the sole."""
-        names = [sole.name for sole in system.model.soles]
+        model = measured_model(system)
+        names = [sole.name for sole in model.soles]
         if self.sole not in names:
             known = ", ".join(names) or "none"
             raise ParameterError(
-                f"{self.name}: {system.model.name} has no sole '{self.sole}' ({known})"
+                f"{self.name}: {model.name} has no sole '{self.sole}' ({known})"
             )
         self._soles, self._index = Soles(system), names.index(self.sole)
 

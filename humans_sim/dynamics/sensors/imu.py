@@ -25,7 +25,8 @@ import pinocchio as pin
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.sensors.sensor import Sensor, Signal, axes
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.sensors.sensor import Sensor, Signal, axes, measured_model
 from humans_sim.dynamics.sensors.signal_errors import SignalErrors
 from humans_sim.models.description import BASE_LINK
 
@@ -82,12 +83,13 @@ class Imu(Sensor):
         self.gyroscope = gyroscope or SignalErrors()
         self._before: tuple[float, np.ndarray] | None = None
 
-    def attach(self, system: ModelSystem) -> None:
+    def attach(self, system: ModelSystem | SceneSystem) -> None:
         """Fix it to its frame."""
-        model = system.model.pin
+        body = measured_model(system)
+        model = body.pin
         if not model.existFrame(self.frame):
             raise ParameterError(
-                f"{self.name}: {system.model.name} has no frame '{self.frame}'"
+                f"{self.name}: {body.name} has no frame '{self.frame}'"
             )
         self._model, self._data = model, model.createData()
         self._index = model.getFrameId(self.frame)
@@ -115,9 +117,9 @@ class Imu(Sensor):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Specific force, angular rate and velocity change without errors."""
         model, data, index = self._model, self._data, self._index
-        q, v, acceleration = state.q, state.v, state.acceleration
-        smooth = np.zeros(model.nv) if acceleration is None else acceleration
-        pin.forwardKinematics(model, data, q, v, smooth)
+        nv, acceleration = model.nv, state.acceleration
+        smooth = np.zeros(nv) if acceleration is None else acceleration[:nv]
+        pin.forwardKinematics(model, data, state.q[: model.nq], state.v[:nv], smooth)
         turn = pin.updateFramePlacement(model, data, index).rotation.T
         own, world = pin.ReferenceFrame.LOCAL, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         rate = np.array(pin.getFrameVelocity(model, data, index, own).angular)

@@ -9,7 +9,8 @@ import numpy as np
 
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.sensors.sensor import Sensor, Signal
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.sensors.sensor import Sensor, Signal, measured_model
 from humans_sim.dynamics.sensors.signal_errors import SignalErrors
 
 
@@ -53,9 +54,9 @@ class JointEncoders(Sensor):
         self._joints: tuple[str, ...] = ()
         self._before: JointReading | None = None
 
-    def attach(self, system: ModelSystem) -> None:
+    def attach(self, system: ModelSystem | SceneSystem) -> None:
         """Note the joints."""
-        self._joints = system.model.joint_names
+        self._joints = measured_model(system).joint_names
 
     def start(self) -> None:
         """Forget the reading before."""
@@ -65,7 +66,7 @@ class JointEncoders(Sensor):
 
     def measure(self, t: float, state: ControlState) -> JointReading:
         """Angles and speeds at a time [s]."""
-        angles = self._source.reading(state.q[7:])
+        angles = self._source.reading(state.q[7 : 7 + len(self._joints)])
         speeds, before = np.zeros(len(angles)), self._before
         if before is not None and t > before.t:
             speeds = (angles - before.angles) / (t - before.t)

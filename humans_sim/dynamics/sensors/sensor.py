@@ -12,7 +12,9 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors.signal_errors import ErrorSource, SignalErrors
+from humans_sim.models import Model
 
 
 class Signal(NamedTuple):
@@ -60,8 +62,11 @@ class Sensor(ABC):
         return ErrorSource(errors, axes, self.period, self._rng)
 
     @abstractmethod
-    def attach(self, system: ModelSystem) -> None:
-        """Prepare for a model in its scene; called before the first run.
+    def attach(self, system: ModelSystem | SceneSystem) -> None:
+        """Prepare for a model on its ground or among free bodies.
+
+        Called before the first run. Configurations and velocities of the model come
+        first in those of the system.
 
         Raises:
             ParameterError: the model has not what the sensor is fixed to.
@@ -78,6 +83,18 @@ class Sensor(ABC):
     @abstractmethod
     def signals(self) -> tuple[Signal, ...]:
         """What a reading holds beside its time, number by number in its order."""
+
+
+def measured_model(system: ModelSystem | SceneSystem) -> Model:
+    """The model that is measured.
+
+    Raises:
+        ParameterError: the scene has no robot.
+    """
+    model = system.model if isinstance(system, ModelSystem) else system.robot
+    if model is None:
+        raise ParameterError("a scene without a robot has nothing that sensors measure")
+    return model
 
 
 def values_of(reading: Any) -> np.ndarray:

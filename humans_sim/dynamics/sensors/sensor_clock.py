@@ -14,6 +14,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors.sensor import Sensor, values_of
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.dynamics.system import System
@@ -117,7 +118,7 @@ def check_sensors(sensors: Sequence[Sensor], system: System) -> tuple[Sensor, ..
     if len(set(names)) != len(names):
         raise ParameterError(f"two sensors have one name: {', '.join(names)}")
     for sensor in sensors:
-        if not isinstance(system, ModelSystem):
+        if not isinstance(system, ModelSystem | SceneSystem):
             raise ParameterError(f"{system.name} is no biped model: sensors need one")
         sensor.attach(system)
     return tuple(sensors)

@@ -15,13 +15,14 @@ import numpy as np
 from numba import njit
 
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups, solve_bounded
-from humans_sim.core.dense_kernels import cholesky, forward_rows
+from humans_sim.core.dense_kernels import forward_rows
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.time_stepping.impulses import (
     ACCEPTED,
-    PIVOT,
     SINGULAR,
+    entry_motion,
+    factor_of,
     step_end,
     take_step,
 )
@@ -151,14 +152,7 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
     k, m, nv = rows.shape[0], extra.shape[0], v.shape[0]
     n = 3 * k + m
     factor = np.zeros((nv, nv))
-    regular = cholesky(mass, factor)
-    for i in range(nv):
-        # Where a pivot is rounding, so would be the velocity.
-        regular = regular and factor[i, i] ** 2 > PIVOT * mass[i, i]
-    if not regular:
-        factor[:] = 0.0
-        for i in range(nv):
-            factor[i, i] = 1.0
+    regular = factor_of(mass, factor)
     columns = np.empty((nv, n + 1))
     for i in range(nv):
         columns[i, n] = h * force[i]
@@ -185,12 +179,7 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
         approach, ends = 0.0, speeds[3 * c]
         for j in range(nv):
             approach += rows[c, 0, j] * v[j]
-        if gap[w] + 0.5 * h * (approach + ends) <= 0.0:
-            # It closes in the step whatever others do: an impact, all of it now.
-            speeds[3 * c] += restitution[w] * min(approach, 0.0)
-        else:
-            # Others may push it onto its surface, and no further.
-            speeds[3 * c] += max(2.0 * gap[w] / h + approach, 0.0)
+        speeds[3 * c] += entry_motion(gap[w], approach, ends, restitution[w], h)
     start[3 * k :] = h * guess
     impulses, residual = start, SINGULAR
     if regular:

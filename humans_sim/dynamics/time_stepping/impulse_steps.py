@@ -38,6 +38,7 @@ from humans_sim.dynamics.time_stepping.impulses import (
     take_step,
     unsettled,
 )
+from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
 from humans_sim.dynamics.time_stepping.model_steps import ModelSteps
 from humans_sim.results.contact_table import LINK
 
@@ -50,6 +51,9 @@ _HALVINGS = 6
 _LITTLE = 1e-4
 """How far links are moved to be put onto each other [m, rad]."""
 _NOTHING = np.zeros(0, dtype=bool)
+_SHIFT = 1e-9
+"""Rate of a gap per speed of the base from which on a contact holds the body; links
+that touch each other, and joint limits, do not."""
 
 
 class StepResult(NamedTuple):
@@ -120,6 +124,7 @@ class ImpulseSteps:
         self._onto = np.array([kind != LINK for kind in system.contacts.kinds], bool)
         # Asked once: a step without them costs nothing more.
         self.bounded = BoundedSteps.of(system)
+        self._restitution = np.where(self._onto, system.contacts.restitution, -1.0)
         self._acceleration = self._still
         self._floats = isinstance(system, ModelSystem) and not (system.locked < 6).any()
         self._compiled = None if self.bounded else ModelSteps.of(system)
@@ -211,8 +216,8 @@ class ImpulseSteps:
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
     ) -> StepResult | None:
         """A step in one compiled call; None where that is not enough."""
-        state = self._state
-        if self._compiled is None or not self._compiled.serves(state.q, state.v, h):
+        state, compiled = self._state, self._compiled
+        if compiled is None or not compiled.serves(state.q, state.v, h):
             return None
         start = (  # the fields of StepStart
             state.q,
@@ -222,8 +227,8 @@ class ImpulseSteps:
             self.forces,
             self.mode,
         )
-        result = self._compiled.step(start, applied, h, energies, self._carried)
-        return None if result is None else StepResult(*result)
+        status, *result = compiled.step(start, applied, h, (*energies, self._carried))
+        return StepResult._make(result) if status == DONE else None
 
     def _general_step(
         self, applied: np.ndarray, h: float, energies: tuple[float, float]
@@ -241,7 +246,7 @@ class ImpulseSteps:
             contacts = (  # the fields of StepContacts
                 which,
                 self.gaps,
-                table.restitution,
+                self._restitution,
                 table.tangents,
                 table.friction,
                 self.forces,
@@ -283,7 +288,8 @@ class ImpulseSteps:
         taken, left = 0.0, self._carried
         if self._conservative and (loaded.any() or self._floats):
             kept, share = self._still, 0.0
-            if self._floats and not terms.jacobian[loaded][:, :, :3].any():
+            shifts = np.abs(terms.jacobian[loaded][:, :, :3]).max(initial=0.0)
+            if self._floats and shifts < _SHIFT:
                 kept = free_translation(terms.mass, v)
                 share = 0.5 * float(terms.mass[0, 0] * (kept @ kept))
             taken = excess if both else max(excess, 0.0)
@@ -301,7 +307,7 @@ class ImpulseSteps:
             error,
             taken,
             left,
-            bool(table.restitution[which][loaded].any()),
+            bool((self._restitution[which][loaded] > 0.0).any()),
             changed,
         )
 

@@ -24,7 +24,7 @@ ACCEPTED = 1e-8
 """Residual of a contact problem that counts as solved, relative."""
 SINGULAR = -1.0
 """In place of a residual, where the mass matrix cannot be inverted."""
-PIVOT = 1e-12
+_PIVOT = 1e-12
 """Share of the diagonal below which a pivot of the mass matrix is rounding."""
 _SPEED = 1e-9
 """Speed of slip below which a contact sticks [m/s]."""
@@ -41,7 +41,8 @@ class StepContacts(NamedTuple):
     Attributes:
         which: indices of the step's contacts (k,).
         gap: of all contacts (nc,) [m, rad].
-        restitution: of all contacts (nc,).
+        restitution: of all contacts (nc,); below zero where a contact is not put onto
+            its surface after the step: it has to come there by itself, before it stops.
         tangents: of all contacts (nc,).
         friction: of all contacts (nc,).
         forces: of all contacts in the step before, to start from (nc, 3) [N].
@@ -115,6 +116,38 @@ def step_end(equations, impulses, which, h, tangents, before):
 
 
 @njit(cache=True)
+def entry_motion(gap, approach, ends, restitution, h):
+    """What the contact law adds to the normal motion of a contact in a step.
+
+    Args:
+        gap: at the beginning [m, rad].
+        approach: its rate at the beginning.
+        ends: its rate at the end without impulses.
+        restitution: as in :class:`StepContacts`.
+        h: length of the step [s].
+    """
+    if restitution >= 0.0 and gap + 0.5 * h * (approach + ends) <= 0.0:
+        # It closes in the step whatever others do: an impact, all of it now.
+        return restitution * min(approach, 0.0)
+    # It may come onto its surface, if others push it, and no further.
+    return max(2.0 * gap / h + approach, 0.0)
+
+
+@njit(cache=True)
+def factor_of(mass, factor):
+    """Cholesky's factor of a mass matrix, and whether it has one (identity if not)."""
+    regular = cholesky(mass, factor)
+    for i in range(mass.shape[0]):
+        # Where a pivot is rounding, so would be the velocity.
+        regular = regular and factor[i, i] ** 2 > _PIVOT * mass[i, i]
+    if not regular:
+        factor[:] = 0.0
+        for i in range(mass.shape[0]):
+            factor[i, i] = 1.0
+    return regular
+
+
+@njit(cache=True)
 def take_step(mass, force, v, h, rows, contacts):
     """Impulses of one step, and what they lead to.
 
@@ -133,14 +166,7 @@ def take_step(mass, force, v, h, rows, contacts):
     which, gap, restitution, tangents, friction, forces, mode = contacts
     k, nv = rows.shape[0], v.shape[0]
     factor = np.zeros((nv, nv))
-    regular = cholesky(mass, factor)
-    for i in range(nv):
-        # Where a pivot is rounding, so would be the velocity.
-        regular = regular and factor[i, i] ** 2 > PIVOT * mass[i, i]
-    if not regular:
-        factor[:] = 0.0
-        for i in range(nv):
-            factor[i, i] = 1.0
+    regular = factor_of(mass, factor)
     columns = np.empty((nv, 3 * k + 1))
     for i in range(nv):
         columns[i, 3 * k] = h * force[i]
@@ -164,12 +190,7 @@ def take_step(mass, force, v, h, rows, contacts):
         approach, ends = 0.0, motion[c, 0]
         for j in range(nv):
             approach += rows[c, 0, j] * v[j]
-        if gap[w] + 0.5 * h * (approach + ends) <= 0.0:
-            # It closes in the step whatever others do: an impact, all of it now.
-            motion[c, 0] += restitution[w] * min(approach, 0.0)
-        else:
-            # Others may push it onto its surface, and no further.
-            motion[c, 0] += max(2.0 * gap[w] / h + approach, 0.0)
+        motion[c, 0] += entry_motion(gap[w], approach, ends, restitution[w], h)
     residual = 0.0 if regular else SINGULAR
     if k and regular:
         start, residual = solve_near(delassus, motion, count, mu, start, ACCEPTED)

@@ -10,12 +10,12 @@ import numpy as np
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.model_step_kernels import (
-    DONE,
     StepGeometry,
     model_energies,
     model_step,
 )
 from humans_sim.dynamics.tree_table import TreeTable
+from humans_sim.results.contact_table import LINK
 
 
 class ModelSteps:
@@ -30,7 +30,7 @@ class ModelSteps:
         """Put the arrays together that the kernels read and write."""
         table = system.contacts
         moving, poses, motions, joints = system.contact_arrays
-        self._system = system
+        self._system, self._has_links = system, LINK in table.kinds
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._tree = tuple(tree)
         self._geometry = tuple(
@@ -55,7 +55,7 @@ class ModelSteps:
 
     def serves(self, q: np.ndarray, v: np.ndarray, h: float) -> bool:
         """Whether a step has only contacts that the kernel knows: no links touch."""
-        return self._system.are_links_apart(q, v, 0.5 * h)
+        return not self._has_links or self._system.are_links_apart(q, v, 0.5 * h)
 
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
@@ -67,19 +67,10 @@ class ModelSteps:
         start: tuple[np.ndarray, ...],
         applied: np.ndarray,
         h: float,
-        energies: tuple[float, float],
-        carried: float,
-    ) -> tuple[Any, ...] | None:
-        """What a step leads to; None where it needs other methods.
-
-        Args:
-            start: fields of a :class:`StepStart`, as a plain tuple.
-            applied: forces that act, contacts aside (nv,).
-            h: length of the step [s].
-            energies: kinetic and potential energy at the start [J].
-            carried: excess of energy left by the steps before [J].
-        """
-        status, *result = model_step(
-            self._tree, self._geometry, start, applied, h, (*energies, carried)
+        energies: tuple[float, float, float],
+    ) -> tuple[Any, ...]:
+        """What :func:`model_step` returns; its arguments, as plain tuples."""
+        result: tuple[Any, ...] = model_step(
+            self._tree, self._geometry, start, applied, h, energies
         )
-        return tuple(result) if status == DONE else None
+        return result

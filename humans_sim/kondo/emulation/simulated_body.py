@@ -18,7 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation.robots import RobotSetup
+from humans_sim.control.falls.fall_detector import Lying
+from humans_sim.control.falls.lying_posture import lying_on
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.emulation.board_servo import BoardServo
 from humans_sim.kondo.emulation.virtual_board import VirtualBoard
@@ -45,11 +48,13 @@ class BodySettings:
         servo: numbers of :class:`~humans_sim.actuation.Servo` instead of the file's;
             servos are late by damping over gain.
         keep: newest part of the run that is kept [s].
+        lying: the side on which it lies at first; it stands unless given.
     """
 
     friction: float | None = None
     servo: Mapping[str, Any] = field(default_factory=dict)
     keep: float = 600.0
+    lying: Lying = Lying.NOT
 
     def __post_init__(self) -> None:
         """Refuse times without meaning.
@@ -85,7 +90,8 @@ class SimulatedBody:
         model: of the robot.
         boards: its own; emulated boards on a line that heard the same are their twins.
         held: whether the hand still holds it.
-        fallen: whether it has ever been lying, or tilted beyond return.
+        fallen: whether it has ever been lying, or tilted beyond return; of one that
+            lay at first, whether it lies now.
     """
 
     def __init__(
@@ -128,15 +134,20 @@ class SimulatedBody:
             ground=self._setup.ground(self._settings.friction),
             method="time_stepping",
         )
-        self._q0 = self._standing(start or {})
+        standing = self._standing(start or {})
+        self._low = 0.5 * float(self.model.com(standing)[2])
+        self._q0, self._lay = standing, self._settings.lying is not Lying.NOT
+        if self._lay:
+            assert isinstance(self.simulation.system, ModelSystem)
+            lying = self._settings.lying
+            self._q0 = lying_on(self.simulation.system, lying, standing[7:])
         self.q, self._t = self._q0.copy(), 0.0
         self._stepper = self.simulation.start(self._q0)
         kept = int(self._settings.keep / self._setup.sampling_period) + 1
         self._samples: deque[Sample] = deque(maxlen=kept)
         self._happened: deque[Event] = deque(maxlen=_EVENTS * kept)
         self._due = math.inf
-        self.held, self.fallen = True, False
-        self._low = 0.5 * float(self.model.com(self.q)[2])
+        self.held, self.fallen = True, self._lay
 
     def _standing(self, start: Mapping[str, float]) -> np.ndarray:
         joints = np.zeros(len(self.model.joint_names))
@@ -222,8 +233,9 @@ class SimulatedBody:
         self.q = self._stepper.q
         x, y = self.q[3:5]
         upright = 1.0 - 2.0 * (x * x + y * y)
-        lies = self.model.com(self.q)[2] < self._low
-        self.fallen |= bool(lies or upright < math.cos(self._setup.fall_tilt))
+        lies = bool(self.model.com(self.q)[2] < self._low)
+        lies = lies or bool(upright < math.cos(self._setup.fall_tilt))
+        self.fallen = lies or (self.fallen and not self._lay)
 
     def displacement(self) -> Displacement:
         """How far it has come."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pinocchio as pin
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -15,12 +16,14 @@ from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import time_of, transform
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.scene_messages import body_marker, box_marker
+from humans_sim.nodes.common.terrain_markers import terrain_markers
 
 _DEPTH = 10
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class SceneTopics:
-    """Publishes free bodies as frames and markers, and the boxes of the ground.
+    """Publishes free bodies as frames and markers, boxes and terrain of the ground.
 
     Args:
         node: whose topics they are.
@@ -47,6 +50,9 @@ class SceneTopics:
         self._bodies = [body_marker(header, k, body) for k, body in enumerate(bodies)]
         boxes = [box_marker(header, k, solid) for k, solid in enumerate(ground.solids)]
         self._boxes = [marker for marker in boxes if marker is not None]
+        self._terrain = make(MarkerArray, "terrain", _LATCHED)
+        # Once for all: meshes are large, and stay.
+        self._terrain.publish(terrain_markers(header, ground))
 
     def publish(self, now: int, poses: Sequence[pin.SE3]) -> None:
         """Publish where the bodies are at a time [ns]."""

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors import (
@@ -25,6 +24,7 @@ from humans_sim.dynamics.sensors import (
     ImuReading,
     SignalErrors,
 )
+from humans_sim.dynamics.sensors.sensor import measured_model
 from humans_sim.dynamics.soles import SoleLoad
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.models import Model
@@ -79,10 +79,11 @@ class NodeSensors:
         feet: the same.
     """
 
+    _model: Model
+
     def __init__(self, imu: Imu, feet: Sequence[FootSensor]) -> None:
         """Not attached yet."""
         self.imu, self.feet = imu, tuple(feet)
-        self._model: Model | None = None
 
     @classmethod
     def declare(cls, given: Any, model: Model, period: float) -> NodeSensors:
@@ -121,10 +122,7 @@ class NodeSensors:
         Raises:
             ParameterError: the model has no frame for the unit.
         """
-        if isinstance(system, SceneSystem):
-            assert system.touching is not None
-            system = system.touching
-        self._model = system.model
+        self._model = measured_model(system)
         for sensor in (self.imu, *self.feet):
             sensor.attach(system)
             sensor.start()
@@ -136,13 +134,10 @@ class NodeSensors:
             run: at the state.
             loads: on the soles there.
         """
-        assert self._model is not None
-        state, nq, nv = run.control_state(), self._model.nq, self._model.nv
-        if len(run.q) > nq:
-            state = ControlState(run.q[:nq], run.v[:nv], run.z)
-        pose = self._model.frame_pose(state.q, self.imu.frame)
+        model = self._model
+        pose = model.frame_pose(run.q[: model.nq], self.imu.frame)
         return Readings(
-            self.imu.measure(run.t, state),
+            self.imu.measure(run.t, run.control_state()),
             np.array(pin.Quaternion(pose.rotation).coeffs()),
             [
                 foot.reading_of(run.t, load)

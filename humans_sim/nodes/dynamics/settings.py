@@ -19,7 +19,7 @@ from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.model_system import ALL, BASE
+from humans_sim.dynamics.joint_choice import ALL, BASE
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import METHODS, Simulation

@@ -187,9 +187,10 @@ class SideView:
         for solid in self._ground.solids:
             if isinstance(solid, HalfSpace):
                 self._draw_floor(panel, window, solid)
-        for shapes, kind in (
-            (self._boxes, BOX_COLOUR),
-            (self._terrain, TERRAIN_COLOUR),
+        # What of terrain lies under a floor is behind the floor.
+        for shapes, kind, order in (
+            (self._boxes, BOX_COLOUR, 2),
+            (self._terrain, TERRAIN_COLOUR, -1),
         ):
             colour = np.array(kind) / 255
             panel.add_collection(
@@ -198,7 +199,7 @@ class SideView:
                     facecolors=[colour] * len(shapes),
                     edgecolors=[0.7 * colour] * len(shapes),
                     linewidths=0.5,
-                    zorder=2,
+                    zorder=order,
                 )
             )
 

@@ -12,6 +12,7 @@ from scipy.spatial import ConvexHull
 import humans_sim as hs
 from humans_sim.contact.geometry.foot_spheres import (
     feet_of,
+    sole_point_feet,
     sphere_feet,
     sphere_tags,
     with_sphere_tags,
@@ -171,3 +172,22 @@ def test_feet_that_cannot_have_balls(tmp_path: Path, khr1: hs.Model) -> None:
     without = hs.Model(type(pole)(**{**vars(pole), "soles": ()}))
     with pytest.raises(hs.ParameterError, match="no soles"):
         feet_of(without, "spheres")
+
+
+def test_points_cover_a_sole(khr1: hs.Model) -> None:
+    """Points lie in the plane of the corners, inside, as close as asked."""
+    spacing = 0.02
+    feet = sole_point_feet(khr1, spacing)
+    corners = khr1.contact(khr1.neutral())[:4]
+    tags = feet.model.tags(feet.model.neutral())
+    names = [name for name in feet.contacts if name.startswith("r_sole_point")]
+    points = np.array([tags[feet.model.tag_names.index(name)] for name in names])
+    np.testing.assert_allclose(points[:, 2], 0.0, atol=1e-12)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    assert (points >= low - 1e-12).all() and (points <= high + 1e-12).all()
+    every = np.vstack([corners, points])[:, :2]
+    random = np.random.default_rng(1).uniform(low[:2], high[:2], (500, 2))
+    apart = np.linalg.norm(random[:, None] - every, axis=2).min(axis=1)
+    assert apart.max() < spacing / np.sqrt(2)
+    with pytest.raises(hs.ParameterError, match="larger spacing"):
+        sole_point_feet(khr1, 1e-4)

@@ -13,6 +13,8 @@ import humans_sim as hs
 from humans_sim.actuation import IdealTorque
 from humans_sim.core.errors import ModelFileError
 from humans_sim.dynamics import problems
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors import read_sensors
 
 METHODS = ("event_driven", "time_stepping")
@@ -145,3 +147,18 @@ def test_refusals(khr1: hs.Model) -> None:
     ):
         with pytest.raises(hs.ParameterError):
             make()
+
+
+def test_among_free_bodies(khr1: hs.Model) -> None:
+    """A robot that falls beside a box feels nothing; its joints are its own."""
+    box = SceneBody.box("box", 1.0, (0.1, 0.1, 0.1))
+    scene = SceneSystem([box], hs.Ground.empty(), robot=khr1)
+    sensors = [hs.Imu(), hs.JointEncoders(), hs.FootSensor("l_sole")]
+    sim = hs.Simulation(scene, method="time_stepping", sensors=sensors)
+    q = scene.configuration({"box": (1.0, 0.0, 1.0)}, khr1.neutral())
+    run = sim.run(q, t_end=0.03)
+    assert abs(run.signal("imu/specific_force_z")[-1]) < 1e-8
+    assert run.signals.shape[1] == 18 + 2 * len(khr1.joint_names)
+    assert run.signal("l_sole/force_z")[-1] == 0.0
+    with pytest.raises(hs.ParameterError, match="without a robot"):
+        hs.Simulation(SceneSystem([box]), method="time_stepping", sensors=[hs.Imu()])

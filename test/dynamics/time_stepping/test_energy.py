@@ -42,7 +42,11 @@ def test_free_flight_keeps_energy_and_momentum(human: hs.Model) -> None:
     """A limp body without ground: its centre of mass flies a parabola."""
     q, v = thrown(human, seed=2, speed=2.0)
     sim = hs.Simulation(
-        human, ground=hs.Ground.empty(), limits=False, method="time_stepping"
+        human,
+        ground=hs.Ground.empty(),
+        limits=False,
+        self_collision=False,
+        method="time_stepping",
     )
     run = sim.run(q, v, t_end=0.2)
     data = human.pin.createData()

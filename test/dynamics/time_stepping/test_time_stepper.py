@@ -96,7 +96,7 @@ def rolled(model: hs.Model, height: float, angle: float = 1.2) -> np.ndarray:
 @pytest.mark.parametrize("angle", [0.0, 1.2, 2.5])
 def test_lifts_out_whatever_the_attitude(khr1: hs.Model, angle: float) -> None:
     """The base's velocity is in its own frame: corrections turn with it."""
-    system = hs.Simulation(khr1, locked=["*"]).system
+    system = hs.Simulation(khr1, locked=["*"], whole_body=False).system
     q = rolled(khr1, -1e-3, angle)
     wrong = np.flatnonzero(system.gaps(q) < 0)
     gap = system.gaps(project_out_of_penetration(system, q, wrong, deep=True))
@@ -108,7 +108,8 @@ def test_falls_without_gaining_energy(khr1: hs.Model, locked: list[str]) -> None
     """Rigid or limp, a robot falls: gaps, forces and cones hold, energy is lost."""
     sim = hs.Simulation(khr1, locked=locked, method="time_stepping")
     run = sim.run(rolled(khr1, 0.02), t_end=0.4)
-    assert run.check()
+    failed = [finding for finding in run.check().findings if finding.ok is False]
+    assert [finding for finding in failed if finding.name != "stays up"] == []
     assert run.forces[:, :8, 0].max() > 1.0
 
 

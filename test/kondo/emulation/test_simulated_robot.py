@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from patient_boards import open_patient
 
 import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
+from humans_sim.control.falls.fall_detector import Lying, lying
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo import MotionPlayer, read_motion
 from humans_sim.kondo.driver.robot import KondoRobot
@@ -104,6 +106,18 @@ def test_a_hand_holds_it_until_all_channels_are_driven() -> None:
     walk = walk_of(body)
     assert walk.largest_tilt < 0.03 and len(walk.steps) == 0
     assert 3.0 - 0.002 <= body.t <= 3.0
+
+
+def test_it_may_lie_at_first() -> None:
+    """On the side that is given, on the floor, until a motion gets it up."""
+    body = SimulatedBody(settings=BodySettings(lying=Lying.LEFT))
+    assert body.held and body.fallen
+    TimedLine(body).pose(HOME)
+    body.advance(1.0)
+    assert not body.held and body.fallen
+    attitude = np.asarray(pin.Quaternion(body.q[3:7]).matrix())
+    assert lying(attitude) is Lying.LEFT
+    assert body.run().check()
 
 
 def test_boards_read_the_joints_not_their_set_points() -> None:
