@@ -122,3 +122,19 @@ def test_a_bad_start_stays_an_error_of_the_configuration() -> None:
     """Nothing was simulated yet: the advice is to raise the model."""
     with pytest.raises(hs.ConfigurationError, match="raise the model"):
         Simulation(problems.bouncing_ball()).run(np.array([-1.0]), t_end=1.0)
+
+
+def test_steps_stay_where_the_model_has_equations() -> None:
+    """The stages of a step look ahead, beyond a limit that ends the motion."""
+    ball = problems.bouncing_ball(0.0)
+
+    def mass(q: np.ndarray) -> np.ndarray:
+        if q[0] < -1e-4:
+            raise hs.ConfigurationError("there is nothing below the ground")
+        return np.eye(1)
+
+    system = replace(ball, mass=mass)
+    run = Simulation(system, hand_over=False).run(np.array([1.0]), t_end=1.0)
+    assert run.check()
+    hit = next(event for event in run.events if event.kind == "impact")
+    assert hit.time == pytest.approx(math.sqrt(2 / problems.GRAVITY), abs=1e-9)
