@@ -36,7 +36,7 @@ from humans_sim.dynamics.event_driven.event_search import DetectedEvents, EventS
 from humans_sim.dynamics.event_driven.hand_over import HandOver
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
-from humans_sim.dynamics.event_driven.work_budget import TooMuchWorkError, WorkBudget
+from humans_sim.dynamics.event_driven.work_budget import WorkBudget
 from humans_sim.dynamics.integrators import IMPLICIT
 from humans_sim.dynamics.step_failures import FAILURES, typed_failures
 from humans_sim.dynamics.stepper import Options, Stepper
@@ -136,7 +136,7 @@ class EventStepper(Stepper):
             if not self.options.hand_over or self._hand_over.under_way:
                 raise
             self._forget_step()
-            work = isinstance(error, TooMuchWorkError)
+            work = self._budget.exceeded
             if work:
                 self._budget.tighten()
             self._hand_over.begin(self.motion.mode, str(error), work)

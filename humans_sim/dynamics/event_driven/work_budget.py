@@ -18,10 +18,6 @@ _AFTER_EXCESS = 0.15
 """Share of it that is allowed right after a window that took too much."""
 
 
-class TooMuchWorkError(StepError):
-    """Going on takes more work than is allowed."""
-
-
 class WorkBudget:
     """Counts evaluations and events, and ends a run where they are too many.
 
@@ -52,12 +48,18 @@ class WorkBudget:
         """Too much was spent: less is allowed, until a window takes less than that."""
         self._allowed = _AFTER_EXCESS * self._most
 
+    @property
+    def exceeded(self) -> bool:
+        """Whether more was spent than is allowed since counting began."""
+        evaluations = self._motion.evaluations - self._spent_before
+        return evaluations + _EVENT_WORK * self._events > self._allowed
+
     def check(self, t: float) -> None:
-        """Raise :class:`TooMuchWorkError` where the time up to t took too much."""
+        """Raise :class:`StepError` where the time up to t took too much."""
         evaluations = self._motion.evaluations - self._spent_before
         windows = max(1.0, (t - self._since) / WINDOW)
         if evaluations + _EVENT_WORK * self._events > windows * self._allowed:
-            raise TooMuchWorkError(
+            raise StepError(
                 f"too much work since {self._since:.9g} s (max_work): the system is "
                 "too stiff for its integrator, or contacts chatter; try method="
                 "'time_stepping', integrator='cvode' or a larger zeno_speed"
