@@ -63,7 +63,6 @@ if TYPE_CHECKING:
         Controller,
         ControlState,
     )
-    from humans_sim.dynamics.event_driven.work_budget import TooMuchWorkError
     from humans_sim.dynamics.general_system import GeneralSystem
     from humans_sim.dynamics.integrators import IntegrationError
     from humans_sim.dynamics.pushes import Push
@@ -190,7 +189,6 @@ _MODULES = {
     "Simulation": "dynamics.simulation",
     "SimulationError": "dynamics.simulation",
     "StepError": "dynamics.stepper",
-    "TooMuchWorkError": "dynamics.event_driven.work_budget",
     "StreamError": "kondo.driver.stream",
     "Subject": "observation.posture.subject",
     "SurfaceError": "contact.joint.contact_errors",
@@ -305,7 +303,6 @@ __all__ = [
     "StreamError",
     "Subject",
     "SurfaceError",
-    "TooMuchWorkError",
     "TrajectoryError",
     "TrajectoryFileError",
     "TriangleMesh",
