@@ -131,7 +131,7 @@ def _write_motions(links, state, motions):
 def _near_geometry(moving, points):
     """A moving geometry of some points alone, and of all joint limits."""
     still, motions, support, gravity = moving
-    local, row, poses, radius, solids, meshes, joint, sign, value = still
+    local, row, poses, radius, solids, meshes, joint, sign, value = still[:9]
     near = (
         local[points],
         row[points],
@@ -142,6 +142,8 @@ def _near_geometry(moving, points):
         joint,
         sign,
         value,
+        still[9],
+        still[10],
     )
     return near, motions, support[points], gravity
 
