@@ -45,7 +45,7 @@ def test_a_model_without_a_file_has_defaults(human: hs.Model) -> None:
     assert RobotSetup().ground() == hs.Ground()
     assert hs.Servo(human).numbers == ServoNumbers()
     own = hs.Walk().simulation_arguments(human)
-    assert own == {"method": "time_stepping"}
+    assert own == {"method": "time_stepping", "integrator": "rosenbrock"}
 
 
 def test_scenario_viewer_boards_and_library_simulate_one_robot(khr1: hs.Model) -> None:

@@ -245,7 +245,13 @@ def test_play_pushes_and_never_pulls(khr1: hs.Model) -> None:
     play, quiet = 0.02, {"viscous": 0.0, "coulomb": 0.0}
     servo = Metered(khr1, play, **quiet)
     sim = hs.Simulation(
-        khr1, servo, controller=shake, ground=hs.Ground.empty(), limits=False
+        khr1,
+        servo,
+        controller=shake,
+        ground=hs.Ground.empty(),
+        limits=False,
+        hand_over=False,
+        max_work=100_000,
     )
     run = sim.run(khr1.neutral(), t_end=0.25, sampling_period=0.0025)
     place, work = run.z[:, :-1], run.z[:, -1]

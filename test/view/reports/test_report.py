@@ -246,7 +246,7 @@ def test_command(walk: Run, tmp_path: Path) -> None:
     options = ["--no-animation", "--output", str(page), "--title", "Mine"]
     done = CliRunner().invoke(app, ["report", str(file), *options])
     assert done.exit_code == 0
-    assert "1 of 4 physical checks does not hold" in page.read_text()
+    assert "1 of 5 physical checks does not hold" in page.read_text()
     assert "<h1>Mine</h1>" in page.read_text()
     (tmp_path / "bad.npz").write_bytes(b"no run")
     done = CliRunner().invoke(app, ["report", str(tmp_path / "bad.npz")])
