@@ -25,7 +25,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-walk test test-ros test-newer lint bench lock licences urdf clean
+.PHONY: help setup setup-ros demo demo-walk test test-ros test-newer lint bench lock licences urdf clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -101,6 +101,12 @@ ifeq ($(EMULATE),1)
 	else echo "No emulated ROS 2 could be made: its tests are skipped below."; fi
 endif
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+# Nothing but downloads and builds: other things may run beside it.
+setup-ros: setup
+ifeq ($(EMULATE),1)
+	@$(MAKE) --no-print-directory $(EMULATED_ROOT) && $(EMULATED) setup || echo "No emulated ROS 2 could be made."
+endif
 
 test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
 	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics test/results

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,9 @@ def test_workers_end(human: hs.Model, tmp_path: Path) -> None:
     wait_for_line(process.stdout, "8 recordings")
     wait_for_workers(process.pid)
     assert end(process, signal.SIGTERM)[0] == 143
+    patience = time.monotonic() + 20.0  # workers see that they are alone, and end
+    while members(process.pid) and time.monotonic() < patience:
+        time.sleep(0.1)
     assert not members(process.pid)
 
 
