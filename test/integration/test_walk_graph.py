@@ -214,24 +214,20 @@ def robot(
 
 
 def test_three_processes_walk_as_the_library(robot: Robot, library_run: hs.Run) -> None:
-    """In lock-step it is the same walk, but for the last digits.
-
-    Whether a step looks at links that are near each other depends on when their
-    distances were last asked for; both ways agree to rounding and tolerances.
-    """
+    """In lock-step it is the same walk, to the bit."""
     robot.go()
     robot.walked(END + PERIOD)
     robot.reset()
     assert "timeout" not in robot.events
     run = hs.load_run(robot.folder / "run.npz")
     count = len(library_run.t)
-    np.testing.assert_allclose(run.q[:count], library_run.q, atol=1e-6)
-    np.testing.assert_allclose(run.v[:count], library_run.v, atol=1e-4)
+    np.testing.assert_array_equal(run.q[:count], library_run.q)
+    np.testing.assert_array_equal(run.v[:count], library_run.v)
     assert run.check().ok
 
 
 def test_hostile_velocities_and_a_second_run(robot: Robot, library_run: hs.Run) -> None:
-    """Velocities that make no sense change nothing: the same walk again."""
+    """Velocities that make no sense change nothing: the same walk again, to the bit."""
     from geometry_msgs.msg import Twist
 
     robot.wait(lambda: robot.velocity.get_subscription_count() > 0, "a way to command")
@@ -252,8 +248,8 @@ def test_hostile_velocities_and_a_second_run(robot: Robot, library_run: hs.Run) 
     robot.reset()
     newest = max(robot.folder.glob("run*.npz"), key=lambda path: path.stat().st_mtime)
     run, count = hs.load_run(newest), round(END / PERIOD)
-    np.testing.assert_allclose(run.q[:count], library_run.q[:count], atol=1e-6)
-    np.testing.assert_allclose(run.v[:count], library_run.v[:count], atol=1e-4)
+    np.testing.assert_array_equal(run.q[:count], library_run.q[:count])
+    np.testing.assert_array_equal(run.v[:count], library_run.v[:count])
 
 
 def test_speed_is_a_parameter(robot: Robot) -> None:

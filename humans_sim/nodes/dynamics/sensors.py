@@ -134,16 +134,25 @@ class NodeSensors:
             run: at the state.
             loads: on the soles there.
         """
-        model = self._model
-        pose = model.frame_pose(run.q[: model.nq], self.imu.frame)
         return Readings(
             self.imu.measure(run.t, run.control_state()),
-            np.array(pin.Quaternion(pose.rotation).coeffs()),
+            self._attitude(run.q),
             [
                 foot.reading_of(run.t, load)
                 for foot, load in zip(self.feet, loads, strict=True)
             ],
         )
+
+    def _attitude(self, q: np.ndarray) -> np.ndarray:
+        """Quaternion of the unit's frame; the base's own is taken as it is.
+
+        By way of a matrix its last digits would change, and a walk over topics would
+        not be that of the library.
+        """
+        if self.imu.frame == BASE_LINK:
+            return q[3:7].copy()
+        pose = self._model.frame_pose(q[: self._model.nq], self.imu.frame)
+        return np.array(pin.Quaternion(pose.rotation).coeffs())
 
     def covariances(self) -> tuple[float, float]:
         """Variances of acceleration and angular velocity, each axis alike."""
