@@ -25,7 +25,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-ros demo demo-walk test test-ros test-newer lint bench lock licences urdf clean
+.PHONY: help setup setup-ros demo demo-walk test test-emulated test-ros test-newer lint bench lock licences urdf clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -93,14 +93,16 @@ lint: setup ## ruff, mypy and the order of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint ## all checks and tests
+test: lint test-emulated ## all checks and tests
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+test-emulated: setup
 ifeq ($(EMULATE),1)
 	@if $(MAKE) --no-print-directory $(EMULATED_ROOT); then \
 	  $(EMULATED) test-ros || { echo "ROS 2 tests failed under emulation: those once more:"; \
 	    $(EMULATED) test-ros PYTEST_ARGS="--last-failed --last-failed-no-failures none"; }; \
 	else echo "No emulated ROS 2 could be made: its tests are skipped below."; fi
 endif
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 # Nothing but downloads and builds: other things may run beside it.
 setup-ros: setup
@@ -122,6 +124,7 @@ bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(BIN)/python benchmarks/inverse_task.py
 	$(BIN)/python benchmarks/walking_mpc.py
 	$(BIN)/python benchmarks/time_stepping.py
+	$(BIN)/python benchmarks/walk_speed.py
 	$(BIN)/python benchmarks/pivot_turns.py
 	$(BIN)/python benchmarks/work_precision.py
 	$(BIN)/python benchmarks/reconstruction.py

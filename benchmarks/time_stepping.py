@@ -4,10 +4,10 @@
 Both follow the same angles of a walking pattern with the same drives (a spring and a
 damper in every joint, the inertia of the rotors), on the same eight corners with the
 same friction and the same time step; a second row of humans_sim has the whole body
-touch the ground and itself, as it does by default. What
-is timed is the step alone, in one run, by the processor's time: humans_sim from Python
-with all it does there, MuJoCo's in C. The laws of contact differ: rigid here, gaps end
-at zero; MuJoCo's contacts give way.
+touch the ground and itself, as it does by default. Timed are the steps between two
+commands, over their number, in one run and by the processor's time: humans_sim from
+Python with all it does there, MuJoCo's in C. The laws of contact differ: rigid here,
+gaps end at zero; MuJoCo's contacts give way.
 
 Beside the cost stand what each sees: the deepest penetration, the slip of the feet as
 the distance that the base falls behind the pattern, and the contact problems that kept
@@ -27,6 +27,7 @@ from rich.table import Table
 import humans_sim as hs
 from humans_sim.control.walking import WalkPattern
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.drive_kernels import DriveTable, table_torques
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 
@@ -45,15 +46,17 @@ STEPS = (1e-3, 2e-3)
 class Drives(Actuation):
     """A spring and a damper in every joint, to angles that follow a table.
 
-    The angles are held over a step, as MuJoCo holds its controls: what commands them is
-    no part of a step.
+    Each step takes them where it begins, as MuJoCo's takes its controls. They run along
+    a line of the table from one command to the next, as the set points of servos do.
     """
 
     def __init__(self, model: hs.Model, angles: np.ndarray) -> None:
         """Angles (n, njoints) every PERIOD, lines between them [rad]."""
         self.armature = np.concatenate([np.zeros(6), np.full(angles.shape[1], ROTOR)])
-        self._angles = angles
-        self.held = self.point(0.0)
+        self._angles, self._locked = angles, np.zeros(0, dtype=np.int64)
+        self._parameters = np.array([GAIN, DAMPING, *3 * [1e9], 0.0, 0.0, 1.0])
+        self._parameters[4] = 0.0  # no dead band; torque and speed without limits
+        self.begin(0)
 
     def point(self, t: float) -> np.ndarray:
         """Angles where the springs are without force; they lead by the damping."""
@@ -66,9 +69,18 @@ class Drives(Actuation):
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Torques of the drives."""
-        force = np.zeros(len(v))
-        force[6:] = GAIN * (self.held - q[7:]) - DAMPING * v[6:]
-        return force, z
+        return table_torques(tuple(self._table), self._locked, t, q, v), z
+
+    def begin(self, row: int) -> None:
+        """Follow a line of the table from now on."""
+        row = min(row, len(self._angles) - 2)
+        rate = (self._angles[row + 1] - self._angles[row]) / PERIOD
+        start = row * PERIOD
+        self._table = DriveTable(start, self._angles[row], rate, self._parameters)
+
+    def drives(self) -> DriveTable:
+        """The same for kernels."""
+        return self._table
 
 
 def angles_of_walk(model: hs.Model) -> tuple[np.ndarray, np.ndarray]:
@@ -98,18 +110,13 @@ def library_steps(
     )
     stepper = simulation.start(model.standing(angles[0]))
     assert isinstance(stepper, TimeStepper)
-    times, deepest, one = [], 0.0, stepper.steps.take
-
-    def timed(h: float) -> np.ndarray:
-        drives.held = drives.point(stepper.t)
-        begun = time.thread_time()
-        fired = one(h)
-        times.append(time.thread_time() - begun)
-        return fired
-
-    stepper.steps.take = timed  # type: ignore[method-assign]
+    times, deepest = [], 0.0
     for k in range(round(SECONDS / PERIOD)):
+        drives.begin(k)
+        before, begun = stepper.evaluations, time.thread_time()
         stepper.advance((k + 1) * PERIOD)
+        spent, made = time.thread_time() - begun, stepper.evaluations - before
+        times += [spent / made] * made
         deepest = min(deepest, float(stepper.sample().gaps.min()))
     return np.array(times), deepest, float(stepper.q[0]), stepper.steps.rough_steps
 
@@ -121,14 +128,17 @@ def peers(
     biped = peer.biped(model, step, FRICTION, GAIN, DAMPING, ROTOR)
     data, drives = peer.mujoco.MjData(biped), Drives(model, angles)
     data.qpos[:] = peer.positions(model.standing(angles[0]))
-    times, deepest = [], 0.0
-    for k in range(round(SECONDS / step)):
-        data.ctrl[:] = drives.point(k * step)
-        begun = time.thread_time()
-        peer.mujoco.mj_step(biped, data)
-        times.append(time.thread_time() - begun)
-        if data.ncon:
-            deepest = min(deepest, float(data.contact.dist[: data.ncon].min()))
+    times, deepest, block = [], 0.0, round(PERIOD / step)
+    for k in range(0, round(SECONDS / step), block):
+        spent = 0.0
+        for i in range(k, k + block):
+            data.ctrl[:] = drives.point(i * step)
+            begun = time.thread_time()
+            peer.mujoco.mj_step(biped, data)
+            spent += time.thread_time() - begun
+            if data.ncon:
+                deepest = min(deepest, float(data.contact.dist[: data.ncon].min()))
+        times += [spent / block] * block
     return np.array(times), deepest, float(data.qpos[0])
 
 

@@ -29,11 +29,18 @@ if TYPE_CHECKING:
         Servo,
     )
     from humans_sim.actuation.muscle import MuscleError
+    from humans_sim.actuation.torque_law import TorqueLaw
     from humans_sim.analysis.force_comparison import (
         ForceComparison,
         compare_with_plates,
     )
     from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
+    from humans_sim.anatomy.errors import (
+        AnatomyError,
+        BallModelFileError,
+        BoneMeshError,
+        ImageStackError,
+    )
     from humans_sim.applications.batch.record import BatchBusyError
     from humans_sim.applications.batch.workers import ClusterError
     from humans_sim.applications.person import UnknownPersonError
@@ -52,6 +59,7 @@ if TYPE_CHECKING:
     from humans_sim.contact.problem.contact_problem import ContactProblemError
     from humans_sim.control.bip.inverse_task import UnreachableError
     from humans_sim.control.task.whole_body import ControlError
+    from humans_sim.control.trajectories.posture_law import PostureLaw
     from humans_sim.control.trajectories.traj3 import TrajectoryFileError
     from humans_sim.control.trajectories.trajectory import TrajectoryError
     from humans_sim.control.walking.settings import SettingError, WalkSettings
@@ -63,6 +71,7 @@ if TYPE_CHECKING:
         Controller,
         ControlState,
     )
+    from humans_sim.dynamics.event_driven.state_equations import StateEquations
     from humans_sim.dynamics.general_system import GeneralSystem
     from humans_sim.dynamics.integrators import IntegrationError
     from humans_sim.dynamics.pushes import Push
@@ -75,7 +84,7 @@ if TYPE_CHECKING:
         read_sensors,
     )
     from humans_sim.dynamics.simulation import Simulation, SimulationError
-    from humans_sim.dynamics.stepper import StepError
+    from humans_sim.dynamics.stepper import ActuationError, StepError
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
     from humans_sim.kondo.driver.joint_trajectory import JointTrajectoryError
     from humans_sim.kondo.driver.robot_health import RobotStateError
@@ -89,6 +98,9 @@ if TYPE_CHECKING:
     from humans_sim.kondo.protocol.ports import PortChoiceError
     from humans_sim.kondo.protocol.serial_port import LinkError, PortError
     from humans_sim.models import Model, load_model
+    from humans_sim.models.frame_view import FrameView
+    from humans_sim.models.link_coordinates import LinkCoordinates
+    from humans_sim.observation.base.feedback import MeasuredState, ObserverFeedback
     from humans_sim.observation.base.measurements import ObservationError
     from humans_sim.observation.draft.draft_set import (
         MarkerSetDraft,
@@ -104,6 +116,10 @@ if TYPE_CHECKING:
     from humans_sim.observation.markers.trial import MarkerTrial
     from humans_sim.observation.posture.calibrate import CalibrationError, calibrate
     from humans_sim.observation.posture.osim_file import write_osim
+    from humans_sim.observation.posture.reconstruction_parameters import (
+        read_reconstruction_parameters,
+        write_reconstruction_parameters,
+    )
     from humans_sim.observation.posture.result import Reconstruction
     from humans_sim.observation.posture.result_file import load_reconstruction
     from humans_sim.observation.posture.subject import Subject, load_subject
@@ -114,6 +130,13 @@ if TYPE_CHECKING:
     from humans_sim.results.events import Event
     from humans_sim.results.run import Run, load_run
     from humans_sim.results.sample import Sample
+    from humans_sim.results.signal import Signal
+    from humans_sim.soft.errors import (
+        CouplingError,
+        NetworkConnectionError,
+        SoftError,
+        UnstableStepError,
+    )
     from humans_sim.view.film.animation import animate
     from humans_sim.view.reports.report import write_report as report
 
@@ -121,9 +144,13 @@ if TYPE_CHECKING:
 # `humans-sim --help` need not wait for them. Type checkers read the imports above.
 _MODULES = {
     "Actuation": "dynamics.actuation_interface",
+    "ActuationError": "dynamics.stepper",
+    "AnatomyError": "anatomy.errors",
+    "BallModelFileError": "anatomy.errors",
     "BatchBusyError": "applications.batch.record",
     "BoardError": "kondo.driver.board",
     "BodyError": "bodies.mass_properties",
+    "BoneMeshError": "anatomy.errors",
     "Box": "contact",
     "CalibrationError": "observation.posture.calibrate",
     "Check": "results.check",
@@ -137,6 +164,7 @@ _MODULES = {
     "ControlError": "control.task.whole_body",
     "ControlState": "dynamics.controller",
     "Controller": "dynamics.controller",
+    "CouplingError": "soft.errors",
     "CurvatureSumError": "contact.joint.contact_errors",
     "DoubtfulResultError": "cli.exit_codes",
     "Event": "results.events",
@@ -146,33 +174,40 @@ _MODULES = {
     "ForbiddenMotionError": "contact.joint.contact_errors",
     "ForceComparison": "analysis.force_comparison",
     "ForcePlate": "observation.markers.force_plate",
+    "FrameView": "models.frame_view",
     "GeneralSystem": "dynamics.general_system",
     "Ground": "contact",
     "GroundReaction": "observation.markers.ground_reaction",
     "HalfSpace": "contact",
     "HeightField": "contact",
     "IdealTorque": "actuation",
+    "ImageStackError": "anatomy.errors",
     "Imu": "dynamics.sensors",
     "IntegrationError": "dynamics.integrators",
     "InverseDynamics": "analysis.inverse_dynamics",
     "JointCommandError": "kondo.driver.safety",
     "JointEncoders": "dynamics.sensors",
     "JointTrajectoryError": "kondo.driver.joint_trajectory",
+    "LinkCoordinates": "models.link_coordinates",
     "LinkError": "kondo.protocol.serial_port",
     "MarkerFileError": "observation.markers.errors",
     "MarkerSet": "observation.markers.marker_set",
     "MarkerSetDraft": "observation.draft.draft_set",
     "MarkerSetDraftError": "observation.draft.draft_set",
     "MarkerTrial": "observation.markers.trial",
+    "MeasuredState": "observation.base.feedback",
     "Model": "models",
     "MotionFileError": "kondo.motion.motion_file",
     "MuscleError": "actuation.muscle",
+    "NetworkConnectionError": "soft.errors",
     "NoAnswerError": "kondo.protocol.link",
     "NoContactError": "contact.joint.contact_errors",
     "NotFreedError": "kondo.driver.board",
     "ObservationError": "observation.base.measurements",
+    "ObserverFeedback": "observation.base.feedback",
     "PortChoiceError": "kondo.protocol.ports",
     "PortError": "kondo.protocol.serial_port",
+    "PostureLaw": "control.trajectories.posture_law",
     "ProtocolError": "kondo.protocol.frames",
     "Push": "dynamics.pushes",
     "Reconstruction": "observation.posture.result",
@@ -184,19 +219,24 @@ _MODULES = {
     "Sensor": "dynamics.sensors",
     "Servo": "actuation",
     "SettingError": "control.walking.settings",
+    "Signal": "results.signal",
     "SignalErrors": "dynamics.sensors",
     "SimulatedBodyError": "kondo.emulation.simulated_robot",
     "Simulation": "dynamics.simulation",
     "SimulationError": "dynamics.simulation",
+    "SoftError": "soft.errors",
+    "StateEquations": "dynamics.event_driven.state_equations",
     "StepError": "dynamics.stepper",
     "StreamError": "kondo.driver.stream",
     "Subject": "observation.posture.subject",
     "SurfaceError": "contact.joint.contact_errors",
+    "TorqueLaw": "actuation.torque_law",
     "TrajectoryError": "control.trajectories.trajectory",
     "TrajectoryFileError": "control.trajectories.traj3",
     "TriangleMesh": "contact",
     "UnknownPersonError": "applications.person",
     "UnreachableError": "control.bip.inverse_task",
+    "UnstableStepError": "soft.errors",
     "Verdict": "observation.posture.verdict",
     "Walk": "control.walking.walk",
     "WalkSettings": "control.walking.settings",
@@ -213,20 +253,26 @@ _MODULES = {
     "load_subject": "observation.posture.subject",
     "read_force_file": "observation.markers.force_file",
     "read_markers": "observation.markers.read",
+    "read_reconstruction_parameters": "observation.posture.reconstruction_parameters",
     "read_sensors": "dynamics.sensors",
     "reconstruct": "applications.reconstruction",
     "report": "view.reports.report",
     "simulate": "applications.simulate",
     "write_osim": "observation.posture.osim_file",
+    "write_reconstruction_parameters": "observation.posture.reconstruction_parameters",
 }
 _RENAMED = {"report": "write_report"}
 """Names that are others in their modules."""
 
 __all__ = [
     "Actuation",
+    "ActuationError",
+    "AnatomyError",
+    "BallModelFileError",
     "BatchBusyError",
     "BoardError",
     "BodyError",
+    "BoneMeshError",
     "Box",
     "CalibrationError",
     "Check",
@@ -241,6 +287,7 @@ __all__ = [
     "ControlError",
     "ControlState",
     "Controller",
+    "CouplingError",
     "CurvatureSumError",
     "DoubtfulResultError",
     "Event",
@@ -252,6 +299,7 @@ __all__ = [
     "ForbiddenMotionError",
     "ForceComparison",
     "ForcePlate",
+    "FrameView",
     "GeneralSystem",
     "Ground",
     "GroundReaction",
@@ -259,30 +307,36 @@ __all__ = [
     "HeightField",
     "HumansError",
     "IdealTorque",
+    "ImageStackError",
     "Imu",
     "IntegrationError",
     "InverseDynamics",
     "JointCommandError",
     "JointEncoders",
     "JointTrajectoryError",
+    "LinkCoordinates",
     "LinkError",
     "MarkerFileError",
     "MarkerSet",
     "MarkerSetDraft",
     "MarkerSetDraftError",
     "MarkerTrial",
+    "MeasuredState",
     "MissingDependencyError",
     "Model",
     "ModelFileError",
     "MotionFileError",
     "MuscleError",
+    "NetworkConnectionError",
     "NoAnswerError",
     "NoContactError",
     "NotFreedError",
     "ObservationError",
+    "ObserverFeedback",
     "ParameterError",
     "PortChoiceError",
     "PortError",
+    "PostureLaw",
     "ProtocolError",
     "Push",
     "Reconstruction",
@@ -295,20 +349,25 @@ __all__ = [
     "Sensor",
     "Servo",
     "SettingError",
+    "Signal",
     "SignalErrors",
     "SimulatedBodyError",
     "Simulation",
     "SimulationError",
+    "SoftError",
+    "StateEquations",
     "StepError",
     "StreamError",
     "Subject",
     "SurfaceError",
+    "TorqueLaw",
     "TrajectoryError",
     "TrajectoryFileError",
     "TriangleMesh",
     "UnknownModelError",
     "UnknownPersonError",
     "UnreachableError",
+    "UnstableStepError",
     "Verdict",
     "Walk",
     "WalkSettings",
@@ -317,8 +376,8 @@ __all__ = [
     "animate",
     "calibrate",
     "compare_with_plates",
-    "inverse_dynamics",
     "draft_marker_set",
+    "inverse_dynamics",
     "load_marker_set",
     "load_model",
     "load_reconstruction",
@@ -326,11 +385,13 @@ __all__ = [
     "load_subject",
     "read_force_file",
     "read_markers",
+    "read_reconstruction_parameters",
     "read_sensors",
     "reconstruct",
     "report",
     "simulate",
     "write_osim",
+    "write_reconstruction_parameters",
 ]
 
 

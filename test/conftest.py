@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kernels import METHODS, compile_kernels
 
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
@@ -66,6 +67,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(config.stash[_RESULT])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_compilation(request: pytest.FixtureRequest) -> None:
+    """Two workers compile half of the kernels each, not both of them all."""
+    worker = getattr(request.config, "workerinput", None)  # of xdist
+    if worker and worker["workercount"] == len(METHODS):
+        compile_kernels([METHODS[int(worker["workerid"].removeprefix("gw"))]])
 
 
 @pytest.fixture(scope="session", params=NAMES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the compiled kernels of the package take."""
+"""What the compiled kernels of the package take, and how they round."""
 
 from __future__ import annotations
 
@@ -12,22 +12,35 @@ MOST = 6
 """Arguments of a kernel; what belongs together is a named tuple."""
 
 
-def kernels(folder: Path) -> dict[str, int]:
-    """Number of arguments of every function that numba compiles."""
-    counts = {}
-    for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            if any("njit" in ast.dump(mark) for mark in node.decorator_list):
-                given = node.args
-                every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-                counts[f"{path.relative_to(folder)}:{node.name}"] = len(every)
-    return counts
+def kernels(folder: Path) -> dict[str, ast.FunctionDef]:
+    """Every function that numba compiles."""
+    return {
+        f"{path.relative_to(folder)}:{node.name}": node
+        for path in sorted(folder.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        and any("njit" in ast.dump(mark) for mark in node.decorator_list)
+    }
+
+
+KERNELS = kernels(Path(humans_sim.__file__).parent)
 
 
 def test_kernels_take_few_arguments() -> None:
     """No kernel takes more than six arguments (docs/architecture.md)."""
-    counts = kernels(Path(humans_sim.__file__).parent)
+    counts = {
+        name: len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
+        for name, node in KERNELS.items()
+    }
     assert len(counts) > 100
     assert [name for name, count in counts.items() if count > MOST] == []
+
+
+def test_kernels_round_as_they_are_written() -> None:
+    """No kernel lets the compiler round otherwise: runs would not repeat."""
+    loose = [
+        name
+        for name, node in KERNELS.items()
+        if any("fastmath" in ast.dump(mark) for mark in node.decorator_list)
+    ]
+    assert loose == []

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 import humans_sim as hs
-from humans_sim.applications.graphs import read_graph
+from humans_sim.applications.graphs import graph_names, read_graph
+from humans_sim.applications.rviz_file import rviz_file
 from humans_sim.models.links import LinkTree
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,9 +90,14 @@ def displays(content: dict[str, Any]) -> list[dict[str, Any]]:
     return content["Visualization Manager"]["Displays"]
 
 
-def test_there_is_one_for_each_size() -> None:
-    """The KHR-1 and Bip are not seen from the same distance; markers are another."""
-    assert {path.stem for path in FILES} == {"walk", "walk-bip", "reconstruct"}
+def test_there_is_one_for_each_graph() -> None:
+    """Each launch file opens RViz with the file of its graph."""
+    assert {path.stem for path in FILES} == set(graph_names())
+
+
+def test_files_are_written_by_their_module(file: Path) -> None:
+    """``python -m humans_sim.applications.rviz_file`` changes nothing."""
+    assert file.read_text() == rviz_file(read_graph(file.stem))
 
 
 def test_properties_are_those_of_rviz(content: dict[str, Any]) -> None:
@@ -121,11 +127,15 @@ def test_topics_are_those_of_the_graph(file: Path, content: dict[str, Any]) -> N
             durability = "Transient Local" if latched else "Volatile"
             assert topic["Durability Policy"] == durability
             shown.add(topic["Value"])
-    expected = {"robot_description", "footsteps", "walk_markers", "ground_truth/odom"}
-    expected |= {"l_sole/wrench", "r_sole/wrench"}
+    assert shown == {
+        t for t, kind in graph.topics.items() if kind in TYPES.values()
+    } - {"joint_states_source"}
+    if file.stem == "walk":
+        expected = {"robot_description", "footsteps", "walk_markers"}
+        expected |= {"l_sole/wrench", "r_sole/wrench", "ground_truth/odom"}
+        assert expected <= shown
     if file.stem == "reconstruct":
-        expected = {"robot_description", "reconstruction_markers", "odom"}
-    assert expected <= shown
+        assert {"robot_description", "reconstruction_markers", "odom"} <= shown
     assert {"TF", "Grid"} <= {kind(display) for display in displays(content)}
 
 
@@ -144,10 +154,13 @@ def test_frames_are_there(file: Path, content: dict[str, Any]) -> None:
     """The fixed frame is the graph's world; the others are of the model."""
     graph = read_graph(file.stem)
     parameters = yaml.safe_load(graph.parameters.read_text())
-    if file.stem == "reconstruct":
+    if "marker_player" in graph.nodes:
         world = parameters["marker_player"]["ros__parameters"]["frame_id"]
-    else:
-        world = parameters["dynamics"]["ros__parameters"]["world_frame"]
+    elif "dynamics" in graph.nodes:
+        given = parameters["dynamics"]["ros__parameters"]
+        world = given.get("world_frame", "world")
+    else:  # that of the odometry, where there is one
+        world = "odom" if "odom" in graph.topics else "base_footprint"
     manager = content["Visualization Manager"]
     assert manager["Global Options"]["Fixed Frame"] == world
     model = hs.load_model(parameters["/**"]["ros__parameters"]["model"])

@@ -10,6 +10,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.results.events import Event
+from humans_sim.results.signal import Signal
 
 
 class CompositeActuation(Actuation):
@@ -104,6 +105,21 @@ class CompositeActuation(Actuation):
                 z[own], events = part.handle(t, q, v, z[own], mine)
                 happened += events
         return z, happened
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Those of all of them."""
+        return tuple(signal for part in self.parts for signal in part.signals())
+
+    def signal_values(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """The numbers of :meth:`signals`."""
+        return np.concatenate(
+            [
+                part.signal_values(t, q, v, z[own])
+                for part, own in zip(self.parts, self._slices, strict=True)
+            ]
+        )
 
     def reset(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray

@@ -7,13 +7,30 @@ import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.results.events import Event
+from humans_sim.results.signal import Signal
+
+_NOTHING = np.zeros(0)
+
+
+class StateSignal(NamedTuple):
+    """A field of the states of actuators that runs keep.
+
+    Attributes:
+        word: of its name there.
+        field: of the states.
+        unit: of its values; ``1`` where it has none.
+    """
+
+    word: str
+    field: str
+    unit: str
 
 
 def numbers(command: Any) -> np.ndarray:
@@ -40,7 +57,12 @@ class DelayedActuation(Actuation, ABC):
 
     Attributes:
         delay: the same.
+        KIND: word before the names of its signals in runs.
+        SIGNALS: what runs keep of each actuator.
     """
+
+    KIND: ClassVar[str] = "actuation"
+    SIGNALS: ClassVar[tuple[StateSignal, ...]] = ()
 
     def __init__(self, size: int, meaning: str, delay: float = 0.0) -> None:
         """Nothing on the way yet."""
@@ -70,6 +92,50 @@ class DelayedActuation(Actuation, ABC):
                 f"{self._size} finite {self._meaning} are wanted, not {command}"
             )
         return values
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names in the order of :meth:`states`; none unless a child has some."""
+        return ()
+
+    def states(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[Any, ...]:
+        """The state of every actuator that has a name."""
+        return ()
+
+    def state_columns(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """The fields of ``SIGNALS``, each of all actuators (n,)."""
+        states = self.states(t, q, v, z)
+        return tuple(
+            np.array([float(getattr(state, kept.field)) for state in states])
+            for kept in self.SIGNALS
+        )
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The queue of commands, then each actuator's own (manual, section 6.1.3)."""
+        return (
+            Signal(f"{self.KIND}/waiting_commands", "1"),
+            Signal(f"{self.KIND}/next_effect", "s"),
+            *(
+                Signal(f"{self.KIND}/{name}/{kept.word}", kept.unit)
+                for name in self.actuator_names
+                for kept in self.SIGNALS
+            ),
+        )
+
+    def signal_values(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """The numbers of :meth:`signals`; NaN for times that are not known."""
+        queue = [len(self._queue), self._queue[0][0] if self._queue else math.nan]
+        columns = self.state_columns(t, q, v, z)
+        rows = np.column_stack(columns).ravel() if columns else _NOTHING
+        numbers = np.concatenate([queue, rows])
+        numbers[np.isinf(numbers)] = math.nan
+        return numbers
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Forget what was on the way."""

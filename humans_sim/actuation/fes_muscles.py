@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation.command_signal import RELAXED, CommandClocks, CommandSignal
-from humans_sim.actuation.delayed_actuation import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation, StateSignal
 from humans_sim.actuation.knee_geometry import PATHS, KneeGeometry, path_length
 from humans_sim.actuation.muscle import (
     GUARD,
@@ -37,6 +37,7 @@ from humans_sim.actuation.recruitment import Stimulator
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.results.events import Event
+from humans_sim.results.signal import Signal
 
 STIMULATION = "stimulation"
 CONTRACTILE_SWITCH = "contractile_switch"
@@ -123,6 +124,18 @@ class FesMuscles(DelayedActuation):
             default the side on which the knee's limits leave more room.
     """
 
+    KIND = "muscles"
+    SIGNALS = (
+        StateSignal("calcium_state", "calcium_state", "1"),
+        StateSignal("next_calcium_switch", "next_calcium_switch", "s"),
+        StateSignal("u", "command_signal", "1/s"),
+        StateSignal("alpha", "recruitment", "1"),
+        StateSignal("S", "contractile_direction", "1"),
+        StateSignal("k_c", "contractile_stiffness", "N/m"),
+        StateSignal("F_c", "contractile_force", "N"),
+        StateSignal("torque", "torque", "N m"),
+    )
+
     def __init__(
         self,
         model: Model,
@@ -180,6 +193,7 @@ class FesMuscles(DelayedActuation):
         self.signal = CommandSignal() if signal is None else signal
         self._clocks = CommandClocks(n, self.signal)
         self._recruitment, self._switches = np.zeros(n), np.ones(n)
+        self._charges = np.zeros(n)
         self._happened: list[Event] = []
 
     def check(self, command: Any) -> np.ndarray:
@@ -200,6 +214,7 @@ class FesMuscles(DelayedActuation):
         """Relaxed muscles without force."""
         self._clocks.relax()
         self._recruitment[:], self._switches[:] = 0.0, 1.0
+        self._charges[:] = 0.0
         z = super().initialise(t, q, v)
         self._renew_switches(t, q, v, z)
         return z
@@ -215,6 +230,7 @@ class FesMuscles(DelayedActuation):
         for i in np.flatnonzero(command):
             self._clocks.stimulate(int(i), t)
             self._recruitment[i] = self.stimulator.recruitment(command[i])
+            self._charges[i] = command[i]
             detail: dict[str, float | str] = {
                 "charge [A s]": float(command[i]),
                 "recruitment": float(self._recruitment[i]),
@@ -275,7 +291,8 @@ class FesMuscles(DelayedActuation):
         before, self._happened = self._switches.copy(), []
         self._switches[fired] *= -1.0
         self._clocks.tick(t)
-        self._recruitment[self._clocks.calcium_states() == RELAXED] = 0.0
+        relaxed = self._clocks.calcium_states() == RELAXED
+        self._recruitment[relaxed] = self._charges[relaxed] = 0.0
         super().handle(t, q, v, z, fired)
         self._renew_switches(t, q, v, z)
         for i in np.flatnonzero(self._switches != before):
@@ -326,6 +343,26 @@ class FesMuscles(DelayedActuation):
             )
             for i in range(n)
         )
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of the muscles."""
+        return self.muscle_names
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Those of every actuation; pulses that act, and those that act next."""
+        words = ("charge", "next_charge")
+        pulses = [(name, word) for name in self.muscle_names for word in words]
+        own = (Signal(f"{self.KIND}/{name}/{word}", "A s") for name, word in pulses)
+        return (*super().signals(), *own)
+
+    def signal_values(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """The numbers of :meth:`signals`."""
+        waiting = self._queue[0][1] if self._queue else np.zeros(len(self._charges))
+        pulses = np.column_stack([self._charges, waiting]).ravel()
+        return np.concatenate([super().signal_values(t, q, v, z), pulses])
 
     def joint_torques(self, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Torques on :attr:`joint_names`, friction included [N m]."""

@@ -41,14 +41,14 @@ from numba import njit
 
 from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics.stepper import StepError
+from humans_sim.dynamics.stepper import ActuationError
 
 GUARD = 1.5e-8
 """Numerator that still counts as zero [N/s]; the manual's square root of epsilon."""
 _WIDEST = 0.4
 
 
-class MuscleError(StepError):
+class MuscleError(ActuationError):
     """A muscle's equations have no unique solution here."""
 
 

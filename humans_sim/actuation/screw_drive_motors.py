@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from humans_sim.actuation.dc_motor import DCMotor
-from humans_sim.actuation.delayed_actuation import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation, StateSignal
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.models import Model
@@ -63,6 +63,16 @@ class ScrewDriveMotors(DelayedActuation):
         motors: their constants.
     """
 
+    KIND = "motors"
+    SIGNALS = (
+        StateSignal("command", "command", "V"),
+        StateSignal("voltage", "voltage", "V"),
+        StateSignal("current", "current", "A"),
+        StateSignal("rotor_speed", "velocity", "rad/s"),
+        StateSignal("rotor_torque", "torque", "N m"),
+        StateSignal("electrical_power", "electrical_power", "W"),
+    )
+
     def __init__(
         self,
         model: Model,
@@ -103,6 +113,11 @@ class ScrewDriveMotors(DelayedActuation):
         self._frozen_at = (np.zeros(0), np.zeros(0))
         self._asked, self._voltage = np.zeros(count), np.zeros(count)
         self._first: float | None = None
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of the motors."""
+        return self.names
 
     @property
     def voltage(self) -> np.ndarray:

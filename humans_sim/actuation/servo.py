@@ -33,16 +33,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from humans_sim.actuation.delayed_actuation import DelayedActuation
+from humans_sim.actuation.delayed_actuation import DelayedActuation, StateSignal
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.servo_speeds import SPEED_STEPS
+from humans_sim.dynamics.drive_kernels import DriveTable, drive_torques, pull
 from humans_sim.models import Model
 from humans_sim.results.events import Event
 
@@ -53,6 +53,12 @@ _LEAVES = 1e-7
 """Speed into the gap at which the motor leaves its end [rad/s]; less is rounding."""
 _ROOM = 1e-9
 """Share of the play by which the motor may be beyond an end before it is there."""
+_LATE = 1e-12
+"""Time that set points of a stream run on when they are there [s].
+
+The next command comes at that time, but for rounding. It finds them moving: what is
+measured then has no set point in it that stops for no time at all.
+"""
 _NO_STATES = np.zeros(0)
 
 
@@ -64,6 +70,13 @@ class Servo(DelayedActuation):
         numbers: of the servos.
         armature: inertia of the rotors at the joints (nv,) [kg m^2].
     """
+
+    KIND = "servos"
+    SIGNALS = (
+        StateSignal("command", "command", "rad"),
+        StateSignal("set_point", "applied", "rad"),
+        StateSignal("saturated", "saturated", "1"),
+    )
 
     def __init__(
         self,
@@ -164,12 +177,18 @@ class Servo(DelayedActuation):
         self._target = np.zeros(self._n)
         self._arrivals = np.full(self._n, math.inf)
         self._end, self._unsettled = 0.5 * self.numbers.play, math.inf
+        self._next_arrival = math.inf  # the first of them; asked for at every step
         # The end of the gap at which each motor pushes: -1, 1, or 0 between them.
         self._engaged = np.zeros(self._n, dtype=np.int64)
         self.decoupled = not self.numbers.play
         if self.numbers.play:
             self.nz = self._n
             self.z_names = tuple(f"play of {name}" for name in self.names)
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of the joints."""
+        return self.names
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Hold the posture of the start, the motors in the middle of their play."""
@@ -178,7 +197,7 @@ class Servo(DelayedActuation):
         self._target = self._origin.copy()
         self._arrivals = np.full(self._n, math.inf)
         self._engaged = np.zeros(self._n, dtype=np.int64)
-        self._unsettled = math.inf
+        self._next_arrival = self._unsettled = math.inf
         return super().initialise(t, q, v)
 
     def expect_commands_every(self, period: float) -> None:
@@ -198,9 +217,10 @@ class Servo(DelayedActuation):
         distance = command - self._origin
         duration = np.abs(distance) / self.numbers.speed
         moves = duration > 0.0
-        duration[moves] = np.maximum(duration[moves], self._command_period)
+        even = moves & (duration <= self._command_period)
+        duration[even] = self._command_period
         self._rate = np.divide(distance, duration, out=np.zeros(self._n), where=moves)
-        self._arrivals = t + duration
+        self._arrivals = t + np.where(even, duration + _LATE, duration)
         self._arrive(t)
         if self.nz:
             # Torques jump: motors may leave their ends now.
@@ -212,11 +232,11 @@ class Servo(DelayedActuation):
         self._origin = np.where(arrived, self._target, self._origin)
         self._rate = np.where(arrived, 0.0, self._rate)
         self._arrivals = np.where(arrived, math.inf, self._arrivals)
+        self._next_arrival = float(self._arrivals.min())
 
     def next_time(self, t: float) -> float:
         """When a command comes, or a set point arrives: its speed jumps to zero."""
-        arrival = float(self._arrivals.min())
-        return min(super().next_time(t), arrival, self._unsettled)
+        return min(super().next_time(t), self._next_arrival, self._unsettled)
 
     def detect(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
@@ -275,7 +295,7 @@ class Servo(DelayedActuation):
         return _demands(self._path(t), q, v, self._parameters)
 
     def _path(self, t: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Fields of :class:`_SetPoints`, as a plain tuple."""
+        """Fields of :class:`SetPoints`, as a plain tuple."""
         return t - self._start_time, self._origin, self._rate
 
     def dynamics(
@@ -285,17 +305,35 @@ class Servo(DelayedActuation):
         path = self._path(t)
         if self.nz:
             return _with_play(path, q, v, self._parameters, self._engaged)
-        return _torques(path, q, v, self._parameters), z
+        return drive_torques(path, q, v, self._parameters), z
+
+    def drives(self) -> DriveTable | None:
+        """The same torques as a table for kernels; None where the gears have play."""
+        if self.nz or type(self).dynamics is not Servo.dynamics:
+            return None
+        return DriveTable(self._start_time, self._origin, self._rate, self._parameters)
+
+    def _loop(
+        self, t: float, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Commands received, set points, and who cannot follow (njoints,)."""
+        received = self.pending[-1][1] if self.pending else self._target
+        point = self.set_point(t)[0]
+        demand, torque = self._demands(t, q, v)
+        return received, point, (demand != torque) | (point != self._target)
+
+    def state_columns(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """The fields of ``SIGNALS``, without the states around them."""
+        return self._loop(t, q, v)
 
     def states(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray = _NO_STATES
     ) -> tuple[ActuatorState, ...]:
         """State of every servo; its shaft is the output, at the joint."""
-        received = self.pending[-1][1] if self.pending else self._target
-        point = self.set_point(t)[0]
+        received, point, limited = self._loop(t, q, v)
         force = self.dynamics(t, q, v, z)[0]
-        demand, torque = self._demands(t, q, v)
-        limited = (demand != torque) | (point != self._target)
         return tuple(
             ActuatorState(
                 name=name,
@@ -319,41 +357,11 @@ def _speed_of(step: int) -> float:
 
 
 @njit(cache=True)
-def _pull(point, rate, angle, turning, parameters):
-    """Torque that a motor wants, and what of it its torque-speed line gives."""
-    gain, damping, stall, no_load, band = parameters[:5]
-    error = point - angle
-    if abs(error) <= band:
-        error = 0.0
-    else:
-        error -= np.sign(error) * band
-    demand = gain * error + damping * (rate - turning)
-    # what the motor can give: less along its speed, never more than at stall
-    forward = min(stall, max(0.0, stall * (1.0 - turning / no_load)))
-    backward = min(stall, max(0.0, stall * (1.0 + turning / no_load)))
-    return demand, min(forward, max(-backward, demand))
-
-
-class _SetPoints(NamedTuple):
-    """Set points that move at constant speeds.
-
-    Attributes:
-        elapsed: time since they began to [s].
-        origin: where they were then (njoints,) [rad].
-        rate: (njoints,) [rad/s].
-    """
-
-    elapsed: float
-    origin: np.ndarray
-    rate: np.ndarray
-
-
-@njit(cache=True)
 def _demands(path, q, v, parameters):
     """Torques that the motors want, and those they have.
 
     Args:
-        path: fields of :class:`_SetPoints`, as a plain tuple.
+        path: fields of :class:`SetPoints`, as a plain tuple.
         q: configuration.
         v: velocity.
         parameters: of the servos (8,).
@@ -361,25 +369,10 @@ def _demands(path, q, v, parameters):
     elapsed, origin, rate = path
     demand, torque = np.empty(origin.shape[0]), np.empty(origin.shape[0])
     for j in range(origin.shape[0]):
-        demand[j], torque[j] = _pull(
+        demand[j], torque[j] = pull(
             origin[j] + rate[j] * elapsed, rate[j], q[7 + j], v[6 + j], parameters
         )
     return demand, torque
-
-
-@njit(cache=True)
-def _torques(path, q, v, parameters):
-    """Force of servos without play; arguments as of :func:`_demands`."""
-    elapsed, origin, rate = path
-    viscous, coulomb, slow = parameters[5:]
-    force = np.zeros(v.shape[0])
-    for j in range(origin.shape[0]):
-        turning = v[6 + j]
-        _, torque = _pull(
-            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters
-        )
-        force[6 + j] = torque - viscous * turning - coulomb * np.tanh(turning / slow)
-    return force
 
 
 @njit(cache=True)
@@ -395,7 +388,7 @@ def _with_play(path, q, v, parameters, engaged):
     force, rates = np.zeros(v.shape[0]), np.zeros(origin.shape[0])
     for j in range(origin.shape[0]):
         turning = v[6 + j]
-        demand, torque = _pull(
+        demand, torque = pull(
             origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters
         )
         if engaged[j] == 0:

@@ -12,12 +12,20 @@ from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.trc_file import write_trc
 from humans_sim.observation.posture.angles_csv import write_angles_csv
-from humans_sim.observation.posture.humans_csv import write_humans_csv, write_std_csv
+from humans_sim.observation.posture.humans_csv import (
+    humans_coordinates,
+    write_humans_csv,
+    write_std_csv,
+)
+from humans_sim.observation.posture.humans_tables import (
+    write_rec_pos_bin,
+    write_tab_table,
+)
 from humans_sim.observation.posture.mot_file import write_std_sto
 from humans_sim.observation.posture.osim_file import write_osim
 from humans_sim.observation.posture.result import Reconstruction
 
-FORMATS = ("csv", "mot", "osim", "trc", "mcap", "npz")
+FORMATS = ("csv", "mot", "osim", "trc", "mcap", "npz", "bin", "tab")
 """What can be written of a reconstruction."""
 USUAL_FORMATS = ("csv", "mot", "npz")
 """What is written where nothing else is said."""
@@ -76,6 +84,8 @@ def write_reconstruction(
             paths.append(write_angles_csv(result, table, convention))
         if result.std is not None:
             paths.append(write_std_csv(result, folder / f"StdPos{name}.csv"))
+    if "bin" in formats or "tab" in formats:
+        paths += _write_coordinates(result, folder, name, formats)
     if "mot" in formats:
         paths.append(result.to_mot(folder / f"{name}.mot", convention))
         if result.std is not None:
@@ -109,3 +119,16 @@ def write_reconstruction(
             )
         )
     return tuple(paths)
+
+
+def _write_coordinates(
+    result: Reconstruction, folder: Path, name: str, formats: Sequence[str]
+) -> list[Path]:
+    """Write HuMAnS coordinates as the manual's RecPosBin, and as a table of tabs."""
+    coordinates, paths = humans_coordinates(result), []
+    if "bin" in formats:
+        paths.append(write_rec_pos_bin(folder / f"RecPosBin{name}", coordinates))
+    if "tab" in formats:
+        text = "\t".join(result.model.humans.coordinate_names)
+        paths.append(write_tab_table(folder / f"RecPos{name}.txt", coordinates, text))
+    return paths

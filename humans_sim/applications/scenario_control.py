@@ -15,10 +15,14 @@ from humans_sim.actuation import (
     IdealTorque,
     ScrewDriveMotors,
 )
+from humans_sim.actuation.hoist import SuspendedActuation
 from humans_sim.actuation.robots import RobotSetup
+from humans_sim.actuation.torque_law import TorqueLaw
+from humans_sim.applications.bip_station import MOTIONS, STEP, bip_trajectory
 from humans_sim.applications.robots import rising_walker, walk_servos
 from humans_sim.control.bip.control import BipControl
-from humans_sim.control.bip.step import StepShape, one_step, standing, start_of
+from humans_sim.control.bip.let_down import LetDown, let_down
+from humans_sim.control.bip.step import StepShape, start_of
 from humans_sim.control.bip.task import BipTask
 from humans_sim.control.falls.rising_walk import RisingWalk
 from humans_sim.control.fes.fes_stand import FesPlan, FesStand
@@ -27,8 +31,8 @@ from humans_sim.control.task.whole_body import WholeBody
 from humans_sim.control.trajectories.follow import Follow
 from humans_sim.control.trajectories.motion import BASE, Curve, Motion
 from humans_sim.control.trajectories.path import rising_path
-from humans_sim.control.trajectories.traj3 import read_traj3
-from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
+from humans_sim.control.trajectories.posture_law import PostureLaw
+from humans_sim.control.trajectories.trajectory import Trajectory
 from humans_sim.control.walking import Velocity, Walker, WalkPattern
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
@@ -41,8 +45,8 @@ from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model
 from humans_sim.models.soles import support_tags
 
-SERVO = "servo"
-"""Key of an actuation by the servos of a robot."""
+SERVO, LAW = "servo", "law"
+"""Keys of actuations by the servos of a robot, and by a torque law of the joints."""
 _PERIOD = 0.005
 """Time between two commands of torques and voltages unless a file gives it [s]."""
 
@@ -54,11 +58,14 @@ class ControlSetup(NamedTuple):
         actuation: or None for a passive body.
         start: configuration from which the controller starts, or None.
         controller: what commands the actuation, or None.
+        standing: configuration in which the first foot on the ground will be, where
+            the start has none there; or None.
     """
 
     actuation: Actuation | None
     start: np.ndarray | None = None
     controller: Controller | None = None
+    standing: np.ndarray | None = None
 
 
 def build_controller(
@@ -76,7 +83,7 @@ def build_controller(
         scene: arguments of the simulation that say what the model may touch.
     """
     if controller is None:
-        return ControlSetup(None if actuation is None else _alone(actuation, model))
+        return ControlSetup(None) if actuation is None else _alone(actuation, model)
     kind, section = _only(controller, tuple(_CONTROLLERS))
     with located_errors(section):
         control = _CONTROLLERS[kind](section, actuation, model, scene)
@@ -102,10 +109,28 @@ def _numbers(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> Any
     return made
 
 
-def _alone(value: YamlValue, model: Model) -> Actuation:
-    """An actuation without a controller."""
-    _, section = _only(value, (SERVO,))
-    return _numbers(section, RobotSetup.of_model(model).servos, model)
+def _alone(value: YamlValue, model: Model) -> ControlSetup:
+    """An actuation without a controller: servos, or a law of its own."""
+    kind, section = _only(value, (SERVO, LAW))
+    if kind == SERVO:
+        servos = _numbers(section, RobotSetup.of_model(model).servos, model)
+        return ControlSetup(servos)
+    given = section.fields(("curves",), ("frequency",))
+    numbers = {"frequency": given["frequency"].positive()} if len(given) > 1 else {}
+    with located_errors(section):
+        law = PostureLaw(model, _curves(given["curves"]), **numbers)
+    return ControlSetup(TorqueLaw(model, law), model.standing(law.posture(0.0)))
+
+
+def _curves(value: YamlValue) -> dict[str, Curve]:
+    """Curves of a motion, by the coordinate; metres and degrees in the file."""
+    curves = {}
+    for name, item in value.mapping().items():
+        scale = 1.0 if name in BASE[:3] else math.pi / 180
+        knots = [knot.vector(2) for knot in item]
+        with located_errors(item):
+            curves[name] = Curve([(float(t), scale * float(x)) for t, x in knots])
+    return curves
 
 
 def _torques(value: YamlValue | None, model: Model) -> IdealTorque:
@@ -172,12 +197,7 @@ def _follow(
 
 def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
     """The motion of ``feet`` and ``curves`` up to a time."""
-    curves = {}
-    for name, item in given["curves"].mapping().items():
-        scale = 1.0 if name in BASE[:3] else math.pi / 180
-        knots = [knot.vector(2) for knot in item]
-        with located_errors(item):
-            curves[name] = Curve([(float(t), scale * float(x)) for t, x in knots])
+    curves = _curves(given["curves"])
     feet = [item.text() for item in given["feet"]]
     start = model.standing(np.zeros(len(model.joint_names)))
     with located_errors(given["curves"]):
@@ -256,7 +276,8 @@ def _bip(
 ) -> ControlSetup:
     """Bip on a trajectory of its task function, through its motors."""
     given = value.fields(
-        ("motion",), ("step", "stiffness", "damping", "friction", "margin", "period")
+        ("motion",),
+        ("step", "let_down", "stiffness", "damping", "friction", "margin", "period"),
     )
     numbers: dict[str, Any] = {}
     if actuation is not None:
@@ -265,16 +286,21 @@ def _bip(
             numbers[key] = item.number() if key == "delay" else _truth(item)
     task = BipTask(model)
     shape = _numbers(given["step"], StepShape) if "step" in given else StepShape()
-    trajectory = _bip_motion(given["motion"], task, shape)
+    plan = _numbers(given["let_down"], LetDown) if "let_down" in given else None
+    trajectory = _bip_motion(given["motion"], task, shape, plan)
     gains = {
         key: item.positive()
         for key, item in given.items()
-        if key not in ("motion", "step", "period")
+        if key not in ("motion", "step", "let_down", "period")
     }
     motors, period = ScrewDriveMotors(model, **numbers), _period(given)
     horizon = motors.delay + 0.5 * period
     control = BipControl(task, trajectory, horizon=horizon, period=period, **gains)
-    return ControlSetup(motors, start_of(task, trajectory), control)
+    start = start_of(task, trajectory)
+    if plan is None:
+        return ControlSetup(motors, start, control)
+    hung = SuspendedActuation(motors, plan.hoist(task))
+    return ControlSetup(hung, plan.start(start), control, standing=start)
 
 
 def _walk(
@@ -383,18 +409,19 @@ def _truth(value: YamlValue) -> bool:
     return value.choice(("true", "false")) == "true"
 
 
-def _bip_motion(value: YamlValue, task: BipTask, shape: StepShape) -> Trajectory:
+def _bip_motion(
+    value: YamlValue, task: BipTask, shape: StepShape, plan: LetDown | None
+) -> Trajectory:
     """A motion by its name, or a .traj3 file of positions in the task space."""
     word = value.text()
-    if word == "step":
-        return one_step(task, shape)
-    if word == "stand":
-        rest = standing(task, shape)
-        return Trajectory([rest] * 3, [0.0, 1.0], [ContactPhase.DOUBLE])
+    if word == STEP and plan is not None:
+        return let_down(task, plan, shape)
+    if word in MOTIONS:
+        return bip_trajectory(task, word, shape)
     if not word.endswith(".traj3"):
         raise value.error("step, stand or a .traj3 file is wanted")
     with located_errors(value):
-        trajectory = read_traj3(word, task.size)
+        trajectory = bip_trajectory(task, word, shape)
     return trajectory
 
 

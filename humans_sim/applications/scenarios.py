@@ -62,16 +62,19 @@ _OPTIONAL = (
     "whole_body",
     "stands",
     "gravity",
+    "flight",
     "actuation",
     "controller",
     "pushes",
     "sensors",
+    "feedback",
     "start",
     "method",
     "options",
 )
 
 
+_BODIES_ONLY = ("loads", "flight")
 _BIPEDS_ONLY = (
     "locked",
     "free",
@@ -80,6 +83,7 @@ _BIPEDS_ONLY = (
     "joint_friction",
     "pushes",
     "sensors",
+    "feedback",
     "start",
     "stands",
 )
@@ -99,6 +103,8 @@ class Scenario:
         method: ``event_driven`` or ``time_stepping``.
         options: of the integration.
         friction: Coulomb's coefficient instead of the ground's own law, or None.
+        feedback: what its controller sees instead of what the file says, or None
+            (:mod:`humans_sim.applications.feedback`).
     """
 
     name: str
@@ -110,10 +116,11 @@ class Scenario:
     options: dict[str, Any]
     _fields: dict[str, YamlValue]
     friction: float | None = None
+    feedback: str | None = None
 
     def with_changes(self, **changes: Any) -> Scenario:
-        """The same scenario with another model, end, method, friction or options."""
-        for key in ("model", "friction"):
+        """The same with another model, end, method, friction, feedback or options."""
+        for key in ("model", "friction", "feedback"):
             if changes.get(key) is not None and self.model is None:
                 raise ParameterError(
                     f"the scenario '{self.name}' has no biped model: no other {key}"
@@ -180,6 +187,7 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
+        from humans_sim.applications.feedback import with_feedback
         from humans_sim.applications.scenario_control import build_controller
         from humans_sim.applications.scene_files import (
             geometry_of,
@@ -239,6 +247,10 @@ class Scenario:
         control = build_controller(
             fields.get("actuation"), fields.get("controller"), model, scene
         )
+        sensors = sensors_of(fields["sensors"]) if "sensors" in fields else []
+        control = with_feedback(
+            control, fields.get("feedback"), self.feedback, model, sensors
+        )
         own_links = None
         if "self_collision" in fields:
             own_links = self_collision_of(fields["self_collision"])
@@ -251,7 +263,7 @@ class Scenario:
             self_collision=own_links,
             whole_body=whole_body,
             stands="stands" in fields and _flag(fields["stands"]),
-            sensors=sensors_of(fields["sensors"]) if "sensors" in fields else (),
+            sensors=sensors,
             **scene,
             **{"time_step": setup.time_step, **self.options},
         )
@@ -377,6 +389,9 @@ def read_scenario(name: str) -> Scenario:
         raise root.error("a scenario has either a model or a problem, or bodies")
     if "bodies" in fields:
         _check_scene(root, fields)
+    for key in _BODIES_ONLY:
+        if key in fields and "bodies" not in fields:
+            raise fields[key].error("it is of free bodies, and the scene has none")
     time = fields["time"].fields(_TIME)
     options: dict[str, Any] = {}
     if "options" in fields:

@@ -6,6 +6,7 @@ The keys are those of a scenario; scenarios and the node ``dynamics`` read them 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,11 +19,12 @@ from humans_sim.applications.scene_files import (
     ground_of,
     self_collision_of,
 )
-from humans_sim.bodies.loads import Load, Spring, Wind
+from humans_sim.bodies.loads import Load, PointForce, Spring, Wind
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.resources import named_file
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
+from humans_sim.dynamics.scenes.flying_scene import FlyingScene
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.models import Model
@@ -37,10 +39,13 @@ KEYS = (
     "whole_body",
     "self_collision",
     "gravity",
+    "flight",
 )
 """Keys of a scenario that describe its scene."""
 _SHAPES = ("box", "ball")
 _MOTION = ("at", "turn", "velocity", "spin")
+_EARLY = 1e-9
+"""Steps begin at multiples of their length to rounding errors [s]."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class SceneSetup:
 
     Attributes:
         bodies: free ones.
-        loads: wind and springs on them.
+        loads: wind, springs and forces on them.
     """
 
     bodies: tuple[SceneBody, ...]
@@ -134,8 +139,11 @@ class SceneSetup:
                 )
         elif "gravity" in self._fields:
             options["gravity"] = self._fields["gravity"].vector(3).tolist()
-        with located_errors(self._fields["bodies"]):
-            return SceneSystem(
+        scene: type[SceneSystem] = SceneSystem
+        if "flight" in self._fields:
+            scene, options["flight"] = FlyingScene, self._fields["flight"].text()
+        with located_errors(self._fields.get("flight", self._fields["bodies"])):
+            return scene(
                 self.bodies,
                 ground,
                 robot=model,
@@ -205,11 +213,11 @@ def _body(name: str, entry: YamlValue, given: dict[str, YamlValue]) -> SceneBody
 
 
 def _loads(value: YamlValue | None, names: list[str]) -> list[Load]:
-    """Wind and springs."""
+    """Wind, springs and forces at points."""
     if value is None:
         return []
     loads: list[Load] = []
-    parts = value.fields((), ("wind", "springs"))
+    parts = value.fields((), ("wind", "springs", "forces"))
     if "wind" in parts:
         wind = parts["wind"].fields(("velocity", "areas"), ("density",))
         areas = {k: v.number() for k, v in wind["areas"].mapping().items()}
@@ -236,4 +244,21 @@ def _loads(value: YamlValue | None, names: list[str]) -> list[Load]:
                     **numbers,
                 )
             )
+    for item in parts["forces"] if "forces" in parts else ():
+        loads.append(_point_force(item, names))
     return loads
+
+
+def _point_force(item: YamlValue, names: list[str]) -> PointForce:
+    """A constant force at a point of a body, from one time to another."""
+    given = item.fields(("body", "point", "force"), ("start", "end"))
+    force, none = given["force"].vector(3).tolist(), [0.0, 0.0, 0.0]
+    start = given["start"].number() if "start" in given else 0.0
+    end = given["end"].number() if "end" in given else math.inf
+    if not start < end:
+        raise item.error(f"the force ends at {end:g} s, before it starts")
+    return PointForce(
+        names.index(given["body"].choice(tuple(names))),
+        given["point"].vector(3).tolist(),
+        lambda t: force if start - _EARLY <= t < end - _EARLY else none,
+    )

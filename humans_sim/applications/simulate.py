@@ -22,6 +22,7 @@ def simulate(
     t_end: float | None = None,
     method: str | None = None,
     friction: float | None = None,
+    feedback: str | None = None,
     save: Path | str | None = None,
     progress: bool | Callable[[int, int], None] | None = None,
     **options: Any,
@@ -34,6 +35,8 @@ def simulate(
         t_end: another time at the end [s].
         method: ``event_driven`` or ``time_stepping``, instead of the scenario's.
         friction: Coulomb's coefficient of the ground, instead of the scenario's law.
+        feedback: what the controller sees, ``true_state`` or ``observer``, instead of
+            what the scenario says.
         save: file to write: ``.npz`` (as samples come, with little memory), ``.mcap``
             or ``.csv``.
         progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
@@ -52,7 +55,12 @@ def simulate(
     if path is not None:
         check_output_file(path, _ENDINGS)
     chosen = read_scenario(str(scenario)).with_changes(
-        model=model, end=t_end, method=method, friction=friction, options=options
+        model=model,
+        end=t_end,
+        method=method,
+        friction=friction,
+        feedback=feedback,
+        options=options,
     )
     if path is None or path.suffix.lower() == ".npz":
         return chosen.run(progress=progress, save=path)

@@ -11,6 +11,7 @@ from humans_sim.bodies.mass_properties import (
     of_sphere,
 )
 from humans_sim.bodies.motion import BodyMotion, move
+from humans_sim.bodies.packed_state import STATE_SIZE, pack, packed_rates, unpack
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 
 __all__ = [
@@ -19,10 +20,14 @@ __all__ = [
     "BodyState",
     "MassProperties",
     "RigidBodies",
+    "STATE_SIZE",
     "move",
     "of_box",
     "of_cylinder",
     "of_mesh",
     "of_particles",
     "of_sphere",
+    "pack",
+    "packed_rates",
+    "unpack",
 ]

@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from humans_sim.cli.adjust import adjust
+from humans_sim.cli.anatomy import app as anatomy
 from humans_sim.cli.graphs import up
 from humans_sim.cli.help import Command, Group
 from humans_sim.cli.installation import doctor, models
@@ -55,7 +57,9 @@ register(app, run)
 register(app, check)
 register(app, report)
 register(app, calibrate)
+app.command(cls=Command)(adjust)
 register(app, reconstruct)
 register(app, up)
 app.add_typer(marker_set, name="marker-set", help="Make a marker set of your own.")
+app.add_typer(anatomy, name="anatomy", help="Make models of bones.")
 app.add_typer(kondo, name="kondo", help="Drive a Kondo KHR-1, or an emulated one.")

@@ -69,4 +69,4 @@ def models() -> None:
         )
     result(models=listed)
     console.print(table)
-    console.print("Any two-legged URDF is a model too: give its path.")
+    console.print("Any two-legged URDF or table (.yaml) is a model too: give its path.")

@@ -38,6 +38,13 @@ class Integrator(StrEnum):
     CVODE = "cvode"
 
 
+class Feedback(StrEnum):
+    """What a controller sees."""
+
+    TRUE_STATE = "true_state"
+    OBSERVER = "observer"
+
+
 class Mode(StrEnum):
     """Of the reconstruction."""
 

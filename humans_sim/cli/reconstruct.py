@@ -196,8 +196,12 @@ def _print_marker_sets() -> None:
 
 def reconstruct(
     sources: Annotated[
-        list[Path], typer.Argument(help="Recordings, or folders of them.")
-    ],
+        list[Path] | None, typer.Argument(help="Recordings, or folders of them.")
+    ] = None,
+    example: Annotated[
+        bool,
+        typer.Option("--example", help="The synthetic recording of the package."),
+    ] = False,
     subject: Annotated[
         Path | None,
         typer.Option(help="File of the person; default: subject.yaml beside or above."),
@@ -237,7 +241,7 @@ def reconstruct(
         Path | None, typer.Option(help="File with all choices about the markers.")
     ] = None,
     formats: Annotated[
-        str, typer.Option(help="Of csv, mot, osim, trc, mcap, npz.")
+        str, typer.Option(help="Of csv, mot, osim, trc, mcap, npz, bin, tab.")
     ] = "csv,mot,npz",
     report: Annotated[
         bool, typer.Option(help="A page for each recording; it takes longest.")
@@ -296,6 +300,17 @@ def reconstruct(
         reduce_residual=reduce_residuals,
         convention=convention,
     )
+    if example:
+        given = (sources, subject, marker_set, height, mass, static)
+        if any(value is not None for value in given):
+            raise ParameterError("--example has a recording and a person of its own")
+        from humans_sim.applications import example_recording as shipped
+
+        say("the example is synthetic: a simulated person, pushed while standing")
+        sources, marker_set = [shipped.example_file()], shipped.MARKER_SET
+        height, mass = shipped.HEIGHT, shipped.MASS
+    if not sources:
+        raise typer.BadParameter("give recordings or folders of them, or --example")
     person = choose_person(subject, marker_set, height, mass, static)
     jobs = plan_batch(sources, output, person, settings)
     if force_file is not None and len(jobs) > 1:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from humans_sim.cli.options import (
+    Feedback,
     Integrator,
     Method,
     checked_option,
@@ -63,6 +64,9 @@ def run(
         float | None,
         checked_option("Coulomb friction with this coefficient.", number(least=0.0)),
     ] = None,
+    feedback: Annotated[
+        Feedback | None, typer.Option(help="What the controller sees.")
+    ] = None,
     save: Annotated[
         Path | None,
         checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
@@ -94,6 +98,8 @@ def run(
     changes: dict[str, Any] = {"model": model, "end": end, "friction": friction}
     if method is not None:
         changes["method"] = method.value
+    if feedback is not None:
+        changes["feedback"] = feedback.value
     if integrator is not None:
         changes["options"] = {"integrator": integrator.value}
     chosen = read_scenario(scenario).with_changes(**changes)

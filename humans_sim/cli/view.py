@@ -29,7 +29,8 @@ def view(
     model: Annotated[
         str,
         typer.Argument(
-            help="human36, bip, khr1 or a URDF file.", autocompletion=model_names
+            help="human36, bip, khr1, human, a table or URDF file.",
+            autocompletion=model_names,
         ),
     ],
     height: Annotated[
@@ -74,7 +75,7 @@ def _show_model(
 
     scene = Scene(model, host, port)
     try:
-        _print_address(model.title, scene.url, host)
+        print_address(model.title, scene.url, host)
         sway = Sway.of_model(model) if move else None
         if sway is None:
             scene.add_sliders()
@@ -93,13 +94,14 @@ def _show_walk(model: Model, host: str, port: int, seconds: float | None) -> Non
     from humans_sim.view.browser.live import show_walk
 
     def opened(url: str) -> None:
-        _print_address(f"{model.title} walks", url, host)
+        print_address(f"{model.title} walks", url, host)
 
     with display():
         show_walk(model, host, port, seconds, opened)
 
 
-def _print_address(what: str, url: str, host: str = "127.0.0.1") -> None:
+def print_address(what: str, url: str, host: str = "127.0.0.1") -> None:
+    """Print where a page is, and what it means to listen there."""
     from humans_sim.view.browser.page_server import warning_of
 
     warning = warning_of(host)
@@ -115,7 +117,7 @@ def play(run: Run) -> None:
 
     with until_interrupted():
         show, scene = _shown(run)
-        _print_address("the run", scene.url)
+        print_address("the run", scene.url)
         pause = 1.0
         try:
             while True:

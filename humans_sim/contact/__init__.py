@@ -12,6 +12,7 @@ from humans_sim.contact.joint.contact_errors import (
     SurfaceError,
 )
 from humans_sim.contact.joint.contact_joint import ContactJoint, contact_velocity
+from humans_sim.contact.joint.edges import Edge, box_edges, polyhedron_edges
 from humans_sim.contact.joint.joints import Joint, JointState
 from humans_sim.contact.joint.surface_implicit import Ellipsoid, ImplicitSurface
 from humans_sim.contact.joint.surface_shapes import (
@@ -31,6 +32,7 @@ __all__ = [
     "ContactJoint",
     "CurvatureSumError",
     "Cylinder",
+    "Edge",
     "Ellipsoid",
     "ForbiddenMotionError",
     "Ground",
@@ -49,5 +51,7 @@ __all__ = [
     "SurfacePoint",
     "Torus",
     "TriangleMesh",
+    "box_edges",
     "contact_velocity",
+    "polyhedron_edges",
 ]

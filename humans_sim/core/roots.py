@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 from scipy.optimize import brentq, minimize_scalar
 
 _TIME = 1e-15
@@ -32,6 +34,17 @@ def first_root(function: Callable[[float], float], start: float, end: float) -> 
     return float(brentq(value, start, end, xtol=_TIME, rtol=1e-15, maxiter=200))
 
 
+def beyond(function: Callable[[float], float], root: float, end: float) -> float:
+    """The first time from a root on at which a function is not above zero, or ``end``.
+
+    A root is right to a rounding: the function may still be above zero there.
+    """
+    step = math.ulp(root)
+    while root < end and function(root) > 0.0:
+        root, step = min(root + step, end), 2.0 * step
+    return root
+
+
 def lowest(
     function: Callable[[float], float], start: float, end: float
 ) -> tuple[float, float]:
@@ -42,30 +55,36 @@ def lowest(
     return float(minimum.x), float(minimum.fun)
 
 
-def may_dip(
-    gap: np.ndarray,
-    rate: np.ndarray,
-    end_gap: np.ndarray,
-    end_rate: np.ndarray,
-    duration: float,
-) -> np.ndarray:
+@njit(cache=True)
+def may_dip(gap, rate, end_gap, end_rate, duration):
     """Which gaps that are open at both ends of a step may close inside it (n,).
 
     By the cubics through both ends, with room for their errors. A gap that is just
     opening is zero at its start.
+
+    Args:
+        gap: at the start (n,).
+        rate: of the gaps there (n,).
+        end_gap: at the end (n,).
+        end_rate: of the gaps there (n,).
+        duration: of the step [s].
     """
-    low = np.minimum(gap, end_gap)
-    # A cubic falls below its ends by 4 / 27 of these slopes at most.
-    fall = duration * (np.maximum(-rate, 0.0) + np.maximum(end_rate, 0.0))
-    dips: np.ndarray = low < 0.17 * fall
-    near = np.flatnonzero(dips)
-    if near.size:
-        s = np.arange(1, 16)[:, None] / 16
-        least = (
-            (1 + 2 * s) * (1 - s) ** 2 * gap[near]
-            + s * s * (3 - 2 * s) * end_gap[near]
-            + duration * s * (1 - s) ** 2 * rate[near]
-            - duration * s * s * (1 - s) * end_rate[near]
-        ).min(axis=0)
-        dips[near] = least < 0.1 * low[near] - _LEVEL
+    dips = np.zeros(gap.shape[0], np.bool_)
+    for c in range(gap.shape[0]):
+        low = min(gap[c], end_gap[c])
+        # A cubic falls below its ends by 4 / 27 of these slopes at most.
+        fall = duration * (max(-rate[c], 0.0) + max(end_rate[c], 0.0))
+        if not low < 0.17 * fall:
+            continue
+        least = np.inf
+        for k in range(1, 16):
+            s = k / 16
+            value = (
+                (1 + 2 * s) * (1 - s) ** 2 * gap[c]
+                + s * s * (3 - 2 * s) * end_gap[c]
+                + duration * s * (1 - s) ** 2 * rate[c]
+                - duration * s * s * (1 - s) * end_rate[c]
+            )
+            least = min(least, value)
+        dips[c] = least < 0.1 * low - _LEVEL
     return dips

@@ -26,7 +26,9 @@ from typing import Any
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.drive_kernels import NO_DRIVES, DriveTable
 from humans_sim.results.events import Event
+from humans_sim.results.signal import Signal
 
 
 class Actuation:
@@ -65,6 +67,14 @@ class Actuation:
         """Generalised force (nv,) and the rates of z (nz,)."""
         return np.zeros(len(v)), z
 
+    def drives(self) -> DriveTable | None:
+        """The forces of :meth:`dynamics` until the next event, as kernels take them.
+
+        None where they are no table: then :meth:`dynamics` is called at every stage of
+        a step.
+        """
+        return NO_DRIVES if type(self).dynamics is Actuation.dynamics else None
+
     def detect(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
     ) -> np.ndarray:
@@ -89,6 +99,16 @@ class Actuation:
     ) -> np.ndarray:
         """Adapt to a jump of the mechanics (impact, lift-off); returns the new z."""
         return z
+
+    def signals(self) -> tuple[Signal, ...]:
+        """What a run keeps of it beside z and torques, number by number."""
+        return ()
+
+    def signal_values(
+        self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
+        """The numbers of :meth:`signals` at a state; NaN where there is none."""
+        return _NONE
 
 
 _NONE = np.zeros(0)

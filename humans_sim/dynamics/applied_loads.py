@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.drive_kernels import DriveTable
 from humans_sim.dynamics.pushes import Pushes
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
@@ -55,6 +56,10 @@ class AppliedLoads:
         if self.pushes.active:
             return Loads(torques, torques + self.pushes.force(t, q), rates)
         return Loads(torques, torques, rates)
+
+    def drives(self) -> DriveTable | None:
+        """The same until the next event, for kernels; None where that is no table."""
+        return None if self.pushes.active else self.actuation.drives()
 
     def signals(self, state: State) -> np.ndarray:
         """Functions of the actuation whose change of sign is an event."""

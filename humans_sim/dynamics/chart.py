@@ -59,20 +59,24 @@ class FlatChart:
 
 
 class FreeBaseChart:
-    """Coordinates of a free base and joints: shift, rotation vector, joint angles."""
+    """Coordinates of a free base and joints: shift, rotation vector, joint angles.
+
+    Attributes:
+        centre: where they are zero; its quaternion has unit length (nq,).
+    """
 
     def __init__(self, centre: np.ndarray) -> None:
         """Coordinates around the configuration ``centre`` of a biped model."""
-        self._centre = np.array(centre, dtype=float)
-        normalise_quaternion(self._centre)
+        self.centre = np.array(centre, dtype=float)
+        normalise_quaternion(self.centre)
 
     def configuration(self, x: np.ndarray) -> np.ndarray:
         """The configuration at x, its quaternion of unit length by construction."""
-        return free_base_configuration(self._centre, x)
+        return free_base_configuration(self.centre, x)
 
     def rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The rates of x at the velocity v (base velocity in the base frame)."""
-        return free_base_rates(self._centre, x, v)
+        return free_base_rates(self.centre, x, v)
 
     def worn(self, x: np.ndarray) -> bool:
         """Whether the base has turned far from the centre's attitude."""

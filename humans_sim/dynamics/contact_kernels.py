@@ -211,11 +211,14 @@ def point_gap_rates(geometry, motions, q, v):
 
 
 @njit(cache=True)
-def _near_links(geometry, motions, time):
-    """Links and solids that may meet within a time (m, s).
+def link_gaps(geometry):
+    """Lower bounds of the gaps of links with solids (m, s) [m].
 
     Distances change no faster than places do: what a ball round all points of a link
     cannot reach, none of them can.
+
+    Args:
+        geometry: fields of a :class:`ContactGeometry`.
     """
     poses, solids, meshes, centre, reach = (
         geometry[2],
@@ -225,16 +228,9 @@ def _near_links(geometry, motions, time):
         geometry[10],
     )
     links, count = poses.shape[0], solids.shape[0]
-    near = np.ones((links, count), np.bool_)
+    gaps = np.empty((links, count))
     place, normal, hessian = np.empty(3), np.empty(3), np.empty((3, 3))
     for k in range(links):
-        slide, spin, out = 0.0, 0.0, 0.0
-        for i in range(3):
-            slide += motions[k, 0, i] ** 2
-            spin += motions[k, 0, 3 + i] ** 2
-            out += centre[k, i] ** 2
-        speed = np.sqrt(slide) + np.sqrt(spin) * (np.sqrt(out) + reach[k])
-        far = reach[k] + time * max(speed, SLOW)
         placed, away = False, 0.0
         for s in range(count):
             if solids[s, 0] == HALF_SPACE:
@@ -245,7 +241,38 @@ def _near_links(geometry, motions, time):
                     placed = True
                 away = surface_distance(solids[s], meshes, place, normal, hessian)
             # Further contacts with a mesh are as far as the first one at least.
-            near[k, s] = not away > far
+            gaps[k, s] = away - reach[k]
+    return gaps
+
+
+@njit(cache=True)
+def link_speeds(geometry, motions):
+    """Upper bounds of the speeds of the points of each link (m,) [m/s].
+
+    Args:
+        geometry: fields of a :class:`ContactGeometry`.
+        motions: of a :class:`MovingGeometry`.
+    """
+    centre, reach = geometry[9], geometry[10]
+    speeds = np.empty(reach.shape[0])
+    for k in range(reach.shape[0]):
+        slide, spin, out = 0.0, 0.0, 0.0
+        for i in range(3):
+            slide += motions[k, 0, i] ** 2
+            spin += motions[k, 0, 3 + i] ** 2
+            out += centre[k, i] ** 2
+        speeds[k] = np.sqrt(slide) + np.sqrt(spin) * (np.sqrt(out) + reach[k])
+    return speeds
+
+
+@njit(cache=True)
+def _near_links(geometry, motions, time):
+    """Links and solids that may meet within a time (m, s)."""
+    gaps, speeds = link_gaps(geometry), link_speeds(geometry, motions)
+    near = np.empty(gaps.shape, np.bool_)
+    for k in range(gaps.shape[0]):
+        for s in range(gaps.shape[1]):
+            near[k, s] = not gaps[k, s] > time * max(speeds[k], SLOW)
     return near
 
 
@@ -374,6 +401,26 @@ def contact_rows(which, joint_jacobian, geometry, q):
 
 
 @njit(cache=True)
+def closing_contacts(time, closed, gap, rate):
+    """Contacts that are closed or close within a time (indices).
+
+    Args:
+        time: [s].
+        closed: modes of all contacts, OPEN where they are not (nc,).
+        gap: of all contacts (nc,).
+        rate: of their gaps (nc,).
+    """
+    which = np.empty(gap.shape[0], np.int64)
+    count = 0
+    for c in range(gap.shape[0]):
+        here = closed[c] != 0 and gap[c] < ABSENT
+        if here or gap[c] <= time * max(-rate[c], SLOW):
+            which[count] = c
+            count += 1
+    return which[:count]
+
+
+@njit(cache=True)
 def closing_rows(time, closed, joint_jacobian, geometry, q, v):
     """Contacts that are closed or close within a time, then what they give.
 
@@ -390,13 +437,6 @@ def closing_rows(time, closed, joint_jacobian, geometry, q, v):
     """
     near = _near_links(geometry[0], geometry[1], time)
     gap, rate = _near_gap_rates(geometry[0], geometry[1], q, v, near)
-    which = np.empty(gap.shape[0], np.int64)
-    count = 0
-    for c in range(gap.shape[0]):
-        here = closed[c] != 0 and gap[c] < ABSENT
-        if here or gap[c] <= time * max(-rate[c], SLOW):
-            which[count] = c
-            count += 1
-    which = which[:count]
+    which = closing_contacts(time, closed, gap, rate)
     gap, rows, drift = contact_rows(which, joint_jacobian, geometry, q)
     return which, gap, rows, drift

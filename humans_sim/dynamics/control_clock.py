@@ -43,6 +43,11 @@ class ControlClock:
         self._start, self._calls = 0.0, 0
         self.next_call = math.inf
 
+    @property
+    def next_control_call(self) -> float:
+        """When the controller, and nothing beside it, is called next [s]."""
+        return self.next_call
+
     def start(self, t: float) -> None:
         """Call the controller first at t."""
         self._start, self._calls = t, 0

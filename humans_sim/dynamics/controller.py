@@ -18,6 +18,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.system import System
 from humans_sim.models import Model
 from humans_sim.results.sample import Sample
+from humans_sim.results.signal import Signal
 
 _NO_STATES = np.zeros(0)
 
@@ -129,6 +130,14 @@ class Controller(ABC):
     def attach(self, system: System) -> None:
         """Prepare for a system; called once by the simulation that is controlled."""
         return None
+
+    def signals(self) -> tuple[Signal, ...]:
+        """What a run keeps of it, number by number; nothing unless a child does."""
+        return ()
+
+    def signal_values(self) -> np.ndarray:
+        """The numbers of :meth:`signals` after the last call; NaN before the first."""
+        return _NO_STATES
 
     @abstractmethod
     def __call__(self, t: float, state: ControlState) -> Any:

@@ -31,6 +31,14 @@ def mode_events(
     ]
 
 
+def mode_change_events(changes: np.ndarray, table: ContactTable) -> list[Event]:
+    """An event for each row of changes: time [s], contact, mode before and after."""
+    return [
+        _mode_event(t, table, int(i), int(old), int(new))
+        for t, i, old, new in changes.tolist()
+    ]
+
+
 def _mode_event(
     t: float, table: ContactTable, contact: int, old: int, new: int
 ) -> Event:

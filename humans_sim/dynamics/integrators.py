@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variable-step integrators with dense output: one step at a time, then look back.
 
-``dop853`` is the explicit Runge-Kutta method of order 8 (scipy): right for rigid bodies
+``dop853`` is the explicit Runge-Kutta method of order 8: right for rigid bodies
 between events. ``radau`` is the implicit Runge-Kutta method of order 5 (scipy): right
 for stiff actuation and soles that creep, on every machine. ``rosenbrock`` is linearly
 implicit, of order 3: the same at moderate accuracy, for robots that walk. ``cvode`` is
@@ -15,9 +15,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from scipy.integrate import DOP853, Radau
+from scipy.integrate import Radau
 
 from humans_sim.core.errors import MissingDependencyError, ParameterError
+from humans_sim.dynamics.dop853 import Dop853 as Dop853
 from humans_sim.dynamics.initial_value_problem import Derivatives, Rhs
 from humans_sim.dynamics.initial_value_problem import (
     InitialValueProblem as InitialValueProblem,
@@ -94,15 +95,23 @@ def start(name: str, problem: InitialValueProblem) -> Integrator:
     raise ParameterError(f"integrator must be one of {NAMES}, not '{name}'")
 
 
-class Dop853:
-    """Dormand and Prince's explicit method of order 8(5,3), scipy's."""
+class ImplicitRadau:
+    """Radau's implicit Runge-Kutta method of order 5, scipy's."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step, _ = problem
+        rhs, t, y, rtol, atol, first_step, derivatives = problem[:7]
+        known = derivatives or differences(rhs)
         # The bound is set anew at each step; infinity lets the first step be chosen.
-        self._solver = DOP853(
-            rhs, t, y, np.inf, first_step=first_step, rtol=rtol, atol=atol
+        self._solver = Radau(
+            rhs,
+            t,
+            y,
+            np.inf,
+            first_step=first_step,
+            rtol=rtol,
+            atol=atol,
+            jac=lambda t, y: known(t, y)[0],
         )
         self.t, self.y = t, y
         self._dense: Callable[[float], np.ndarray] | None = None
@@ -126,20 +135,6 @@ class Dop853:
         self._dense = None
         self.t, self.y = float(solver.t), solver.y
 
-    def stiffness(self) -> float:
-        """Size of the last step times the largest rate at which motions decay in it.
-
-        By the two stages at its end, as in Hairer's DOP853.
-        """
-        solver = self._solver
-        stages, last = solver.K[:-1], solver.n_stages - 1
-        h = solver.t - solver.t_old
-        inner = solver.y_old + h * (stages[:last].T @ solver.A[last, :last])
-        apart = float(np.linalg.norm(solver.y - inner))
-        if apart == 0.0:
-            return 0.0
-        return h * float(np.linalg.norm(solver.f - stages[last])) / apart
-
     def at(self, t: float) -> np.ndarray:
         """The state inside the last step, by the method's own interpolant."""
         if t == self.t:
@@ -160,33 +155,12 @@ class Dop853:
         self.refresh()
 
 
-class ImplicitRadau(Dop853):
-    """Radau's implicit Runge-Kutta method of order 5, scipy's."""
-
-    def __init__(self, problem: InitialValueProblem) -> None:
-        """Start."""
-        rhs, t, y, rtol, atol, first_step, derivatives = problem
-        known = derivatives or differences(rhs)
-        self._solver = Radau(
-            rhs,
-            t,
-            y,
-            np.inf,
-            first_step=first_step,
-            rtol=rtol,
-            atol=atol,
-            jac=lambda t, y: known(t, y)[0],
-        )
-        self.t, self.y = t, y
-        self._dense = None
-
-
 class Cvode:
     """SUNDIALS CVODE through scikit-sundae: BDF with a dense Newton iteration."""
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rhs, t, y, rtol, atol, first_step, _ = problem
+        rhs, t, y, rtol, atol, first_step, *_ = problem
         try:
             from sksundae.cvode import CVODE
         except ImportError:

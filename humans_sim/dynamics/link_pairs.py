@@ -113,7 +113,7 @@ def link_pairs(model: Model, chosen: SelfCollision) -> LinkPairs:
                 )
     excluded = {frozenset(pair) for pair in chosen.exclude}
     included = {frozenset(pair) for pair in chosen.include}
-    usual = _usual_pairs(model) if chosen.enabled else frozenset()
+    usual = _usual_pairs(model)[0] if chosen.enabled else frozenset()
     touching = (usual - excluded) | included if chosen.enabled else frozenset()
     names = tuple(
         (one, other)
@@ -132,7 +132,9 @@ def link_pairs(model: Model, chosen: SelfCollision) -> LinkPairs:
         geometry.addCollisionPair(pin.CollisionPair(a, b))
     return LinkPairs(
         names=names,
-        joints=np.array([[joint[a], joint[b]] for a, b in names]).reshape(-1, 2),
+        joints=np.array(
+            [[joint[a], joint[b]] for a, b in names], dtype=np.int64
+        ).reshape(-1, 2),
         shape_pairs=np.array(shape_pairs, dtype=np.int64).reshape(-1, 2),
         start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         reach=_reach(model.pin, shapes, [(joint[a], joint[b]) for a, b in names]),
@@ -149,13 +151,27 @@ def _geometry(model: Model) -> tuple[pin.GeometryModel, CoreTable]:
     """All solids of a model, without pairs, and their cores."""
     geometry, cores = pin.GeometryModel(), []
     for k, shape in enumerate(collision_shapes(model)):
-        core = ConvexCore.of(shape.vertices, shape.radius)
-        solid, pose = _solid(core)
+        vertices = np.ascontiguousarray(shape.vertices, dtype=float)
+        core, solid, pose = _core_with_solid(vertices.tobytes(), shape.radius)
         geometry.addGeometryObject(
             pin.GeometryObject(f"{shape.link}.{k}", shape.joint, pose, solid)
         )
         cores.append(core)
     return geometry, CoreTable.of(cores)
+
+
+@lru_cache(maxsize=256)
+def _core_with_solid(
+    vertices: bytes, radius: float
+) -> tuple[ConvexCore, coal.CollisionGeometry, pin.SE3]:
+    """The core of a shape, then :func:`_solid`: hulls are made once for equal shapes.
+
+    Args:
+        vertices: bytes of the vertices (n, 3) [m].
+        radius: of the shape's skin [m].
+    """
+    core = ConvexCore.of(np.frombuffer(vertices).reshape(-1, 3), radius)
+    return core, *_solid(core)
 
 
 def _solid(core: ConvexCore) -> tuple[coal.CollisionGeometry, pin.SE3]:
@@ -179,9 +195,20 @@ def _solid(core: ConvexCore) -> tuple[coal.CollisionGeometry, pin.SE3]:
     return solid, pose
 
 
+def overlapping_links(model: Model) -> tuple[tuple[str, str], ...]:
+    """Pairs that never touch, no neighbours: they overlap in the zero position.
+
+    Their surfaces are not known to the millimetre there, and no depth can be taken for
+    a gap of zero: below the skins of both cores a distance has no normal.
+    """
+    return tuple(sorted((min(p), max(p)) for p in _usual_pairs(model)[1]))
+
+
 @lru_cache(maxsize=16)
-def _usual_pairs(model: Model) -> frozenset[frozenset[str]]:
-    """Pairs of links that are no neighbours and apart in the zero position."""
+def _usual_pairs(
+    model: Model,
+) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
+    """Pairs of links, no neighbours: apart, and overlapping in the zero position."""
     shapes = collision_shapes(model)
     geometry, _ = _geometry(model)
     data = pin.GeometryData(geometry)
@@ -218,7 +245,7 @@ def _usual_pairs(model: Model) -> frozenset[frozenset[str]]:
             )
             if distance <= _TOUCHING:
                 touching.add(pair)
-    return frozenset(pairs - touching)
+    return frozenset(pairs - touching), frozenset(touching)
 
 
 def _transform(pose: pin.SE3) -> coal.Transform3s:

@@ -238,6 +238,11 @@ class ModelSystem:
         """
         return self._moving, self._poses, self._motions, self._joints
 
+    @property
+    def own_links(self) -> SelfContacts:
+        """Where links of the model touch each other."""
+        return self._links
+
     def are_links_apart(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
         """Whether no links can touch each other soon; their gaps then count as 1 m.
 
@@ -246,12 +251,19 @@ class ModelSystem:
             v: velocity.
             time: half a step [s].
         """
-        links = self._links
-        if not len(links) or links.are_far(q, v, time):
+        links, tree = self._links, self._tree_arrays
+        if not len(links):
+            return True
+        if tree is not None and links.are_far(tree, q, v, time):
             return True
         pin.forwardKinematics(self._pin, self._data, q)
         links.choose(self._data, q, v, time)
         return links.none_chosen
+
+    @cached_property
+    def _tree_arrays(self) -> tuple[np.ndarray, ...] | None:
+        """The tree as a plain tuple."""
+        return None if self.tree is None else tuple(self.tree)
 
     @cached_property
     def tree(self) -> TreeTable | None:

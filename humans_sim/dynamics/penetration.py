@@ -7,7 +7,7 @@ import numpy as np
 
 from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.dynamics.system import System
+from humans_sim.dynamics.system import TouchingBodies
 
 _TOLERATED = 1e-6
 """Penetration that is corrected without a word [m, rad]; more is an error."""
@@ -16,7 +16,7 @@ _ITERATIONS = 8
 
 
 def project_out_of_penetration(
-    system: System,
+    system: TouchingBodies,
     q: np.ndarray,
     closed: np.ndarray | None = None,
     deep: bool = False,

@@ -14,6 +14,14 @@ from collections.abc import Callable
 import numpy as np
 
 from humans_sim.dynamics.general_system import GeneralSystem
+from humans_sim.dynamics.planar_kernels import corner_drifts, corner_gaps, corner_rows
+from humans_sim.dynamics.surfaces.rolling_problems import (
+    coin,
+    rattleback,
+    rolling_cylinder,
+    rolling_ellipsoid,
+)
+from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
 GRAVITY = 9.81
@@ -86,26 +94,6 @@ def planar_body(
     matrix = np.diag([mass, mass, inertia])
     weight = np.array([0.0, -mass * GRAVITY, 0.0])
 
-    def arms(q: Vector) -> Vector:
-        c, s = math.cos(q[2]), math.sin(q[2])
-        return corners @ np.array([[c, s], [-s, c]])
-
-    def jacobian(q: Vector) -> Vector:
-        rows = np.zeros((n, 3, 3))
-        arm = arms(q)
-        rows[:, 0, 1] = 1.0
-        rows[:, 0, 2] = arm[:, 0]
-        rows[:, 1, 0] = 1.0
-        rows[:, 1, 2] = -arm[:, 1]
-        return rows
-
-    def drift(q: Vector, v: Vector) -> Vector:
-        drift = np.zeros((n, 3))
-        arm = arms(q)
-        drift[:, 0] = -(v[2] ** 2) * arm[:, 1]
-        drift[:, 1] = -(v[2] ** 2) * arm[:, 0]
-        return drift
-
     return GeneralSystem(
         name=name,
         position_names=("x", "z", "angle"),
@@ -113,9 +101,9 @@ def planar_body(
         force=lambda q, v: weight,
         potential=lambda q: mass * GRAVITY * q[1],
         contacts=table,
-        gap=lambda q: q[1] + arms(q)[:, 1],
-        jacobian=jacobian,
-        drift=drift,
+        gap=lambda q: corner_gaps(corners, q),
+        jacobian=lambda q: corner_rows(corners, q),
+        drift=lambda q, v: corner_drifts(corners, q, v),
     )
 
 
@@ -334,7 +322,7 @@ WOODPECKER_START = (
 )
 """Near the periodic motion."""
 
-PROBLEMS: dict[str, Callable[..., GeneralSystem]] = {
+PROBLEMS: dict[str, Callable[..., GeneralSystem | SurfaceSystem]] = {
     "bouncing_ball": bouncing_ball,
     "sliding_block": sliding_block,
     "rocking_block": rocking_block,
@@ -344,5 +332,9 @@ PROBLEMS: dict[str, Callable[..., GeneralSystem]] = {
     "beads": beads,
     "slider_in_clearance": slider_in_clearance,
     "woodpecker": woodpecker,
+    "coin": coin,
+    "rattleback": rattleback,
+    "rolling_ellipsoid": rolling_ellipsoid,
+    "rolling_cylinder": rolling_cylinder,
 }
 """By the names that scenario files use."""

@@ -19,9 +19,6 @@ from humans_sim.dynamics.initial_value_problem import (
     IntegrationError,
 )
 
-_SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0
-_SMALLEST = 1e-14
-"""Smallest step [s]."""
 _FIRST_STEP = 1e-3
 
 
@@ -39,9 +36,10 @@ class Rosenbrock:
 
     def __init__(self, problem: InitialValueProblem) -> None:
         """Start."""
-        rates, t, y, self._rtol, self._atol, first_step, derivatives = problem
+        rates, t, y, self._rtol, self._atol, first_step, derivatives = problem[:7]
         if derivatives is None:
             raise ParameterError("a Rosenbrock method needs derivatives")
+        self._whole_step = problem.whole_step
         self._rates, self._derivatives = rates, derivatives
         self.t, self.y = t, y
         self.step_size = _FIRST_STEP if first_step is None else first_step
@@ -50,13 +48,20 @@ class Rosenbrock:
 
     def step(self, bound: float) -> None:
         """Make one step, not beyond ``bound``; t and y are then its end."""
+        if self._whole_step is not None:
+            made = self._whole_step(self.t, self.y, self._now, bound, self.step_size)
+            if made is not None:
+                self._start = (self.t, self.y, self._now)
+                self.t, self.step_size, self.y, self._now = made
+                return
         t, y = self.t, self.y
         jacobian, by_time = self._derivatives(t, y)
         slopes = np.empty((kernels.STAGES, len(y)))
+        rejected = False
         while True:
             cut = self.step_size >= bound - t
             step = bound - t if cut else self.step_size
-            if step < _SMALLEST and not cut:
+            if step < kernels.SMALLEST and not cut:
                 raise IntegrationError("the step size went to zero")
             factors, order, regular = kernels.factorise(jacobian, step)
             error = np.inf
@@ -71,15 +76,12 @@ class Rosenbrock:
                 end, error = kernels.end_of_step(
                     y, slopes, step, self._rtol, self._atol
                 )
-            factor = _LEAST
-            if np.isfinite(error):
-                factor = _SAFETY * max(error, 1e-10) ** (-1 / 3)
-                factor = min(max(factor, _LEAST), _MOST)
+            following = kernels.next_size(step, error, rejected)
             if error <= 1.0:
                 break
-            self.step_size = step * min(factor, 0.9)
+            rejected, self.step_size = True, following
         # A step cut short by the bound says little about the next one.
-        self.step_size = max(self.step_size, step * factor) if cut else step * factor
+        self.step_size = max(self.step_size, following) if cut else following
         self._start = (t, y, self._now)
         self.t, self.y = bound if cut else t + step, end
         self._now = self._rates(self.t, end)

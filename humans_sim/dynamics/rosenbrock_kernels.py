@@ -43,6 +43,11 @@ EMBEDDED = np.array(
     ]
 )
 """Coefficients of ROS34PW2 (Rang, Angermann 2005, BIT 45, table 4.2)."""
+SMALLEST = 1e-14
+"""Smallest step [s]."""
+_SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
+"""Of the control of the step: friction and loads have corners, and a step that grew
+more than twofold runs into the next one."""
 TIMES = ALPHA.sum(axis=1)
 _TIME_WEIGHTS = GAMMA + COUPLING.sum(axis=1)
 
@@ -113,6 +118,23 @@ def end_of_step(y, slopes, step, rtol, atol):
         scale = atol[i] + rtol * max(abs(y[i]), abs(end[i]))
         square += (step * error / scale) ** 2
     return end, np.sqrt(square / n)
+
+
+@njit(cache=True)
+def next_size(step, error, rejected):
+    """Size of the next step, or of the next attempt at this one [s].
+
+    Args:
+        step: size of this attempt [s].
+        error: estimated, relative to the tolerances; it is accepted up to one.
+        rejected: whether an attempt at this step was rejected before.
+    """
+    if not np.isfinite(error):
+        return _LEAST * step
+    factor = max(_SAFETY * max(error, 1e-10) ** (-1 / 3), _LEAST)
+    if error > 1.0:
+        return min(factor, _SAFETY) * step
+    return min(factor, 1.0 if rejected else _MOST) * step
 
 
 @njit(cache=True)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled parts of self-collision: which pairs may be near, gaps and Jacobians.
 
-Most pairs of links are far apart, and a bound on how far joints can have moved them
-towards each other is enough to know it: no pose is looked at before the bound is used
-up.
+Most pairs of links are far apart, and a bound on how far they can have moved towards
+each other is enough to know it. One bound is how far both have travelled in the frame
+of the base, which takes a sum a pair; where that is not enough, another one is how far
+one has moved in the frame of the other since their distance was computed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from numba import njit
 
 from humans_sim.contact.geometry.box_pairs import FAR
 from humans_sim.contact.geometry.convex_pairs import basis, place, turn
+from humans_sim.dynamics.tree_kernels import tree_poses
+
+WATCH = 1e-3
+"""Points are known from this distance on, before they touch [m]."""
 
 
 class PairBounds(NamedTuple):
@@ -23,19 +28,31 @@ class PairBounds(NamedTuple):
     Attributes:
         reach: of joints on each pair (p, joints), see
             :class:`~humans_sim.dynamics.link_pairs.LinkPairs`.
-        reference: joint positions that each pair was last looked at (p, joints).
-        clear: least distance of each pair there (p,) [m].
-        moved: how far the links of each pair may have moved until then (p,) [m].
-        shape_clear: least distance of each pair of solids (s,) [m].
-        shape_moved: ``moved`` of the pair when that was known (s,) [m].
+        farthest: largest of it for each joint (joints,).
+        joints: that carry the two links of each pair, that of the smaller ball first
+            (p, 2).
+        balls: around all solids of each joint, in its frame: centre, radius; below zero
+            where it has none (n, 4) [m].
+        poses: of these balls in the frame of the base, where they were last (n, 12).
+        travel: of the points of these balls in that frame, at most (n,) [m].
+        bound: of the distance of each pair, from below (p,) [m].
+        moved: travel of both of its links when that was known (p,) [m].
+        clear: least distance of the solids of each pair (p,) [m].
+        between: pose of the first link's ball in the second's frame there (p, 12).
+        shape_clear: distance of each pair of solids there, from below (s,) [m].
     """
 
     reach: np.ndarray
-    reference: np.ndarray
-    clear: np.ndarray
+    farthest: np.ndarray
+    joints: np.ndarray
+    balls: np.ndarray
+    poses: np.ndarray
+    travel: np.ndarray
+    bound: np.ndarray
     moved: np.ndarray
+    clear: np.ndarray
+    between: np.ndarray
     shape_clear: np.ndarray
-    shape_moved: np.ndarray
 
 
 class PairBalls(NamedTuple):
@@ -77,50 +94,35 @@ class ChosenPoints(NamedTuple):
     share: np.ndarray
 
 
-class QuickBound(NamedTuple):
-    """A bound for all pairs at once, which most steps need not go beyond.
-
-    Attributes:
-        reach: largest of all pairs for each joint (joints,).
-        reference: joint positions that all pairs were last compared at (joints,).
-        slack: how far links may move from there (1,) [m].
-    """
-
-    reach: np.ndarray
-    reference: np.ndarray
-    slack: np.ndarray
-
-
 @njit(cache=True)
-def none_due(quick, joints, speeds, time):
-    """Whether no pair of links can be near.
+def _displacement(pose, frame, ball, last, write):
+    r"""How far the points of a ball have moved in a frame, at most [m].
+
+    A point within the radius r of the centre c moves no farther than
+    :math:`|\Delta c| + r |\Delta R|`; the norm of a difference of rotations is
+    that of its entries over the root of two.
 
     Args:
-        quick: fields of a :class:`QuickBound`.
-        joints: their positions.
-        speeds: their speeds.
-        time: what may close within it counts [s].
+        pose: of the ball's joint (12,).
+        frame: the frame's pose (12,).
+        ball: centre and radius (4,).
+        last: pose of the ball in the frame before (12,); written if wanted.
+        write: whether it is.
     """
-    reach, reference, slack = quick
-    moved = 0.0
-    for j in range(reach.shape[0]):
-        moved += reach[j] * (abs(joints[j] - reference[j]) + time * abs(speeds[j]))
-    return moved < slack[0]
-
-
-@njit(cache=True)
-def compare_all(quick, bounds, joints, watch):
-    """Bring the quick bound up to date."""
-    reach, reference, slack = quick
-    least = np.inf
-    for p in range(bounds[0].shape[0]):
-        moved = 0.0
-        for j in range(reach.shape[0]):
-            moved += bounds[0][p, j] * abs(joints[j] - bounds[1][p, j])
-        least = min(least, bounds[2][p] - moved)
-    for j in range(reach.shape[0]):
-        reference[j] = joints[j]
-    slack[0] = least - watch
+    turned, square = 0.0, 0.0
+    for k in range(4):
+        x, y, z = pose[3 * k], pose[3 * k + 1], pose[3 * k + 2]
+        if k == 3:
+            x += pose[0] * ball[0] + pose[3] * ball[1] + pose[6] * ball[2] - frame[9]
+            y += pose[1] * ball[0] + pose[4] * ball[1] + pose[7] * ball[2] - frame[10]
+            z += pose[2] * ball[0] + pose[5] * ball[1] + pose[8] * ball[2] - frame[11]
+            turned, square = square, 0.0
+        for i in range(3):
+            now = frame[3 * i] * x + frame[3 * i + 1] * y + frame[3 * i + 2] * z
+            square += (now - last[3 * k + i]) ** 2
+            if write:
+                last[3 * k + i] = now
+    return np.sqrt(square) + ball[3] * np.sqrt(0.5 * turned)
 
 
 @njit(cache=True)
@@ -147,59 +149,95 @@ def with_links(gaps, links, joints, at, farthest):
 
 
 @njit(cache=True)
-def due_pairs(bounds, joints, speeds, time, watch):
+def due_pairs(bounds, poses, speeds, time):
     """Pairs of links that may be near: their numbers, and how near counts (k,).
 
     Args:
         bounds: fields of a :class:`PairBounds`.
-        joints: their positions.
-        speeds: their speeds.
+        poses: of all joints (n, 12).
+        speeds: of the joints with one velocity each.
         time: what may close within it counts [s].
-        watch: and what is nearer than this [m].
     """
-    reach, reference, clear, _, _, _ = bounds
+    reach, farthest, joints, balls, last, travel, bound, moved, clear, between, _ = (
+        bounds
+    )
+    for j in range(1, travel.shape[0]):
+        if balls[j, 3] >= 0.0:
+            travel[j] += _displacement(poses[j], poses[1], balls[j], last[j], True)
+    most = 0.0
+    for j in range(farthest.shape[0]):
+        most += farthest[j] * abs(speeds[j])
+    most = WATCH + time * most
     which = np.empty(reach.shape[0], np.int64)
     near = np.empty(reach.shape[0])
     count = 0
     for p in range(reach.shape[0]):
-        moved, speed = 0.0, 0.0
+        a, b = joints[p]
+        if bound[p] - (travel[a] + travel[b] - moved[p]) > most:
+            continue
+        speed = 0.0
         for j in range(reach.shape[1]):
-            r = reach[p, j]
-            moved += r * abs(joints[j] - reference[p, j])
-            speed += r * abs(speeds[j])
-        limit = watch + time * speed
-        if clear[p] - moved <= limit:
+            speed += reach[p, j] * abs(speeds[j])
+        limit = WATCH + time * speed
+        if bound[p] - (travel[a] + travel[b] - moved[p]) > limit:
+            continue
+        away = _displacement(poses[a], poses[b], balls[a], between[p], False)
+        bound[p], moved[p] = clear[p] - away, travel[a] + travel[b]
+        if not bound[p] > limit:
             which[count], near[count] = p, limit
             count += 1
     return which[:count], near[:count]
 
 
 @njit(cache=True)
-def due_shapes(bounds, balls, which, near, joints, poses):
+def none_due(tree, q, v, time, bounds, poses):
+    """Whether no pair of links of a model can be near.
+
+    Args:
+        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        q: configuration.
+        v: velocity.
+        time: what may close within it counts [s].
+        bounds: fields of a :class:`PairBounds`.
+        poses: of all joints, is filled (n, 12).
+    """
+    links = tree[0].shape[0]
+    rotation, place_ = np.empty((links, 3, 3)), np.empty((links, 3))
+    tree_poses(tree, q, (rotation, place_))
+    for b in range(links):
+        for i in range(3):
+            poses[1 + b, 9 + i] = place_[b, i]
+            for k in range(3):
+                poses[1 + b, 3 * k + i] = rotation[b, i, k]
+    return due_pairs(bounds, poses, v[6:], time)[0].shape[0] == 0
+
+
+@njit(cache=True)
+def due_shapes(bounds, balls, which, near, poses):
     """Pairs of solids, among due pairs of links, whose distances must be computed.
 
-    The bounds of all of these pairs are brought up to date, where balls are enough.
+    The bounds of all of these pairs are brought up to date, where balls are enough:
+    where they leave a margin that lasts for many steps.
 
     Args:
         bounds: fields of a :class:`PairBounds`.
         balls: fields of a :class:`PairBalls`.
         which: pairs of links (k,).
         near: how near counts (k,) [m].
-        joints: their positions.
         poses: of all joints (n, 12).
     """
-    reach, reference, _, moved, shape_clear, shape_moved = bounds
+    joints, around, between, shape_clear = bounds[2], bounds[3], bounds[9], bounds[10]
     centre, radius, joint, shape_pairs, start = balls
     due = np.empty(shape_pairs.shape[0], np.int64)
     one, other = np.empty(3), np.empty(3)
     count = 0
     for k in range(which.shape[0]):
         p = which[k]
-        for j in range(reach.shape[1]):
-            moved[p] += reach[p, j] * abs(joints[j] - reference[p, j])
-            reference[p, j] = joints[j]
+        f, g = joints[p]
+        away = _displacement(poses[f], poses[g], around[f], between[p], True)
         for s in range(start[p], start[p + 1]):
-            if shape_clear[s] - (moved[p] - shape_moved[s]) > near[k]:
+            shape_clear[s] -= away
+            if shape_clear[s] > near[k] + around[f, 3]:
                 continue
             a, b = shape_pairs[s]
             place(poses[joint[a]], centre[a], one)
@@ -208,8 +246,8 @@ def due_shapes(bounds, balls, which, near, joints, poses):
             for i in range(3):
                 square += (one[i] - other[i]) ** 2
             apart = np.sqrt(square) - radius[a] - radius[b]
-            if apart > near[k] + 0.25 * min(radius[a], radius[b]):
-                shape_clear[s], shape_moved[s] = apart, moved[p]
+            if apart > near[k] + around[f, 3]:
+                shape_clear[s] = apart
             else:
                 due[count] = s
                 count += 1
@@ -219,12 +257,12 @@ def due_shapes(bounds, balls, which, near, joints, poses):
 @njit(cache=True)
 def update_clear(bounds, start, which):
     """Bring the bounds of pairs of links up to date with those of their solids."""
-    _, _, clear, moved, shape_clear, shape_moved = bounds
+    bound, clear, shape_clear = bounds[6], bounds[8], bounds[10]
     for p in which:
         least = np.inf
         for s in range(start[p], start[p + 1]):
-            least = min(least, shape_clear[s] - (moved[p] - shape_moved[s]))
-        clear[p] = least
+            least = min(least, shape_clear[s])
+        clear[p] = bound[p] = least
 
 
 @njit(cache=True)

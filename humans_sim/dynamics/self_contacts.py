@@ -25,9 +25,7 @@ from humans_sim.dynamics.self_contact_kernels import (
     ChosenPoints,
     PairBalls,
     PairBounds,
-    QuickBound,
     chosen_gaps,
-    compare_all,
     due_pairs,
     due_shapes,
     none_due,
@@ -37,10 +35,8 @@ from humans_sim.dynamics.self_contact_kernels import (
 )
 from humans_sim.dynamics.system import SLOW
 
-_WATCH = 1e-3
-"""Points are known from this distance on, before they touch [m]."""
 _AHEAD = 3.0
-"""And from where links may touch within so many halves of a step."""
+"""Points are known from where links may touch within so many halves of a step."""
 _STALE = 0.5
 """Joints that moved farther need other points [rad, m]."""
 _SAME = 0.2
@@ -66,16 +62,24 @@ class SelfContacts:
             f"{one}/{other}.{k}" for one, other in pairs.names for k in range(SLOTS)
         )
         count, solids = len(pairs.names), len(pairs.shape_pairs)
+        balls = joint_balls(pairs, tree.njoints)
+        order = np.argsort(balls[pairs.joints, 3], axis=1, kind="stable")
         self._bounds: tuple[np.ndarray, ...] = tuple(
             PairBounds(
                 reach=pairs.reach,
-                reference=np.zeros((count, joints)),
-                clear=np.full(count, -np.inf),
+                farthest=pairs.reach.max(axis=0, initial=0.0),
+                joints=np.take_along_axis(pairs.joints, order, axis=1),
+                balls=balls,
+                poses=np.zeros((tree.njoints, 12)),
+                travel=np.zeros(tree.njoints),
+                bound=np.full(count, -np.inf),
                 moved=np.zeros(count),
+                clear=np.full(count, -np.inf),
+                between=np.zeros((count, 12)),
                 shape_clear=np.full(solids, -np.inf),
-                shape_moved=np.zeros(solids),
             )
         )
+        self._own_poses = np.zeros((tree.njoints, 12))
         self._balls = tuple(
             PairBalls(
                 pairs.centre,
@@ -83,13 +87,6 @@ class SelfContacts:
                 pairs.shape_joint,
                 pairs.shape_pairs,
                 pairs.start,
-            )
-        )
-        self._quick: tuple[np.ndarray, ...] = tuple(
-            QuickBound(
-                reach=pairs.reach.max(axis=0, initial=0.0),
-                reference=np.zeros(joints),
-                slack=np.full(1, -np.inf),
             )
         )
         self._cores = pairs.cores.arrays()
@@ -128,21 +125,37 @@ class SelfContacts:
         """Whether no links are near each other."""
         return not len(self._slots)
 
-    def are_far(self, q: np.ndarray, v: np.ndarray, time: float) -> bool:
+    def are_far(
+        self, tree: tuple[np.ndarray, ...], q: np.ndarray, v: np.ndarray, time: float
+    ) -> bool:
         """Whether a bound says, without distances, that no links touch soon.
 
         Args:
+            tree: fields of the model's :class:`~humans_sim.dynamics.tree_table.\
+TreeTable`.
             q: configuration.
             v: velocity.
             time: half a step [s].
         """
-        n = self._count
-        joints, speeds = q[7 : 7 + n], v[6 : 6 + n]
-        if not none_due(self._quick, joints, speeds, _AHEAD * time):
+        if not none_due(tree, q, v, _AHEAD * time, self._bounds, self._own_poses):
             return False
-        self._at[:] = joints
+        self._at[:] = q[7 : 7 + self._count]
         self._clear()
         return True
+
+    @property
+    def far_arrays(self) -> tuple[Any, ...]:
+        """What :meth:`are_far` looks at, for kernels that do so themselves.
+
+        Returns:
+            bounds of the pairs, buffer of the poses, joints at which links were looked
+            at last (written), and how many times half a step is looked ahead.
+        """
+        return self._bounds, self._own_poses, self._at, _AHEAD
+
+    def note_far(self) -> None:
+        """A kernel has seen that no links touch soon."""
+        self._clear()
 
     def choose(self, data: pin.Data, q: np.ndarray, v: np.ndarray, time: float) -> None:
         """Choose the points in which links may touch soon.
@@ -154,25 +167,22 @@ class SelfContacts:
             time: half a step [s].
         """
         n = self._count
-        joints, speeds = q[7 : 7 + n], v[6 : 6 + n]
-        self._at[:] = joints
-        if none_due(self._quick, joints, speeds, _AHEAD * time):
-            self._clear()
-            return
-        pairs, near = due_pairs(self._bounds, joints, speeds, _AHEAD * time, _WATCH)
-        if len(pairs) == 0:
-            compare_all(self._quick, self._bounds, joints, _WATCH)
-            self._clear()
-            return
+        self._at[:] = q[7 : 7 + n]
         poses = self._poses(data)
-        solids = due_shapes(self._bounds, self._balls, pairs, near, joints, poses)
+        pairs, near = due_pairs(self._bounds, poses, v[6 : 6 + n], _AHEAD * time)
+        if len(pairs) == 0:
+            self._clear()
+            return
+        solids = due_shapes(self._bounds, self._balls, pairs, near, poses)
         touching: dict[int, list[tuple[Any, ...]]] = {}
         if len(solids):
             limits = dict(zip(pairs.tolist(), near.tolist(), strict=True))
             self._measure(data, poses, solids, limits, touching)
         update_clear(self._bounds, self._pairs.start, pairs)
-        compare_all(self._quick, self._bounds, joints, _WATCH)
-        self._assign(poses, touching)
+        if touching:
+            self._assign(poses, touching)
+        else:
+            self._clear()
 
     def _clear(self) -> None:
         if len(self._slots):
@@ -188,13 +198,13 @@ class SelfContacts:
     ) -> None:
         """Distances of pairs of solids; points of those that are near."""
         known, geometry = self._pairs, self._solids
-        moved, clear, clear_moved = self._bounds[3:]
+        clear = self._bounds[10]
         pin.updateGeometryPlacements(self._tree, data, known.geometry, geometry)
         of_solid = np.searchsorted(known.start, solids, side="right") - 1
         for s, p in zip(solids.tolist(), of_solid.tolist(), strict=True):
             result = pin.computeDistance(known.geometry, geometry, s)
             distance = result.min_distance
-            clear[s], clear_moved[s] = distance, moved[p]
+            clear[s] = distance
             if distance > limits[p]:
                 continue
             which = known.shape_pairs[s]
@@ -370,6 +380,25 @@ class SelfContacts:
         near = gap <= time * np.maximum(-(rows[:, 0] @ v), SLOW)
         active: np.ndarray = self._slots[near | (closed[self._slots] != 0)]
         return active
+
+
+def joint_balls(pairs: LinkPairs, joints: int) -> np.ndarray:
+    """Balls around all solids of each joint: centre, radius; -1 without solids (n, 4).
+
+    Args:
+        pairs: has balls around the solids.
+        joints: how many there are.
+    """
+    balls = np.tile([0.0, 0.0, 0.0, -1.0], (joints, 1))
+    for j in range(joints):
+        own = pairs.shape_joint == j
+        if own.any():
+            places, radii = pairs.centre[own], pairs.radius[own]
+            low = (places - radii[:, None]).min(axis=0)
+            balls[j, :3] = 0.5 * (low + (places + radii[:, None]).max(axis=0))
+            away = np.linalg.norm(places - balls[j, :3], axis=1) + radii
+            balls[j, 3] = away.max()
+    return balls
 
 
 def address(array: np.ndarray) -> int:

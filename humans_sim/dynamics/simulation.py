@@ -28,16 +28,16 @@ from humans_sim.dynamics.event_driven.event_stepper import EventStepper
 from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
 from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.dynamics.own_integration import OwnIntegration
 from humans_sim.dynamics.progress_bar import ProgressBar
 from humans_sim.dynamics.pushes import Push
+from humans_sim.dynamics.recorded_signals import RecordedSignals
 from humans_sim.dynamics.sampling import sampling_times
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.sensors.sensor import Sensor
 from humans_sim.dynamics.sensors.sensor_clock import (
     SensorClock,
     check_sensors,
-    recorded_sample,
-    signal_record,
 )
 from humans_sim.dynamics.step_failures import ENDINGS, reason_of
 from humans_sim.dynamics.stepper import Options, Stepper
@@ -80,7 +80,7 @@ class SimulationError(HumansError):
         return type(self), self._parts
 
 
-class Simulation:
+class Simulation(OwnIntegration):
     """A system, its actuation and its controller, ready to run.
 
     Args:
@@ -250,6 +250,7 @@ class Simulation:
             control_period = known.period if control_period is None else control_period
         self.control_period = control_period
         self.sensors = check_sensors(sensors, self.system)
+        self.recorded = RecordedSignals(self.sensors, controller, self.actuation)
         if control_period is not None:
             self.actuation.expect_commands_every(check_control_period(control_period))
 
@@ -360,7 +361,7 @@ class Simulation:
                     stepper.advance(time, time if at_samples else min(known, t_end))
                     if at_samples:
                         self._control(stepper)
-                    samples.append(recorded_sample(stepper))
+                    samples.append(self.recorded.sample(stepper))
                     advance()
         except ENDINGS as error:
             if stepper is None and isinstance(error, ConfigurationError):
@@ -408,7 +409,7 @@ class Simulation:
             **({"stands": True} if self.stands else {}),
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
-            **signal_record(self.sensors),
+            **self.recorded.info(samples),
             **scene_record(self.system),
         }
         if self.method == "time_stepping":

@@ -14,8 +14,10 @@ import pinocchio as pin
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.event_driven.compiled_model import CompiledModel
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.sole_kernels import contacts_in_world, sole_wrench
 from humans_sim.models import Model
 from humans_sim.models.soles import load_tags
 from humans_sim.results.sample import Sample
@@ -97,6 +99,9 @@ class Soles:
         self.links = tuple(link for link in body.contact_links for _ in solids)
         self.surfaces = tuple(solids * len(body.contact_points))
         self._data = self._model.data()
+        self._compiled = CompiledModel.of(system)
+        tree = self._model.pin
+        self._frames = [tree.getFrameId(sole.name) for sole in self._model.soles]
         self._point = np.repeat(np.arange(len(body.contact_points)), len(solids))
         self._radius = np.repeat(body.radii, len(solids))[:, None]
         own = set(() if body.features is None else body.features.names)
@@ -113,6 +118,18 @@ class Soles:
         """
         n, q = len(self._listed), sample.q[: self._model.nq]
         which = np.flatnonzero(self._listed | (sample.contacts[:n] != OPEN))
+        moments = (
+            sample.moments if len(sample.moments) else np.zeros_like(sample.forces)
+        )
+        if self._compiled is not None:
+            forces = np.array([sample.forces, moments])
+            place, normal, velocity, force, moment = contacts_in_world(
+                self._compiled.arrays, q, sample.v, which, forces
+            )
+            mode, gap = sample.contacts[which], sample.gaps[which]
+            return PointContacts(
+                which, mode, gap, place, normal, velocity, force, moment
+            )
         rows = self._system.terms(sample.q, sample.v, which).jacobian
         # A shift of the base moves every point alike: these columns are the frames.
         base = pin.Quaternion(q[3:7]).matrix()
@@ -122,9 +139,6 @@ class Soles:
         centres = self._body.points.positions(self._data)[self._point[which]]
         places = centres - self._radius[which] * normal
         turned = frames.transpose(0, 2, 1)
-        moments = (
-            sample.moments if len(sample.moments) else np.zeros_like(sample.forces)
-        )
         return PointContacts(
             rows=which,
             mode=sample.contacts[which],
@@ -143,24 +157,20 @@ class Soles:
             sample: the state.
             points: its contacts, by :meth:`points`.
         """
-        soles = []
-        for sole, which in zip(self._model.soles, self._of_sole, strict=True):
-            pose = self._model.frame_pose(sample.q[: self._model.nq], sole.name)
+        soles, tree = [], self._model.pin
+        pin.forwardKinematics(tree, self._data, sample.q[: self._model.nq])
+        for sole, frame, which in zip(
+            self._model.soles, self._frames, self._of_sole, strict=True
+        ):
+            pose = pin.updateFramePlacement(tree, self._data, frame)
             mode = points.mode[which]
-            force = points.force[which]
-            arm = points.position[which] - pose.translation
-            turn = pose.rotation.T
-            total = turn @ force.sum(axis=0)
-            # The sum of the cross products, out of the parts of arm^T force.
-            mixed = arm.T @ force
-            moment = turn @ np.array(
-                [
-                    mixed[1, 2] - mixed[2, 1],
-                    mixed[2, 0] - mixed[0, 2],
-                    mixed[0, 1] - mixed[1, 0],
-                ]
+            total, moment = sole_wrench(
+                np.array(pose.rotation),
+                np.array(pose.translation),
+                points.position[which],
+                points.force[which],
+                points.moment[which],
             )
-            moment += turn @ points.moment[which].sum(axis=0)
             soles.append(
                 SoleLoad(
                     sole.name,

@@ -41,6 +41,10 @@ class StepError(HumansError):
     """The simulation cannot continue from here."""
 
 
+class ActuationError(StepError):
+    """The actuation has no torques at a state: no other method leads past it."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How to integrate.

@@ -43,7 +43,7 @@ class StiffnessSwitch:
         """Start with the explicit method."""
         derivatives = differences(problem.rhs, positions)
         self._problem = problem._replace(derivatives=derivatives)
-        self._method: Dop853 = Dop853(problem)
+        self._method: Dop853 | ImplicitRadau = Dop853(problem)
         self.t, self.y = problem.t, problem.y
         self._stiff_steps = self._implicit_steps = 0
 
@@ -70,11 +70,11 @@ class StiffnessSwitch:
         self.t, self.y = self._method.t, self._method.y
         if self._implicit_steps:
             self._implicit_steps -= 1
-        elif self.t < bound:
+        elif self.t < bound and isinstance(self._method, Dop853):
             stiff = self.t - begin < _SHORT and self._method.stiffness() > _STABLE
             self._stiff_steps = self._stiff_steps + 1 if stiff else 0
 
-    def _change(self, method: type[Dop853]) -> None:
+    def _change(self, method: type[Dop853] | type[ImplicitRadau]) -> None:
         """Continue by another method from where the last step ended."""
         self._method = method(
             self._problem._replace(t=self.t, y=self.y, first_step=self.step_size)

@@ -43,6 +43,25 @@ class Terms(NamedTuple):
     drift: np.ndarray
 
 
+class TouchingBodies(Protocol):
+    """What of a system the laws of contact need at one state."""
+
+    nv: int
+    contacts: ContactTable
+
+    def chart(self, q: np.ndarray) -> Chart:
+        """Local coordinates around a configuration."""
+
+    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
+        """The equations of motion with the contacts ``which`` (indices)."""
+
+    def gaps(self, q: np.ndarray) -> np.ndarray:
+        """Gaps of all contacts (nc,)."""
+
+    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps of all contacts and their rates (nc,), (nc,)."""
+
+
 class System(Protocol):
     """A mechanical system with unilateral contacts."""
 

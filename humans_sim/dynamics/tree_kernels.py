@@ -61,6 +61,7 @@ def tree_poses(tree, q, state):
         state: fields of a :class:`TreeState`, as a plain tuple; changed.
     """
     parent, turns, fixed, offset, axis = tree[0], tree[1], tree[2], tree[3], tree[4]
+    straight = tree[12]
     rotation, place = state[0], state[1]
     x, y, z, w = q[3], q[4], q[5], q[6]
     rotation[0, 0, 0] = 1 - 2 * (y * y + z * z)
@@ -82,9 +83,11 @@ def tree_poses(tree, q, state):
             cosine, sine = np.cos(angle), np.sin(angle)
         for i in range(3):
             p0, p1, p2 = rotation[a, i, 0], rotation[a, i, 1], rotation[a, i, 2]
-            r0 = p0 * fixed[b, 0, 0] + p1 * fixed[b, 1, 0] + p2 * fixed[b, 2, 0]
-            r1 = p0 * fixed[b, 0, 1] + p1 * fixed[b, 1, 1] + p2 * fixed[b, 2, 1]
-            r2 = p0 * fixed[b, 0, 2] + p1 * fixed[b, 1, 2] + p2 * fixed[b, 2, 2]
+            r0, r1, r2 = p0, p1, p2
+            if not straight[b]:
+                r0 = p0 * fixed[b, 0, 0] + p1 * fixed[b, 1, 0] + p2 * fixed[b, 2, 0]
+                r1 = p0 * fixed[b, 0, 1] + p1 * fixed[b, 1, 1] + p2 * fixed[b, 2, 1]
+                r2 = p0 * fixed[b, 0, 2] + p1 * fixed[b, 1, 2] + p2 * fixed[b, 2, 2]
             along = r0 * a0 + r1 * a1 + r2 * a2
             rest = (1.0 - cosine) * along
             rotation[b, i, 0] = cosine * r0 + rest * a0 + sine * (r1 * a2 - r2 * a1)

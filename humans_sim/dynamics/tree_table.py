@@ -30,6 +30,7 @@ class TreeTable(NamedTuple):
         armature: inertia on the diagonal of the mass matrix (nv,).
         rotors: table of a model's geared rotors; empty where it has none (m, 16).
         locked: velocities that stay zero (indices).
+        straight: whether the joint's frame is turned as the parent's (n,).
     """
 
     parent: np.ndarray
@@ -44,6 +45,7 @@ class TreeTable(NamedTuple):
     armature: np.ndarray
     rotors: np.ndarray
     locked: np.ndarray
+    straight: np.ndarray
 
 
 def tree_table(
@@ -90,4 +92,5 @@ def tree_table(
         armature=np.array(armature, dtype=float),
         rotors=np.zeros((0, _ROTORS)) if rotors is None else np.array(rotors),
         locked=np.array(locked, dtype=np.int64),
+        straight=np.array([bool((p.rotation == np.eye(3)).all()) for p in places]),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``load_model``: the models that come with the package, and any URDF."""
+"""``load_model``: the models of the package, tables of the user, and any URDF."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from humans_sim.core.errors import ParameterError, UnknownModelError
 from humans_sim.core.expressions import shortened
 from humans_sim.core.files import is_file
 from humans_sim.core.yaml_file import YamlValue
-from humans_sim.models.files.named_models import NAMES, named_parts
+from humans_sim.models.files.named_models import NAMES, model_file, table_parts
 from humans_sim.models.model import Model
+from humans_sim.models.parts import TABLES
 
 
 def load_model(
@@ -29,9 +30,10 @@ def load_model(
     """Load a model.
 
     Args:
-        name: ``"human36"``, ``"bip"``, ``"khr1"``, or the path of a URDF; a YAML file
-            of the same name beside the URDF gives contact points, soles, tags and
-            limits.
+        name: ``"human36"``, ``"bip"``, ``"khr1"``, ``"human"``, or the path of a table
+            (``.yaml``: a tree of bodies or Denavit-Hartenberg rows) or of a URDF; a
+            YAML file of the same name beside the URDF gives contact points, soles,
+            tags and limits.
         height: stature of a human model [m].
         mass: body mass [kg].
         lengths: named lengths to replace, or all of them in the file's order [m].
@@ -47,12 +49,12 @@ def load_model(
         ModelFileError: a model file is malformed.
     """
     text = str(name)
-    if text in NAMES:
-        parts = named_parts(
-            text, height=height, mass=mass, lengths=lengths, tags=tags, rotors=rotors
+    path = model_file(text) if text in NAMES else Path(name)
+    if path.suffix.lower() in TABLES:
+        parts = table_parts(
+            path, height=height, mass=mass, lengths=lengths, tags=tags, rotors=rotors
         )
         return Model(parts)
-    path = Path(name)
     if path.suffix.lower() in (".urdf", ".xml", ".xacro") or is_file(path):
         for word, value in (
             ("height", height),
@@ -62,19 +64,19 @@ def load_model(
         ):
             if value is not None:
                 raise ParameterError(
-                    f"'{word}' is for the package's own models; edit {path} instead"
+                    f"'{word}' is for models of tables; edit {path} instead"
                 )
         from humans_sim.models.files.urdf_file import urdf_parts
 
         return Model(urdf_parts(path, rotors=rotors, xacro=xacro))
     raise UnknownModelError(
         f"no model is called '{name}': use one of {', '.join(NAMES)} or the path of a "
-        "URDF file"
+        "URDF file or a table (.yaml)"
     )
 
 
 def model_name_in(value: YamlValue) -> str:
-    """A model that a file names: one of :data:`NAMES`, or the path of a URDF.
+    """A model that a file names: one of :data:`NAMES`, or a path of a table or URDF.
 
     Raises:
         ModelFileError: it is a ``.xacro`` file; these are the user's alone to name.

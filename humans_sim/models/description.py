@@ -175,13 +175,11 @@ class ModelDescription:
     def tree(self) -> list[Joint]:
         """All joints, depth first from the base, as a URDF parser visits them."""
         ordered: list[Joint] = []
-
-        def visit(link: str) -> None:
-            for joint in self.children(link):
-                ordered.append(joint)
-                visit(joint.child)
-
-        visit(BASE_LINK)
+        waiting = self.children(BASE_LINK)[::-1]
+        while waiting:
+            joint = waiting.pop()
+            ordered.append(joint)
+            waiting += self.children(joint.child)[::-1]
         return ordered
 
     def link(self, name: str) -> Link:

@@ -20,6 +20,7 @@ from humans_sim.models.parts import ModelParts
 from humans_sim.models.points import PointSet
 
 if TYPE_CHECKING:
+    from humans_sim.models.frame_view import FrameView
     from humans_sim.models.humans_view import HumansView
 
 
@@ -291,6 +292,12 @@ class Model:
             self.pin, data, self.pin.getFrameId(name)
         ).copy()
 
+    def seen_from(self, link: str = "") -> FrameView:
+        """Frames, tags and centre of mass from a link or the world, with Jacobians."""
+        from humans_sim.models.frame_view import FrameView
+
+        return FrameView(self, link)
+
     def base_footprint(self, q: np.ndarray) -> pin.SE3:
         """The robot's place on the floor (REP-120): below the soles, base heading.
 
@@ -390,10 +397,10 @@ class Model:
         return self._again(tags={**self._parts.given_tags, **given})
 
     def _again(self, **changes: object) -> Model:
-        from humans_sim.models.files.named_models import NAMES, named_parts
+        from humans_sim.models.files.named_models import table_parts
 
         parts = self._parts
-        if parts.name not in NAMES:
+        if not parts.from_table:
             raise HumansError(f"{parts.name} comes from a URDF: edit the URDF instead")
         arguments: dict[str, object] = {
             "height": parts.parameters.get("h"),
@@ -402,7 +409,7 @@ class Model:
             "tags": parts.given_tags,
             "rotors": parts.rotors is not None,
         }
-        return Model(named_parts(parts.name, **{**arguments, **changes}))  # type: ignore[arg-type]
+        return Model(table_parts(parts.source, **{**arguments, **changes}))  # type: ignore[arg-type]
 
 
 class _Buffers(threading.local):

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from humans_sim.models.rotors import Rotors
 
 
+TABLES = (".yaml", ".yml")
+"""Endings of the names of model files with bodies or a Denavit-Hartenberg table."""
+
+
 @dataclass(frozen=True)
 class ModelParts:
     """What a :class:`Model` is put together from.
@@ -55,3 +59,8 @@ class ModelParts:
     given_tags: Mapping[str, np.ndarray]
     source: Path
     self_collision: SelfCollision = field(default_factory=SelfCollision)
+
+    @property
+    def from_table(self) -> bool:
+        """Whether it comes from a table, with parameters and lengths, not a URDF."""
+        return self.source.suffix.lower() in TABLES

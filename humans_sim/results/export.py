@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -147,13 +148,17 @@ def write_mcap(run: Run, path: Path) -> Path:
         Each at its own time.
     ``/energy/kinetic``, ``/energy/potential``, ``/energy/total`` (std_msgs/msg/Float64)
         In J; a topic for each, so that every tool can plot them by name.
+    ``/signals/<name>`` (std_msgs/msg/Float64)
+        Of sensors, observer and actuation, each by its name; letters that names of
+        topics may not have are underscores. Units are in the metadata.
+    ``/states/<name>`` (std_msgs/msg/Float64)
+        The states z of the actuation.
 
     A run does not keep where its contact points are and which way their surfaces face.
     So in ``/ground_contacts`` position, normal and velocity are NaN, link_name and
     soles are empty, and the force is given in the point's own frame (``contact``):
     z along the normal, x and y along the tangents. On a level floor these are the axes
-    of the world. Joint limits are no ground contacts and are left out; states of the
-    actuation are in the table of :func:`write_csv` only.
+    of the world. Joint limits are no ground contacts and are left out.
 
     Messages are stamped with the time of the simulation, rounded to 1 ns, and lie in
     the order of time, an event before the sample of the same time.
@@ -217,7 +222,22 @@ def _topics(run: Run) -> dict[str, tuple[str, _Message]]:
         ("total", kinetic + potential),
     ):
         topics[f"/energy/{name}"] = "std_msgs/Float64", _number(energy)
+    for word, names, values in (
+        ("signals", run.info.get("signal_names", ()), run.signals),
+        ("states", run.info.get("z_names", ()), run.z),
+    ):
+        for k, name in enumerate(names[: values.shape[1]]):
+            topic = f"/{word}/{_topic_words(name)}"
+            topics[topic] = "std_msgs/Float64", _number(values[:, k])
     return topics
+
+
+def _topic_words(name: str) -> str:
+    """A name by the letters of topics, no part of which begins with a digit."""
+    parts = [re.sub(r"[^A-Za-z0-9_]", "_", part) for part in name.split("/")]
+    return "/".join(
+        f"_{part}" if part[:1].isdigit() else part for part in parts if part
+    )
 
 
 def _joint_states(run: Run) -> _Message:

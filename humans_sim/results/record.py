@@ -25,7 +25,7 @@ from humans_sim.contact.geometry.terrain import (
 )
 from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError, UnknownModelError
 from humans_sim.models import Model, load_model
-from humans_sim.models.files.named_models import model_file
+from humans_sim.models.files.named_models import is_packaged
 
 _HALF_SPACE, _BOX = "half_space", "box"
 _HEIGHTS, _MESH = "height_field", "mesh"
@@ -123,9 +123,10 @@ def recorded_ground(info: Mapping[str, Any]) -> Ground:
 
 def _model_record(model: Model) -> dict[str, Any]:
     parts = model.parts
-    if parts.source != model_file(parts.name):
-        return {"name": str(parts.source.resolve())}
-    record: dict[str, Any] = {"name": parts.name, "rotors": model.rotors is not None}
+    name = parts.name if is_packaged(parts) else str(parts.source.resolve())
+    if not parts.from_table:
+        return {"name": name}
+    record: dict[str, Any] = {"name": name, "rotors": model.rotors is not None}
     for key, word in (("h", "height"), ("m", "mass")):
         if key in parts.parameters:
             record[word] = float(parts.parameters[key])

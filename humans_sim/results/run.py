@@ -54,8 +54,9 @@ class Run:
         position_names: names of the entries of q.
         velocity_names: names of the entries of v.
         info: model, method and tolerances; whether the system was passive.
-        signals: of the sensors that were recorded (n, nsignals), their names and units
-            in ``info``; each reading held until the next one is known, NaN before.
+        signals: of sensors, observer and actuation (n, nsignals), their names and
+            units in ``info``; each reading of a sensor is held until the next one is
+            known, NaN before. What acts on the actuation is that of the sample's time.
     """
 
     t: np.ndarray
@@ -150,7 +151,9 @@ class Run:
         return self.q[:, self.position_names.index(name)]
 
     def signal(self, name: str) -> np.ndarray:
-        """A signal of a sensor over time (n,), e.g. ``imu/specific_force_z``.
+        """A signal over time (n,), e.g. ``imu/specific_force_z``.
+
+        Of a sensor, the observer or the actuation.
 
         Raises:
             ParameterError: it was not recorded; the message lists those that were.

@@ -53,6 +53,13 @@ class RunStream:
         """Samples that were taken, also where only the newest are kept."""
         return self._count
 
+    @property
+    def signal_count(self) -> int:
+        """Signals of each sample; known once there is one."""
+        if self._spools:
+            return int(np.prod(self._spools["signals"].shape))
+        return len(self._block[0].signals) if self._block else 0
+
     def append(self, sample: Sample) -> None:
         """Take a sample.
 

@@ -18,6 +18,7 @@ from humans_sim.actuation import (
     FesMuscles,
     IdealTorque,
     KneeGeometry,
+    MuscleError,
     MuscleParameters,
     Stimulator,
 )
@@ -440,5 +441,5 @@ def test_a_muscle_without_a_solution(human: hs.Model) -> None:
     sim, q = leg(human, FesMuscles(human, {"quadriceps": soft}, ["r"]))
     stepper = sim.start(q)
     stepper.z[1] = 100.0
-    with pytest.raises(hs.HumansError, match="r_quadriceps.*series_stiffness"):
+    with pytest.raises(MuscleError, match="r_quadriceps.*series_stiffness"):
         stepper.advance(0.01)

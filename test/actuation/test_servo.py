@@ -338,3 +338,16 @@ def test_commands_are_numbers(khr1: hs.Model, command: object) -> None:
     for actuation in (Servo(khr1), IdealTorque(khr1)):
         with pytest.raises(hs.ParameterError):
             actuation.command(0.0, command)
+
+
+def test_the_next_command_finds_set_points_moving(khr1: hs.Model) -> None:
+    """A stream of commands: none of them stops by rounding before the next comes."""
+    period = 0.02
+    servo = Servo(khr1, command_period=period)
+    servo.initialise(0.0, khr1.neutral(), np.zeros(khr1.nv))
+    angles = khr1.neutral()[7:]
+    for k in range(1, 300):
+        servo.command(k * period, angles + 1e-3 * (k % 7))
+        servo.handle(k * period, khr1.neutral(), np.zeros(khr1.nv), NONE, NONE)
+        if k % 7:
+            assert servo.next_time(k * period) > (k + 1) * period

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -55,10 +56,16 @@ def is_at_rest_on_its_feet(model: hs.Model, run: Run) -> bool:
     )
 
 
+@functools.cache
+def one_step(friction: float | None) -> tuple[hs.Model, Run]:
+    """Bip's step where its law sees the true state."""
+    return simulated("bip-one-step", friction=friction, feedback="true_state")
+
+
 @pytest.mark.parametrize("friction", [None, 0.6])
 def test_bip_one_step(friction: float | None) -> None:
     """The left foot lands a step ahead, the right one never moves; both carry then."""
-    model, run = simulated("bip-one-step", friction=friction)
+    model, run = one_step(friction)
     assert run.table.friction[0] == (math.inf if friction is None else friction)
     assert moved(model, run, "r_sole").max() < 1e-6
     assert moved(model, run, "l_sole", since=4.0).max() < 1e-6
@@ -79,9 +86,34 @@ def test_bip_one_step(friction: float | None) -> None:
     assert tilt(model, run.q[-1], "base_link") < 0.01
 
 
+def test_bip_steps_by_its_sensors_as_by_the_true_state() -> None:
+    """Feet, centre of mass and lift of the foot differ by less than a millimetre."""
+    measured = simulated("bip-one-step", method="time_stepping")[1]
+    figures = []
+    for model, run in (one_step(None), (one_step(None)[0], measured)):
+        soles = [model.frame_pose(run.q[-1], f"{s}_sole").translation for s in "lr"]
+        lift = max(model.frame_pose(q, "l_sole").translation[2] for q in run.q)
+        figures.append(np.concatenate([*soles, model.com(run.q[-1]), [lift]]))
+    away = np.abs(figures[0] - figures[1]).max()
+    assert 1e-5 < away < 1e-3
+    seen = [measured.signal(f"observer/position_{axis}") for axis in "xyz"]
+    error = np.linalg.norm(np.transpose(seen) - measured.q[:, :3], axis=1)
+    assert 1e-6 < error.max() < 5e-4
+
+
+def test_bip_stands_by_its_sensors() -> None:
+    """After a push the centre of mass comes back to a millimetre, noise and all."""
+    model, run = simulated("bip-stand", method="time_stepping", end=1.6)
+    mass_centre = np.array([model.com(q) for q in run.q])
+    assert 0.003 < np.abs(mass_centre - mass_centre[0]).max() < 0.03
+    assert mass_centre[-1] == pytest.approx(mass_centre[0], abs=1e-3)
+    noise = run.signal("r_foot/force_z")[1:] - run.signal("r_foot/force_z")[:-1]
+    assert np.std(noise[-20:]) > 1.0
+
+
 def test_bip_stand() -> None:
     """Three pushes move the body by centimetres; it comes back, its feet stay."""
-    model, run = simulated("bip-stand")
+    model, run = simulated("bip-stand", feedback="true_state")
     assert sum(event.kind == "push" for event in run.events) == 3
     mass_centre = np.array([model.com(q) for q in run.q])
     away = np.abs(mass_centre - mass_centre[0]).max(axis=0)

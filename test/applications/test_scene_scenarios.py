@@ -47,6 +47,22 @@ def test_the_top_turns_over() -> None:
     assert spin.max() > 5.5
 
 
+def test_a_push_beside_the_centre_turns() -> None:
+    """Both boxes get the same momentum; the torque of the arm turns the one, alone."""
+    run = read_scenario("off-centre-push").with_changes(end=1.0).run(progress=False)
+    centred, off = run.q[:, :7], run.q[:, 7:]
+    shift = 4.0 * 0.2 / 2.0 * (1.0 - 0.2)  # impulse over mass, from its middle on
+    assert centred[-1, 0] - centred[0, 0] == pytest.approx(shift, rel=1e-2)
+    # The force on the other one stays along x: its centre goes as far.
+    np.testing.assert_allclose(off[:, 0], centred[:, 0], atol=1e-9)
+    np.testing.assert_allclose(off[:, 1:3], off[:1, 1:3].repeat(len(off), 0), atol=1e-9)
+    np.testing.assert_allclose(centred[-1, 3:], [0, 0, 0, 1], atol=1e-12)
+    yaw = 2 * np.arctan2(off[-1, 5], off[-1, 6])
+    assert -2.5 < yaw < -1.0  # clockwise, seen from above
+    inertia = 2.0 / 12.0 * (0.4**2 + 0.2**2)
+    assert run.v[-1, 11] == pytest.approx(-0.4 * 0.2 / inertia, rel=0.3)
+
+
 def test_the_stack_is_hit_and_stands() -> None:
     """The ball bounces off, the boxes are moved and stay on each other."""
     run = read_scenario("box-stack").run(progress=False)
@@ -66,6 +82,7 @@ BODY = "bodies: {a: {ball: 0.1, mass: 1, at: [0, 0, 0.1]}}\n"
     ("text", "words"),
     [
         ("bodies: {a: {mass: 1, at: [0, 0, 1]}}\n" + TIME, "exactly one of box, ball"),
+        ("model: khr1\nflight: lie\n" + TIME, "the scene has none"),
         ("bodies: {a: {ball: 0.1, at: [0, 0, 1]}}\n" + TIME, "'mass' is missing"),
         ("bodies: {a: {ball: -1, mass: 1, at: [0, 0, 1]}}\n" + TIME, "above zero"),
         (BODY + "time: {end: 1, sampling_period: 0.1}", "need method: time_stepping"),

@@ -65,6 +65,7 @@ def test_doctor() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (("adjust",), 2, "give a recording, or --example"),
         (("view", "robby"), 2, "no model is called 'robby'"),
         (("view", "human36", "--height", "-1"), 2, "--height must be"),
         (("view", "khr1", "--port", "99999"), 2, "at most 65535, not 99999"),
@@ -181,7 +182,7 @@ def complete(*words: str) -> list[str]:
     ("words", "completions"),
     [
         (("run", "khr1"), ["khr1-fall", "khr1-walk"]),
-        (("view", "hu"), ["human36"]),
+        (("view", "hu"), ["human", "human36"]),
         (("up", "walk-"), ["walk-bip"]),
         (("calibrate", "x.trc", "--marker-set", "ca"), ["canonical", "cast-ior"]),
         (("run", "drop", "--method", "e"), ["event_driven"]),

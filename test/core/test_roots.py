@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from humans_sim.core.roots import first_root, lowest, may_dip
+from humans_sim.core.roots import beyond, first_root, lowest, may_dip
 
 
 def dips(gap: float, rate: float, end_gap: float, end_rate: float) -> bool:
@@ -57,3 +57,13 @@ def test_the_lowest_place() -> None:
     """Of a parabola."""
     place, value = lowest(lambda t: (t - 0.4) ** 2 - 1.0, 0.0, 1.0)
     assert place == pytest.approx(0.4, abs=1e-7) and value == pytest.approx(-1.0)
+
+
+def test_a_root_is_left_behind() -> None:
+    """Behind a root that is a rounding early the function is not above zero."""
+    early = 0.35 * (1 - 1e-15)
+    late = beyond(lambda t: 0.35 - t, early, 0.5)
+    assert early < late <= 0.35 * (1 + 1e-14)
+    assert 0.35 - late <= 0.0
+    assert beyond(lambda t: -1.0, 0.2, 0.5) == 0.2
+    assert beyond(lambda t: 1.0, 0.2, 0.5) == 0.5

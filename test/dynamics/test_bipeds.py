@@ -91,9 +91,9 @@ def test_standing_by_torques(khr1: hs.Model, law: str) -> None:
     np.testing.assert_allclose(feet[0], feet[1], atol=2e-4)
 
 
-def test_space_walk_keeps_momentum(human: hs.Model) -> None:
+def test_free_flight_keeps_momentum(human: hs.Model) -> None:
     """No ground, no gravity: momentum and centre of mass exact, limits included."""
-    scenario = read_scenario("space-walk")
+    scenario = read_scenario("free-flight")
     run = sound(scenario.run())
     data = human.data()
     momenta = []

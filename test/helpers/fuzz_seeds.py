@@ -20,7 +20,8 @@ from humans_sim.kondo.motion.motion_file import write_motion
 from humans_sim.kondo.motion.motion_library import load_motion
 from humans_sim.observation.markers import MarkerTrial, write_trc
 from humans_sim.observation.markers.c3d_writer import write_c3d
-from humans_sim.observation.posture.humans_csv import write_humans_csv
+from humans_sim.observation.posture.humans_csv import read_rec_pos, write_humans_csv
+from humans_sim.observation.posture.humans_tables import write_rec_pos_bin
 from humans_sim.observation.posture.subject import Subject
 
 EVENTS = {
@@ -112,11 +113,14 @@ def write_seeds(folder: Path) -> None:
     q = khr1.standing(np.zeros(len(khr1.joint_names)))
     drop.run(q, t_end=0.02, sampling_period=0.005).save(runs / "drop.npz")
     _write_markers(folder)
+    _write_terrain(folder)
     folders = ("graphs", "marker_sets", "models", "scenarios", "kondo", "walking")
     for name in (*folders, "robots"):
         for path in resource("config", name).glob("*.yaml"):
             if path.stem != "rolling-sphere":  # it names another file by its place
                 _write(folder / name / path.name, path.read_bytes())
+    table = Path(__file__).parents[2] / "examples" / "mybip.yaml"
+    _write(folder / "models" / table.name, table.read_bytes())
     for path in resource("config", "motions").glob("*.yaml"):
         _write(folder / "sway" / path.name, path.read_bytes())
     write_motion(load_motion("greeting"), folder / "motion" / "greeting.csv")
@@ -140,6 +144,37 @@ def write_seeds(folder: Path) -> None:
         _write(folder / kind / name, text.encode())
 
 
+def _write_terrain(folder: Path) -> None:
+    from PIL import Image
+    from trimesh.creation import icosphere
+
+    levels = (np.add.outer(np.arange(8), np.arange(6)) * 17).astype(np.uint8)
+    (folder / "pictures").mkdir(parents=True)
+    for ending in ("png", "tif", "bmp", "pgm", "jpg"):
+        Image.fromarray(levels).save(folder / "pictures" / f"hill.{ending}")
+    Image.fromarray(levels.astype(np.uint16) * 257).save(
+        folder / "pictures" / "deep.png"
+    )
+    Image.fromarray(np.repeat(levels[:, :, None], 3, axis=2)).save(
+        folder / "pictures" / "colours.png"
+    )
+    (folder / "heights").mkdir()
+    np.save(folder / "heights" / "hill.npy", levels / 255.0)
+    rows = "\n".join(",".join(f"{x / 255:.3f}" for x in row) for row in levels)
+    (folder / "heights" / "hill.csv").write_text(rows + "\n")
+    ball = icosphere(subdivisions=1)
+    for name, kind, options in (
+        ("binary.stl", "stl", {}),
+        ("text.stl", "stl_ascii", {}),
+        ("text.obj", "obj", {}),
+        ("binary.ply", "ply", {}),
+        ("text.ply", "ply", {"encoding": "ascii"}),
+    ):
+        content = ball.export(file_type=kind, **options)
+        data = content if isinstance(content, bytes) else content.encode()
+        _write(folder / "meshes" / name, data)
+
+
 def _write_markers(folder: Path) -> None:
     model = hs.load_model("human36", height=1.8, lengths={"yhead": 0.2})
     q = np.array([model.neutral()] * 3)
@@ -156,6 +191,11 @@ def _write_markers(folder: Path) -> None:
     _write(folder / "forces" / "forces.mot", FORCES.encode())
     rec_pos, tag_pos, _ = write_humans_csv(result, folder / "csv")
     _write(folder / "rec_pos" / "RecPos.csv", rec_pos.read_bytes())
+    (folder / "rec_pos_bin").mkdir(exist_ok=True)
+    write_rec_pos_bin(folder / "rec_pos_bin" / "RecPosBin", read_rec_pos(rec_pos)[1])
+    (folder / "parameters").mkdir(exist_ok=True)
+    sizes = folder / "parameters" / "ReconstructionParameters.csv"
+    hs.write_reconstruction_parameters(sizes, "01", model)
     _write(folder / "optotrak" / "TagPos.csv", tag_pos.read_bytes())
     markers = hs.load_marker_set("canonical", model).markers[:6]
     subject = Subject("human36", 1.8, 71.0, {"yhead": 0.2}, markers, "a person")

@@ -20,6 +20,7 @@ from humans_sim.applications.batch.trial import Job, previous_outcome
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.person import Person
 from humans_sim.applications.scenarios import read_scenario
+from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
 from humans_sim.control.trajectories.sway import Sway
 from humans_sim.control.trajectories.traj3 import read_traj3
 from humans_sim.control.walking.settings import WalkSettings
@@ -34,6 +35,7 @@ from humans_sim.observation.markers.correspondence import load_correspondence
 from humans_sim.observation.markers.frame_change import read_frame
 from humans_sim.observation.markers.pipeline import PipelineSettings
 from humans_sim.observation.posture.humans_csv import read_rec_pos
+from humans_sim.observation.posture.humans_tables import read_rec_pos_bin
 from humans_sim.results.record import recorded_ground, recorded_model
 
 FAR = 1e7
@@ -154,6 +156,7 @@ def _model(path: Path) -> None:
     _finite(*file.parameters.values(), *file.lengths.values())
     made = build(file.describe())
     _finite(*(inertia.mass for inertia in made.inertias))
+    _urdf(path)
 
 
 def _urdf(path: Path) -> None:
@@ -208,6 +211,16 @@ def _rec_pos(path: Path) -> None:
     assert (np.diff(samples) > 0).all()
 
 
+def _rec_pos_bin(path: Path) -> None:
+    _finite(read_rec_pos_bin(path))
+
+
+def _parameters(path: Path) -> None:
+    for subject in hs.read_reconstruction_parameters(path).values():
+        _finite(subject.height, *subject.lengths.values())
+        assert subject.height > 0
+
+
 def _motion(path: Path) -> None:
     for pose in read_motion(path).poses:
         assert all(0 <= value <= 180 or value == 225 for value in pose.channels)
@@ -252,6 +265,18 @@ def _expression(path: Path) -> None:
     assert math.isfinite(evaluate(text, {"h": 1.7, "zhip": 0.2}))
 
 
+def _terrain(mesh: TriangleMesh) -> None:
+    _finite(mesh.vertices, mesh.data, mesh.row())
+    assert mesh.faces.min() >= 0 and mesh.faces.max() < len(mesh.vertices)
+    assert mesh.thickness() > 0
+
+
+def _heights(path: Path) -> None:
+    field = HeightField.from_file(path, 0.05)
+    _finite(field.heights)
+    _terrain(field)
+
+
 TARGETS: dict[str, Target] = {
     "run": Target("run", _run, 4),
     "lazy_run": Target("run", lambda path: _run(path, lazy=True), 4),
@@ -275,10 +300,19 @@ TARGETS: dict[str, Target] = {
     "forces": Target("forces", _forces),
     "optotrak": Target("optotrak", _markers),
     "rec_pos": Target("rec_pos", _rec_pos),
+    "rec_pos_bin": Target("rec_pos_bin", _rec_pos_bin),
+    "parameters": Target("parameters", _parameters, 20),
     "motion": Target("motion", _motion),
     "traj3": Target("traj3", _traj3),
     "correspondence": Target("correspondence", _correspondence),
     "frame": Target("frame", _frame),
     "record": Target("record", _record),
     "expression": Target("expression", _expression),
+    "terrain_image": Target(
+        "pictures", lambda path: _terrain(HeightField.from_image(path, (1, 1), 0.1)), 2
+    ),
+    "terrain_heights": Target("heights", _heights),
+    "terrain_mesh": Target(
+        "meshes", lambda path: _terrain(TriangleMesh.from_file(path)), 2
+    ),
 }

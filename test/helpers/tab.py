@@ -34,6 +34,17 @@ _CLICK = """
 """
 """Clicks a button that can be seen; a panel may move under a mouse."""
 
+_PLACE = """
+(name) => {
+  const tab = [...document.querySelectorAll("[role=tab]")].find(
+    (e) => e.innerText.trim() === name && e.offsetParent !== null);
+  if (!tab) return null;
+  const box = tab.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}
+"""
+"""Middle of a tab that can be seen."""
+
 
 class Tab:
     """A browser with one page."""
@@ -112,6 +123,21 @@ class Tab:
         """Click a button, once it is there."""
         click = f"({_CLICK})({json.dumps(name)})"
         wait(lambda: bool(self.value(click)), f"the button {name}")
+
+    def switch_to(self, name: str) -> None:
+        """Click a tab of the page by the mouse: nothing else turns its leaves."""
+        place = f"({_PLACE})({json.dumps(name)})"
+        wait(lambda: self.value(place) is not None, f"the tab {name}")
+        x, y = self.value(place)
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.call(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=x,
+                y=y,
+                button="none" if kind == "mouseMoved" else "left",
+                clickCount=0 if kind == "mouseMoved" else 1,
+            )
 
     def picture(self) -> np.ndarray:
         """What is seen, (height, width, 3)."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from kernels import compile_kernels
 
 from humans_sim.core.doctor import ros_hint
 
 # Domains 1 to 101 are free on every system; one for each worker process.
 DOMAIN = 1 + os.getpid() % 101
-PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "240"))
+PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "480"))
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +31,7 @@ def ros_environment() -> dict[str, str]:
     os.environ["ROS_DOMAIN_ID"] = str(DOMAIN)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
+    compile_kernels()
     return dict(os.environ)
 
 

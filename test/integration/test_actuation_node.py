@@ -275,9 +275,10 @@ class Body:
         """Publish states, each when the one before was answered."""
         for k in range(self._k, self._k + steps + 1):
             self._states.publish(stamped(self._message, k * NANOSECONDS))
-            self._heard.wait(
-                lambda k=k: k * NANOSECONDS in self._heard.actuators, "muscle states"
-            )
+            for answers in (self._heard.actuators, self._heard.torques):
+                self._heard.wait(
+                    lambda k=k, answers=answers: k * NANOSECONDS in answers, "an answer"
+                )
         self._k += steps
 
     def stimulate(self, k: int, muscle: str, width: float, period: float) -> None:

@@ -52,6 +52,7 @@ VALUES: dict[str, dict[str, Any]] = {
     },
     "status": {"rows": [[(EVIL, EVIL)]], "message": EVIL, "colour": EVIL},
     "marker_legend": {"rows": [(EVIL, EVIL, EVIL, EVIL)]},
+    "residuals": {"rows": [(EVIL, EVIL, EVIL, EVIL, EVIL)]},
     "scene_title": {"title": EVIL},
 }
 

@@ -32,6 +32,8 @@ _REFINED = 24
 """Directions around which the largest gaps are sought."""
 _CLOSER = 5
 """Steps of that search."""
+_AT_ONCE = 4096
+"""Directions in which a body is looked at together."""
 _INSIDE = 0.96
 """Share of the tolerance by which balls are chosen: between directions gaps grow."""
 _BISECTIONS = 12
@@ -111,7 +113,7 @@ def left_out(body: Balls, balls: Balls) -> float:
 
 @lru_cache(maxsize=1024)
 def _left_out(key: tuple[bytes, ...]) -> float:
-    return float(_largest_gaps(_balls(*key[:2]), _balls(*key[2:]))[1][0])
+    return _highest_gap(_balls(*key[:2]), _balls(*key[2:]))
 
 
 def cover(body: Balls, tolerance: float, given: Balls = NOTHING) -> Balls:
@@ -139,7 +141,7 @@ def _cover(key: tuple[bytes, ...], tolerance: float) -> Balls:
         if gaps[0] <= tolerance:
             break
         directions = np.vstack([directions, worst[gaps > tolerance]])
-    return chosen
+    return _one_for_two(body, given, chosen, tolerance)
 
 
 def _set_cover(
@@ -161,6 +163,32 @@ def _set_cover(
         others = [k for k in chosen if k != pick]
         if others and serves[others].any(axis=0).all():
             chosen = others
+    return chosen
+
+
+def _one_for_two(body: Balls, given: Balls, chosen: Balls, tolerance: float) -> Balls:
+    """Balls of which one in the middle of two takes the place of both.
+
+    Where the body stands out no further: of corners near each other the middles are no
+    candidates, as there would be too many of them.
+    """
+    directions = _directions(_CHECK)
+    heights = body.support(directions)
+    first, second = np.triu_indices(len(chosen.radii), 1)
+    apart = np.linalg.norm(chosen.centres[first] - chosen.centres[second], axis=1)
+    for pair in np.argsort(apart, kind="stable"):
+        both = [first[pair], second[pair]]
+        middle = Balls(
+            chosen.centres[both].mean(axis=0, keepdims=True),
+            chosen.radii[both].min(keepdims=True),
+        )
+        rest = np.delete(np.arange(len(chosen.radii)), both)
+        fewer = joined(chosen.some(rest), middle)
+        every = joined(given, fewer)
+        if (heights - every.support(directions)).max() > tolerance:
+            continue
+        if _largest_gaps(body, every, heights)[1][0] <= tolerance:
+            return _one_for_two(body, given, fewer, tolerance)
     return chosen
 
 
@@ -235,6 +263,66 @@ def _largest_gaps(
         step *= 0.6
     order = np.argsort(-values)
     return best[order], values[order]
+
+
+def _highest_gap(body: Balls, balls: Balls) -> float:
+    """How far a body stands out of balls at most.
+
+    Where one ball i goes farthest of all, a vertex v stands out most along v - c_i, or
+    at the border of these directions: where two balls go equally far, or three.
+    """
+    first, second = np.triu_indices(len(balls.radii), 1)
+    apart = balls.centres[first] - balls.centres[second]
+    length = np.linalg.norm(apart, axis=1)
+    distinct = length > _POINT
+    first, second = first[distinct], second[distinct]
+    axis = apart[distinct] / length[distinct, None]
+    cosine = (balls.radii[second] - balls.radii[first]) / length[distinct]
+    tied = np.abs(cosine) < 1.0
+    first, axis, cosine = first[tied], axis[tied], cosine[tied]
+    highest = -np.inf
+    for k, (centre, radius) in enumerate(zip(*balls, strict=True)):
+        own = first == k
+        tried = [_directions(_AROUND), body.centres - centre]
+        for normal, along in zip(axis[own], cosine[own], strict=True):
+            tried.append(_on_circle(normal, along, body.centres - centre))
+        tried.append(_on_two_circles(axis[own], cosine[own]))
+        directions = np.vstack(tried)
+        length = np.linalg.norm(directions, axis=1)
+        directions = directions[length > _POINT] / length[length > _POINT, None]
+        reached = balls.support(directions)
+        top = directions @ centre + radius >= reached - _POINT
+        directions, reached = directions[top], reached[top]
+        for part in range(0, len(directions), _AT_ONCE):
+            rows = slice(part, part + _AT_ONCE)
+            gaps = body.support(directions[rows]) - reached[rows]
+            highest = max(highest, float(gaps.max()))
+    return highest
+
+
+def _on_circle(normal: np.ndarray, along: float, aims: np.ndarray) -> np.ndarray:
+    """Unit vectors at an angle to a normal that are nearest to some aims (n, 3)."""
+    across = aims - np.outer(aims @ normal, normal)
+    length = np.linalg.norm(across, axis=1)
+    across = across[length > _POINT] / length[length > _POINT, None]
+    nearest: np.ndarray = along * normal + np.sqrt(1.0 - along**2) * across
+    return nearest
+
+
+def _on_two_circles(normals: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Unit vectors at given angles to two normals each, of all pairs of them."""
+    one, other = np.triu_indices(len(normals), 1)
+    line = np.cross(normals[one], normals[other])
+    square = (line**2).sum(axis=1)
+    kept = square > _POINT
+    one, other, line, square = one[kept], other[kept], line[kept], square[kept]
+    base = along[one, None] * np.cross(normals[other], line)
+    base -= along[other, None] * np.cross(normals[one], line)
+    base /= square[:, None]
+    left = 1.0 - (base**2).sum(axis=1)
+    base, line, left = base[left > 0], line[left > 0], left[left > 0]
+    rise = np.sqrt(left)[:, None] * line / np.linalg.norm(line, axis=1)[:, None]
+    return np.vstack([base + rise, base - rise])
 
 
 @lru_cache(maxsize=4)

@@ -18,6 +18,7 @@ import numpy as np
 
 from humans_sim.core.errors import FileError, HumansError, ParameterError
 from humans_sim.core.files import read_bytes, read_text
+from humans_sim.core.npy_header import read_npy_header
 
 MESHES = (".stl", ".obj", ".ply")
 """Formats of meshes, by the endings of their names."""
@@ -93,21 +94,11 @@ def _read_array(path: Path | str, most: int) -> np.ndarray:
     data = read_bytes(path, FileError, LARGEST_ARRAY)
     stream = io.BytesIO(data)
     try:
-        version = np.lib.format.read_magic(stream)
-        read = (
-            np.lib.format.read_array_header_1_0
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0
-        )
-        shape, order, kind = read(stream, max_header_size=4096)
-        if len(shape) != 2 or math.prod(shape) > most:
-            raise ValueError(f"an array {shape}; up to {most} heights in two axes")
-        if kind.kind not in "biuf":
-            raise ValueError(f"an array of {kind}, not of numbers")
-        numbers = np.frombuffer(data, kind, math.prod(shape), stream.tell())
+        header = read_npy_header(stream, 2, most)
+        numbers = np.frombuffer(data, header.kind, header.size, stream.tell())
     except Exception as error:  # numpy's reader raises what it likes
         raise FileError(f"not an array of heights: {error}", path) from error
-    return numbers.reshape(shape, order="F" if order else "C").astype(float)
+    return numbers.reshape(header.shape, order=header.order).astype(float)
 
 
 def _read_table(path: Path | str, most: int) -> np.ndarray:
@@ -158,6 +149,8 @@ def read_mesh_file(
         vertices, faces = np.asarray(mesh.vertices, float), np.asarray(mesh.faces)
     except Exception as error:  # trimesh and its readers raise what they like
         raise FileError(f"not a mesh: {error}", path) from error
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise FileError(f"vertices have three coordinates, not {vertices.shape}", path)
     try:
         return make(scale * vertices, faces)
     except ParameterError as error:

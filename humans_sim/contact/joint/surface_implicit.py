@@ -123,6 +123,11 @@ class Ellipsoid(Surface):
         foot = nearest_of_ellipsoid(squares, point)
         return bent(foot, foot / squares, np.diag(1.0 / squares))
 
+    def facing(self, normal: np.ndarray) -> np.ndarray:
+        """Where the gradient has the direction."""
+        stretched = np.array(self.semi_axes) ** 2 * normal
+        return stretched / math.sqrt(normal @ stretched)
+
 
 def nearest_of_ellipsoid(squares: np.ndarray, point: np.ndarray) -> np.ndarray:
     """The point of an ellipse or ellipsoid nearest to a point off its middle.

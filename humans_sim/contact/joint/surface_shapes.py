@@ -142,6 +142,10 @@ class Sphere(Surface):
             np.array([curvature, curvature]),
         )
 
+    def facing(self, normal: np.ndarray) -> np.ndarray:
+        """On the ray along the direction."""
+        return self.radius * normal
+
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(Revolution):
@@ -231,6 +235,14 @@ class Torus(Revolution):
         out, up = x / length, z / length
         radius = self.ring_radius + self.tube_radius * out
         return self.revolved(point, radius, self.tube_radius * up, out, up)
+
+    def facing(self, normal: np.ndarray) -> np.ndarray | None:
+        """On the outer side of the tube; none along the axis, where a circle is."""
+        far = math.hypot(normal[0], normal[1])
+        if far == 0.0:
+            return None
+        ring = np.array([normal[0] / far, normal[1] / far, 0.0])
+        return self.ring_radius * ring + self.tube_radius * normal
 
     @property
     def meridian(self) -> float:

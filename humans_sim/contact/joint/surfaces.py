@@ -80,6 +80,22 @@ class Surface(ABC):
     def local(self, point: np.ndarray) -> SurfacePoint:
         """The surface nearest to a point, in the surface's own axes."""
 
+    def facing(self, normal: np.ndarray) -> np.ndarray | None:
+        """The outermost point along a unit direction, in the surface's own axes.
+
+        Its outward normal is that direction. None where the surface does not know one:
+        then nearest points are searched for.
+        """
+        return None
+
+    def outermost(self, normal: np.ndarray) -> np.ndarray | None:
+        """The same in the axes of its body."""
+        if self._place is None:
+            return self.facing(normal)
+        turn, origin = self._place
+        point = self.facing(turn.T @ normal)
+        return None if point is None else origin + turn @ point
+
     def at(self, point: np.ndarray) -> SurfacePoint:
         """The surface nearest to a point, in the axes of its body."""
         if self._place is None:

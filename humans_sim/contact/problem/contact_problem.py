@@ -89,6 +89,7 @@ def solve_contact(
     friction: np.ndarray,
     sliding: np.ndarray | None = None,
     tolerated: float = _TOLERATED,
+    patient: bool = True,
 ) -> ContactSolution:
     """Solve the contact problem.
 
@@ -101,6 +102,8 @@ def solve_contact(
         sliding: (k, 2) unit direction in which a contact slides now, zero where it
             does not; None for none.
         tolerated: largest residual of an answer, relative.
+        patient: whether slow methods are tried where quick ones fail; most problems
+            that these fail at have no solution.
 
     Raises:
         ParameterError: sizes do not fit, or friction is negative.
@@ -136,6 +139,8 @@ def solve_contact(
     attempts = [_by_newton, first_sweeps, by_fixed_point, last_sweeps]
     if sliding.any():
         attempts[:2] = [first_sweeps, by_newton_along_slides]
+    if not patient:
+        attempts = attempts[:2]
     for attempt in attempts:
         if best_residual <= (ACCEPTED if k <= _MANY else _TOLERATED):
             break

@@ -12,7 +12,6 @@ import numpy as np
 from numba import njit
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
-from humans_sim.core.dense_kernels import SUMS
 
 
 class ContactProblem(NamedTuple):
@@ -36,7 +35,7 @@ class ContactProblem(NamedTuple):
     sliding: np.ndarray
 
 
-@njit(cache=True, fastmath=SUMS)
+@njit(cache=True)
 def motion_of(delassus, free, forces, c, u):
     """Motion u of contact c."""
     for i in range(3):

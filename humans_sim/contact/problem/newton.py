@@ -28,7 +28,11 @@ from humans_sim.contact.problem.law_kernels import (
     motion_of,
     residual_of,
 )
-from humans_sim.core.dense_kernels import lu_factor, lu_solve
+from humans_sim.core.dense_kernels import (
+    cholesky_solve,
+    lu_factor,
+    lu_solve,
+)
 
 REGULAR = 1e-10
 _NEWTON = 12
@@ -222,13 +226,15 @@ def _newton(problem, forces, goal, most):
     for _ in range(most):
         if not norm > goal:
             return
-        _jacobian(problem, forces, motion, jacobian)
-        for c in range(n):
-            for i in range(3):
-                step[3 * c + i] = errors[c, i]
-        if not lu_factor(jacobian, order):
-            return
-        lu_solve(jacobian, order, step)
+        held = _held_step(problem, forces, motion, errors, (jacobian, order, step))
+        if not held:
+            _jacobian(problem, forces, motion, jacobian)
+            for c in range(n):
+                for i in range(3):
+                    step[3 * c + i] = errors[c, i]
+            if not lu_factor(jacobian, order):
+                return
+            lu_solve(jacobian, order, step)
         share = 1.0
         while True:
             for c in range(n):
@@ -242,6 +248,64 @@ def _newton(problem, forces, goal, most):
             share *= 0.5
         forces[:] = trial
         norm = new
+
+
+@njit(cache=True)
+def _held_step(problem, forces, motion, errors, buffers):
+    """Newton's step where no contact slides, and whether that is so.
+
+    Forces that act have the equations of W alone, which are symmetric; the others
+    become zero.
+
+    Args:
+        problem: fields of a contact problem.
+        forces: (k, 3).
+        motion: that they lead to (k, 3).
+        errors: of the forces (k, 3).
+        buffers: matrix (3k, 3k) and indices (3k,), changed; the step is written (3k,).
+    """
+    matrix, _, tangents, friction, _ = problem
+    square, acting, step = buffers
+    n, count = forces.shape[0], 0
+    for c in range(n):
+        pressed = forces[c, 0] - motion[c, 0]
+        if pressed > 0.0:
+            acting[count] = 3 * c
+            count += 1
+        if tangents[c] == 0:
+            continue
+        if not np.isinf(friction[c]):
+            p1 = forces[c, 1] - motion[c, 1]
+            p2 = forces[c, 2] - motion[c, 2] if tangents[c] > 1 else 0.0
+            if p1 * p1 + p2 * p2 > (friction[c] * max(0.0, pressed)) ** 2:
+                if pressed > 0.0:
+                    return False
+                continue
+        for i in range(1, 1 + tangents[c]):
+            acting[count] = 3 * c + i
+            count += 1
+    reduced, known = square[:count, :count], step[:count]
+    for a in range(count):
+        r = acting[a]
+        known[a] = errors[r // 3, r % 3]
+        b = 0
+        for j in range(3 * n):
+            if b < count and acting[b] == j:
+                if b <= a:
+                    reduced[a, b] = matrix[r, j]
+                b += 1
+            else:
+                known[a] -= matrix[r, j] * errors[j // 3, j % 3]
+    if not cholesky_solve(reduced, known):
+        return False
+    a = count - 1
+    for j in range(3 * n - 1, -1, -1):
+        if a >= 0 and acting[a] == j:
+            step[j] = known[a]
+            a -= 1
+        else:
+            step[j] = errors[j // 3, j % 3]
+    return True
 
 
 @njit(cache=True)

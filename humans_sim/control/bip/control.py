@@ -8,6 +8,10 @@ r"""Task-space control of Bip through its motors.
 The contact forces :math:`\lambda` follow from the equations of the base; which feet
 share them, and how, is given by the contact phases of the trajectory. The voltages are
 those that give the torques now, back EMF and friction of the motors compensated.
+
+Where Bip hangs (contact code 4) the tags of its suspension carry it, upwards alone, and
+the base is where the suspension puts it: its rows of the task are not followed. In a
+transition from there to feet, they are more and more.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import math
 import numpy as np
 
 from humans_sim.actuation import ScrewDriveMotors
+from humans_sim.actuation.hoist import SUSPENSION_PREFIX
 from humans_sim.control.bip.task import BipTask
 from humans_sim.control.task.force_share import share_forces
 from humans_sim.control.task.task_law import TaskLaw
@@ -26,7 +31,11 @@ from humans_sim.dynamics.controller import Controller, ControlState
 
 _BARE = 1e4
 """Price of the force of a foot that is about to leave the ground, or has just come."""
-_SIDES = {ContactPhase.RIGHT_FOOT: "r", ContactPhase.LEFT_FOOT: "l"}
+_HUNG = ContactPhase.SUSPENSION
+_CARRIERS = {ContactPhase.RIGHT_FOOT: "r", ContactPhase.LEFT_FOOT: "l", _HUNG: "s"}
+"""What carries in a phase; both feet in the others."""
+_BASE = slice(-6, None)
+"""Rows of the task function that are the base."""
 
 
 class BipControl(Controller):
@@ -46,6 +55,7 @@ class BipControl(Controller):
 
     Attributes:
         period: time between two calls [s].
+        motor_names: in the order of the voltages.
         damped: whether the task was near singular at the last call and followed by
             damped least squares.
     """
@@ -66,8 +76,6 @@ class BipControl(Controller):
             raise ParameterError(
                 f"the trajectory has {trajectory.size} coordinates, not {task.size}"
             )
-        if ContactPhase.SUSPENSION in trajectory.phases:
-            raise ParameterError("this law walks on feet: contact code 4 is not for it")
         if not 0 <= margin < 1:
             raise ParameterError(f"margin must be 0 or more, below 1, not {margin}")
         self._task, self._trajectory = task, trajectory
@@ -75,18 +83,26 @@ class BipControl(Controller):
             damping = 2.0 * math.sqrt(stiffness)
         self._law = TaskLaw(task, stiffness, damping)
         self.damped, self.period = False, period
-        self._friction, self._margin, self._horizon = friction, margin, horizon
+        self._margin, self._horizon = margin, horizon
         model = task.model
         self._motors = ScrewDriveMotors(model)
+        self.motor_names = self._motors.names
         names = list(model.contact_names)
         corners = {
             sole.name[0]: [names.index(c) for c in sole.contacts]
             for sole in model.soles
         }
-        self._corners = [*corners["r"], *corners["l"]]
-        self._is_right = np.array(
-            [True] * len(corners["r"]) + [False] * len(corners["l"])
-        )
+        hung = [k for k, name in enumerate(names) if name.startswith(SUSPENSION_PREFIX)]
+        if _HUNG in trajectory.phases and not hung:
+            raise ParameterError(
+                f"{model.name} has no contacts '{SUSPENSION_PREFIX}...' to hang by, "
+                "which contact code 4 needs"
+            )
+        self._points = [*corners["r"], *corners["l"], *hung]
+        carriers = "r" * len(corners["r"]) + "l" * len(corners["l"]) + "s" * len(hung)
+        self._carriers = np.array(list(carriers))
+        # Cables do not push sideways.
+        self._frictions = np.where(self._carriers == "s", 0.0, friction)
         # Joints of the model in the order of the HuMAnS vector.
         order = model.humans.coordinate_names
         self._place = np.array([order.index(name) for name in model.joint_names])
@@ -104,7 +120,11 @@ class BipControl(Controller):
 
     def acceleration(self, t: float, q_h: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Acceleration that follows the trajectory, HuMAnS coordinates (21,)."""
-        goal = self._trajectory.at(t)
+        goal, hung = self._trajectory.at(t), self._hung_share(t)
+        if hung:
+            for target, present in ((goal.value, q_h), (goal.velocity, rate)):
+                target[_BASE] += hung * (present[_BASE] - target[_BASE])
+            goal.acceleration[_BASE] *= 1.0 - hung
         motion = self._law.solve(
             q_h, rate, goal.value, goal.velocity, goal.acceleration
         )
@@ -118,36 +138,45 @@ class BipControl(Controller):
         load += humans.nl_effects(q_h, rate)
         rows = self._contact_rows(q_h)
         contacts = share_forces(
-            rows[:, :, -6:], load[-6:], self._friction, self._prices(t)
+            rows[:, :, -6:], load[-6:], self._frictions, self._prices(t)
         )
         torques = load - np.einsum("crn,cr->n", rows, contacts.forces)
         return torques[self._place]
 
     def _contact_rows(self, q_h: np.ndarray) -> np.ndarray:
-        """Jacobians of the points that may be loaded: up, forward, right (8, 3, 21)."""
+        """Jacobians of the points that may be loaded: up, forward, right (k, 3, 21)."""
         jacobian = self._task.model.humans.contact_jacobian(q_h)
         count = len(jacobian) // 3
         rows = jacobian.reshape(3, count, -1)[[1, 0, 2]].transpose(1, 0, 2)
-        rows = rows[self._corners]
-        for foot in (self._is_right, ~self._is_right):
+        rows = rows[self._points]
+        for side in "rl":
+            foot = self._carriers == side
             rows[foot] += self._margin * (rows[foot].mean(axis=0) - rows[foot])
         return rows
 
-    def _prices(self, t: float) -> np.ndarray:
-        """What a force at each corner costs, by the contact phases."""
+    def _shares(self, t: float) -> list[tuple[ContactPhase, float]]:
+        """Phases that hold at a time, and how much: two of them in a transition."""
         path = self._trajectory
         k = int(np.searchsorted(path.times, t, side="right")) - 1
         k = min(max(k, 0), len(path.phases) - 1)
-        phase, prices = path.phases[k], np.ones(len(self._corners))
-        if phase in _SIDES:
-            prices[self._is_right != (_SIDES[phase] == "r")] = math.inf
-        elif phase == ContactPhase.TRANSITION:
-            elapsed = (t - path.times[k]) / (path.times[k + 1] - path.times[k])
-            elapsed = min(max(elapsed, 0.0), 1.0)
-            before = path.phases[k - 1] if k else ContactPhase.DOUBLE
-            after = path.phases[min(k + 1, len(path.phases) - 1)]
-            for single, share in ((after, elapsed), (before, 1.0 - elapsed)):
-                if single in _SIDES:
-                    idle = self._is_right != (_SIDES[single] == "r")
-                    prices[idle] *= _BARE**share
+        if path.phases[k] != ContactPhase.TRANSITION:
+            return [(path.phases[k], 1.0)]
+        elapsed = (t - path.times[k]) / (path.times[k + 1] - path.times[k])
+        elapsed = min(max(elapsed, 0.0), 1.0)
+        before = path.phases[k - 1] if k else ContactPhase.DOUBLE
+        after = path.phases[min(k + 1, len(path.phases) - 1)]
+        return [(after, elapsed), (before, 1.0 - elapsed)]
+
+    def _hung_share(self, t: float) -> float:
+        """How much of Bip hangs by the trajectory: 0, 1, or between."""
+        return sum(share for phase, share in self._shares(t) if phase == _HUNG)
+
+    def _prices(self, t: float) -> np.ndarray:
+        """What a force at each point costs, by the contact phases."""
+        shares, prices = self._shares(t), np.ones(len(self._points))
+        for phase, share in shares:
+            idle = ~np.isin(self._carriers, list(_CARRIERS.get(phase, "rl")))
+            prices[idle] *= math.inf if len(shares) == 1 else _BARE**share
+        if not any(phase == _HUNG for phase, _ in shares):
+            prices[self._carriers == "s"] = math.inf
         return prices

@@ -39,7 +39,7 @@ class ForceShare(NamedTuple):
 def share_forces(
     rows: np.ndarray,
     base_force: np.ndarray,
-    friction: float,
+    friction: float | np.ndarray,
     prices: np.ndarray,
 ) -> ForceShare:
     """Share generalised forces of the base among contacts.
@@ -48,7 +48,7 @@ def share_forces(
         rows: Jacobians of the contacts with respect to the base (k, 3, 6); the first
             row of each is its normal.
         base_force: generalised force of the base that the contacts shall give (6,).
-        friction: coefficient that may be used.
+        friction: coefficient that may be used, one for all or one a contact (k,).
         prices: of each contact (k,), 1 for a usual one, more for one that is to carry
             less; infinity for one that carries nothing.
     """
@@ -58,7 +58,7 @@ def share_forces(
     edges = np.zeros((count, 4, 3))
     edges[:, :, 0] = 1.0
     for k, (axis, sign) in enumerate(_EDGES):
-        edges[:, k, axis] = sign * friction
+        edges[:, k, axis] = sign * np.asarray(friction)
     loaded = np.isfinite(prices)
     forces = np.zeros((count, 3))
     if not loaded.any():

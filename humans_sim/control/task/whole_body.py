@@ -24,12 +24,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import osqp
-from scipy import sparse
 
 from humans_sim.control.task.task_functions import Task
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.core.quadratic_program import SOLVED, solve_quadratic_program
+from humans_sim.core.quadratic_program import SOLVED, RepeatedProgram
 from humans_sim.dynamics.model_system import ModelSystem
 
 Target = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -132,6 +130,7 @@ class WholeBody:
         self._joint = {name: j for j, name in enumerate(joints)}
         self._contact = {name: i for i, name in enumerate(system.contacts.names)}
         self._last: tuple[tuple[int, ...], np.ndarray, np.ndarray] | None = None
+        self._programs: dict[tuple[int, ...], RepeatedProgram] = {}
 
     def contacts(self, names: Sequence[str]) -> np.ndarray:
         """Indices of contacts by their names, as in ``run.table.names``."""
@@ -206,7 +205,8 @@ class WholeBody:
         load = mass[:, free] @ still + terms.bias
         bounds = self._bounds(given or {})
         matrix, low, high = self._conditions(moved, load, bounds, size, forces, weight)
-        solution = self._minimise(hessian, gradient, matrix, low, high)
+        program = self._program(matrix, size, forces)
+        solution = self._minimise(program, hessian, gradient, matrix, (low, high))
         acceleration = np.zeros(system.nv)
         acceleration[free] = still + moves @ solution[:size]
         return WholeBodySolution(
@@ -258,26 +258,27 @@ class WholeBody:
             np.array(high + [math.inf] * (5 * count)),
         )
 
+    def _program(self, matrix: np.ndarray, size: int, forces: int) -> RepeatedProgram:
+        """The program with conditions of one layout, the last rows of them pyramids."""
+        layout = (*matrix.shape, size, forces)
+        if layout not in self._programs:
+            inside = matrix != 0.0
+            inside[: len(matrix) - 5 * (forces // 3)] = True
+            self._programs[layout] = RepeatedProgram(inside, _SETTINGS)
+        return self._programs[layout]
+
     def _minimise(
         self,
+        program: RepeatedProgram,
         hessian: np.ndarray,
         gradient: np.ndarray,
         matrix: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
+        bounds: tuple[np.ndarray, np.ndarray],
     ) -> np.ndarray:
-        problem = osqp.OSQP()
-        problem.setup(
-            sparse.csc_matrix(np.triu(hessian)),
-            gradient,
-            sparse.csc_matrix(matrix),
-            low,
-            high,
-            **_SETTINGS,
-        )
+        start = None
         if self._last is not None and self._last[0] == matrix.shape:
-            problem.warm_start(x=self._last[1], y=self._last[2])
-        result = solve_quadratic_program(problem)
+            start = self._last[1:]
+        result = program.solve(hessian, gradient, matrix, bounds, start)
         if result.info.status_val not in SOLVED:
             raise ControlError(
                 f"no torques serve these tasks on these contacts: {result.info.status}"

@@ -96,7 +96,7 @@ class Balance:
         ankles = ankles + settings.ankle_damping * tilting
         ankles = np.clip(ankles, -settings.ankle_limit, settings.ankle_limit)
         return Correction(
-            np.append(upright + self.giving, 0.0), _turn(-self.lean), _turn(ankles)
+            np.array([*(upright + self.giving), 0.0]), _turn(-self.lean), _turn(ankles)
         )
 
 
@@ -109,12 +109,18 @@ def tilt_against(attitude: np.ndarray, planned: np.ndarray) -> np.ndarray:
     In the plan's world; both are rotations of the base (3, 3).
     """
     up, planned_up = attitude[2], planned[2]
-    axis = np.cross(up, planned_up)
-    size = float(np.linalg.norm(axis))
+    axis = np.array(
+        [
+            up[1] * planned_up[2] - up[2] * planned_up[1],
+            up[2] * planned_up[0] - up[0] * planned_up[2],
+            up[0] * planned_up[1] - up[1] * planned_up[0],
+        ]
+    )
+    size = math.sqrt(float(axis @ axis))
     angle = math.atan2(size, float(up @ planned_up))
     return planned @ axis * (angle / size if size > 1e-12 else 1.0)
 
 
 def _turn(about: np.ndarray) -> np.ndarray:
     """Rotation by a small vector about x and y (3, 3)."""
-    return np.asarray(pin.exp3(np.append(about, 0.0)))
+    return np.asarray(pin.exp3(np.array([*about, 0.0])))

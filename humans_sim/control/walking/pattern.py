@@ -214,8 +214,8 @@ class WalkPattern:
         """The walk some time after the last knot [s]."""
         settings, timeline = self.settings, self._timeline
         state = self._state.after(since, self._rate, self.omega)
-        com = np.append(state.com, settings.com_height)
-        com_velocity = np.append(state.velocity, 0.0)
+        com = np.array([*state.com, settings.com_height])
+        com_velocity = np.array([*state.velocity, 0.0])
         phase = timeline.phases[0]
         elapsed = since + (self._knot - 1 - phase.first) * settings.mpc_period
         feet = {side: resting(place) for side, place in phase.feet.items()}
@@ -256,8 +256,8 @@ class WalkPattern:
             self._v,
             com,
             com_velocity,
-            np.append(state.acceleration(self.omega), 0.0),
-            np.append(state.zmp, 0.0),
+            np.array([*state.acceleration(self.omega), 0.0]),
+            np.array([*state.zmp, 0.0]),
             left,
             right,
             phase.support,
@@ -285,7 +285,7 @@ class WalkPattern:
 def _placed(sole: pin.SE3, turn: np.ndarray, apart: np.ndarray) -> pin.SE3:
     """A sole that is turned in the world, and moved and turned in its own frame."""
     shift, about = apart[:2], apart[2:]
-    local = pin.SE3(pin.exp3(np.append(about, 0.0)), np.append(shift, 0.0))
+    local = pin.SE3(pin.exp3(np.array([*about, 0.0])), np.array([*shift, 0.0]))
     moved = sole * local
     moved.rotation = turn @ moved.rotation
     return moved

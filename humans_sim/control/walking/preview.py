@@ -185,9 +185,9 @@ class Preview:
         assert self._last is not None
         x, y, before = self._last
         e = self._edges
-        moved = np.r_[x[2:-2], x[-4:]]
-        moved[:-2] -= np.tile((origin - before) / self._unit, self.knots)
-        return moved, np.r_[y[e:-2], y[-2 - e :]]
+        moved = np.concatenate([x[2:-2], x[-4:]])
+        moved[:-2].reshape(-1, 2)[:] -= (origin - before) / self._unit
+        return moved, np.concatenate([y[e:-2], y[-2 - e :]])
 
 
 def _shares(step: float, n: int) -> np.ndarray:

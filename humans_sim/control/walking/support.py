@@ -82,6 +82,8 @@ class SolePair:
         self, feet: Mapping[Side, Footprint], turn: float
     ) -> dict[Side, Footprint]:
         """The feet, each turned about its pivot."""
+        if turn == 0.0:
+            return dict(feet)
         return {
             side: foot.turned(turn, self.pivot(side, turn))
             for side, foot in feet.items()

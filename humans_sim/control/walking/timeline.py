@@ -106,6 +106,22 @@ class SupportPhase:
         """Preferred zero-moment points at knots (n, 2) [m]."""
         return np.column_stack([np.interp(knots, self.knots, x) for x in self.zmp.T])
 
+    @cached_property
+    def _zmp_table(self) -> np.ndarray:
+        """The same at each knot from the first one to where they stay (n, 2) [m]."""
+        last = max(int(self.knots[-1]), self.first if self.last is None else self.last)
+        return self.zmp_at(np.arange(self.first, last + 1))
+
+    def zmp_between(self, start: int, end: int) -> np.ndarray:
+        """The same at all knots of a range, its end included (n, 2) [m]."""
+        if start < self.first:
+            return self.zmp_at(np.arange(start, end + 1))
+        table, count = self._zmp_table, end + 1 - start
+        rows = table[start - self.first : end + 1 - self.first]
+        if len(rows) == count:
+            return rows
+        return np.vstack([rows, np.broadcast_to(table[-1], (count - len(rows), 2))])
+
     def feet_after(self) -> Feet:
         """Footprints when it ends."""
         if self.step is None:
@@ -202,10 +218,13 @@ class Timeline:
             end = 2 * count if phase.last is None else min(phase.last - knot, 2 * count)
             if end < start:
                 continue
-            zmp[start - 1 : end] = phase.zmp_at(np.arange(start, end + 1) + knot)
-            rows, size = slice(start - 1, end), len(phase.room.bounds)
-            normals[rows, :size], normals[rows, size:] = phase.room.normals, 0.0
-            bounds[rows, :size], bounds[rows, size:] = phase.room.bounds, np.inf
+            zmp[start - 1 : end] = phase.zmp_between(start + knot, end + knot)
+            if start > count:
+                continue
+            room, rows = phase.room, slice(start - 1, end)
+            size = len(room.bounds)
+            normals[rows, :size], normals[rows, size:] = room.normals, 0.0
+            bounds[rows, :size], bounds[rows, size:] = room.bounds, np.inf
         return zmp, normals, bounds
 
     def footsteps(self) -> tuple[Footstep, ...]:

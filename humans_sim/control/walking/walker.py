@@ -157,7 +157,7 @@ class Walker:
         zmp, tilt, joints = np.full(3, math.nan), 0.0, plan.joints
         if sensors is not None:
             zmp, away = self._measured_zmp(plan, sensors), self._tilt(plan, sensors)
-            tilt = float(np.linalg.norm(away))
+            tilt = math.sqrt(float(away @ away))
             self._fallen |= tilt > self.settings.fall_tilt
             if not self._fallen:
                 joints = self._balanced(plan, sensors, away, zmp)
@@ -227,6 +227,6 @@ def _rotation(plan: PatternPoint) -> np.ndarray:
 
 def _check(sensors: WalkSensors) -> None:
     """Refuse measurements that are no numbers."""
-    parts = (*sensors[:2], *sensors.left, *sensors.right)
-    if not all(np.isfinite(part).all() for part in parts):
+    parts = (np.ravel(sensors.attitude), sensors[1], *sensors.left, *sensors.right)
+    if not np.isfinite(np.concatenate(parts)).all():
         raise ParameterError("a measurement of the walker is not finite")

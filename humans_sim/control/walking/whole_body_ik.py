@@ -14,6 +14,12 @@ import pinocchio as pin
 
 from humans_sim.control.task.task_functions import CentreOfMass, FramePose, Stacked
 from humans_sim.control.task.whole_body import ControlError
+from humans_sim.control.walking.posture_kernels import (
+    LONGEST,
+    STEPS,
+    PostureTask,
+    search_posture,
+)
 from humans_sim.control.walking.settings import (
     HIP_YAW,
     SLIP,
@@ -21,14 +27,13 @@ from humans_sim.control.walking.settings import (
     WalkSettings,
 )
 from humans_sim.control.walking.swing import FootMotion
+from humans_sim.dynamics.self_contacts import moved_velocities
+from humans_sim.dynamics.tree_table import tree_table
 from humans_sim.models import Model
 
 _CLOSE, _GOOD = 1e-10, 1e-6
 """Error at which the search ends, and the largest that an answer may have [m, rad]."""
-_STEPS = 50
 _DAMPING = 1e-10
-_LONGEST = 0.3
-"""Longest step of the search [rad]."""
 _LEG_JOINTS = {HIP_YAW: 6, SLIP: 5}
 
 
@@ -46,6 +51,7 @@ class WalkKinematics:
         self._task = Stacked(
             [CentreOfMass(model), *(FramePose(model, sole) for sole in soles)]
         )
+        self._frames = [model.pin.getFrameId(sole) for sole in soles]
         legs = [leg_joints(model, sole) for sole in soles]
         needed = _LEG_JOINTS[settings.turns]
         for sole, leg in zip(soles, legs, strict=True):
@@ -63,6 +69,28 @@ class WalkKinematics:
         self._rows = np.setdiff1d(np.arange(self._task.size), yaw_rows)
         self._places = np.ix_(self._rows, self._columns)
         self._damping = _DAMPING * np.eye(len(self._columns))
+        none = np.zeros(0, dtype=np.int64)
+        table = tree_table(model.pin, np.zeros(model.nv), None, none)
+        self._tree = None if table is None else tuple(table)
+        self._posture = self._posture_task()
+
+    def _posture_task(self) -> tuple[np.ndarray, ...]:
+        """The task as kernels take it: fields of a :class:`PostureTask`."""
+        soles = [self.model.pin.frames[frame] for frame in self._frames]
+        return tuple(
+            PostureTask(
+                links=np.array([sole.parentJoint - 1 for sole in soles]),
+                turn=np.array([sole.placement.rotation for sole in soles]),
+                place=np.array([sole.placement.translation for sole in soles]),
+                moves=np.array(
+                    [moved_velocities(self.model.pin, s.parentJoint) for s in soles]
+                ),
+                rows=self._rows,
+                columns=self._columns,
+                low=self._low,
+                high=self._high,
+            )
+        )
 
     def solve(
         self,
@@ -84,20 +112,50 @@ class WalkKinematics:
         Raises:
             ControlError: the legs do not reach that far.
         """
-        task, data = self._task, self.model.buffers
-        target = np.concatenate([com, FramePose.target(left), FramePose.target(right)])
         q = np.array(guess, dtype=float)
         q[3:7] = pin.Quaternion(attitude).coeffs()
+        if self._tree is not None:
+            trial = q.copy()
+            target = (
+                np.asarray(com, dtype=float),
+                np.array([left.translation, right.translation]),
+                np.array([left.rotation, right.rotation]),
+            )
+            worst = search_posture(
+                self._tree, self._posture, target, trial, _DAMPING, _CLOSE
+            )
+            if worst < _GOOD:
+                return trial
+        return self._search(q, com, left, right, attitude)
+
+    def _search(
+        self,
+        q: np.ndarray,
+        com: np.ndarray,
+        left: pin.SE3,
+        right: pin.SE3,
+        attitude: np.ndarray,
+    ) -> np.ndarray:
+        """The same for any joints, with words where it fails; changes ``q``."""
+        tree, data = self.model.pin, self.model.buffers
+        targets = [(pose.translation, pose.rotation) for pose in (left, right)]
+        error = np.empty(self._task.size)
         joints = 7 + self.legs
         worst = np.inf
-        for _ in range(_STEPS):
-            pin.computeJointJacobians(self.model.pin, data, q)
-            error = task.difference(task.read_value(data, q), target)[self._rows]
-            worst = float(np.abs(error).max())
+        for _ in range(STEPS):
+            pin.computeJointJacobians(tree, data, q)
+            # As the task's own difference, without rotation vectors in between.
+            error[:3] = com - pin.centerOfMass(tree, data, pin.POSITION, False)
+            for k, (place, turn) in enumerate(targets):
+                pose = pin.updateFramePlacement(tree, data, self._frames[k])
+                error[3 + 6 * k : 6 + 6 * k] = place - pose.translation
+                error[6 + 6 * k : 9 + 6 * k] = pin.log3(turn @ pose.rotation.T)
+            missing = error[self._rows]
+            worst = float(np.abs(missing).max())
             if worst < _CLOSE:
                 return q
-            step = self._damped(task.read_jacobian(data), error)
-            step *= min(1.0, _LONGEST / float(np.abs(step).max()))
+            step = self._damped(self._task.read_jacobian(data), missing)
+            step *= min(1.0, LONGEST / float(np.abs(step).max()))
             q[:3] += attitude @ step[:3]
             q[joints] = np.clip(q[joints] + step[3:], self._low, self._high)
         if worst < _GOOD:

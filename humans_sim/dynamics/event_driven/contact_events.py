@@ -30,7 +30,6 @@ from humans_sim.dynamics.event_records import impact_event, mode_events
 from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import Options, StepError
-from humans_sim.dynamics.system import System
 from humans_sim.results import events as kinds
 from humans_sim.results.events import Event
 
@@ -55,23 +54,21 @@ class ContactEvents:
     """Takes a state through an event of contacts; smooth motion begins behind it.
 
     Args:
-        system: what moves.
-        loads: what acts on it.
-        motion: whose modes are set.
+        loads: what acts on the system.
+        motion: of its bodies; its modes are set.
         options: impact law, and when impacts pile up.
+
+    Attributes:
+        decision: of the modes behind an event.
     """
 
     def __init__(
-        self,
-        system: System,
-        loads: AppliedLoads,
-        motion: SmoothMotion,
-        options: Options,
+        self, loads: AppliedLoads, motion: SmoothMotion, options: Options
     ) -> None:
         """No impact happened yet."""
-        self._system, self._motion, self._options = system, motion, options
+        self._bodies, self._motion, self._options = motion.bodies, motion, options
         self._loads = loads
-        self._decision = ModeDecision(system, loads, motion)
+        self.decision = ModeDecision(loads, motion)
         self._last_impact: dict[int, tuple[float, float]] = {}
 
     def handle(
@@ -92,7 +89,7 @@ class ContactEvents:
         jumped |= self._end_approaches(state)
         after = self._record(state, before)
         for i in stopped[(before[stopped] == SLIDE) & (after[stopped] == SLIDE)]:
-            name = self._system.contacts.names[i]
+            name = self._bodies.contacts.names[i]
             event = Event(state.t, kinds.SLIP, name, {"text": "turns round"})
             state.events.append(event)
         return jumped or not np.array_equal(before, after)
@@ -106,7 +103,7 @@ class ContactEvents:
             state: where the system is; events change.
         """
         modes, old = self._motion.modes, self._motion.mode
-        _, rate = self._system.gap_rates(state.q, state.v)
+        _, rate = self._bodies.gap_rates(state.q, state.v)
         stays = rate[modes.which] <= SPEED
         if stays.all():
             return
@@ -119,7 +116,7 @@ class ContactEvents:
             self._motion.close(state.q, modes.which[stays], *kept)
         else:
             self._motion.open_all()
-        table = self._system.contacts
+        table = self._bodies.contacts
         state.events += mode_events(state.t, table, old, self._motion.mode)
 
     def settle(self, state: State, which: np.ndarray, stopped: np.ndarray) -> bool:
@@ -143,14 +140,14 @@ class ContactEvents:
     def _record(self, state: State, before: np.ndarray) -> np.ndarray:
         """Add the events of modes that changed; returns the modes (nc,)."""
         after = self._motion.mode
-        state.events += mode_events(state.t, self._system.contacts, before, after)
+        state.events += mode_events(state.t, self._bodies.contacts, before, after)
         return after
 
     def _collide(
         self, state: State, stopped: np.ndarray, impulse: np.ndarray | None
     ) -> bool:
         """An impact of what touches, then the modes; whether velocities jumped."""
-        gap, rate = self._system.gap_rates(state.q, state.v)
+        gap, rate = self._bodies.gap_rates(state.q, state.v)
         near = gap <= TOUCH
         touching = near & (rate <= SPEED)
         touching[self._motion.modes.which] = True
@@ -177,7 +174,7 @@ class ContactEvents:
         """
         jumped = False
         for _ in range(_REPETITIONS):
-            gap, rate = self._system.gap_rates(state.q, state.v)
+            gap, rate = self._bodies.gap_rates(state.q, state.v)
             approaches = (gap <= TOUCH) & (rate < -SPEED)
             approaches[self._motion.modes.which] = False
             if not approaches.any():
@@ -191,7 +188,7 @@ class ContactEvents:
     def _closed_at(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
         """The configuration with the gaps of closed contacts zero."""
         try:
-            return project_out_of_penetration(self._system, q, which)
+            return project_out_of_penetration(self._bodies, q, which)
         except ConfigurationError as error:
             raise StepError(
                 f"a contact was missed ({error}): give a smaller max_step"
@@ -201,7 +198,7 @@ class ContactEvents:
         """Modes of the touching contacts; whether velocities had to jump for them."""
         for jumps in range(_JUMPS):
             if which.size:
-                rows = self._system.terms(state.q, state.v, which).jacobian
+                rows = self._bodies.terms(state.q, state.v, which).jacobian
                 bound = np.full(len(which), SPEED)
                 if self._motion.creep_speed is not None:
                     bound[self._motion.mode[which] != OPEN] = _DRIFT
@@ -211,7 +208,7 @@ class ContactEvents:
                 return jumps > 0
             slides = self._project_velocity(state, which, stopped)
             try:
-                self._decision.decide(state, which, slides)
+                self.decision.decide(state, which, slides)
             except ContactProblemError:
                 if not (slides.any() and self._jump(state, which)):
                     raise
@@ -221,8 +218,8 @@ class ContactEvents:
 
     def _jump(self, state: State, which: np.ndarray) -> bool:
         """An impact without collision; whether there is one."""
-        table = self._system.contacts
-        terms = self._system.terms(state.q, state.v, which)
+        table = self._bodies.contacts
+        terms = self._bodies.terms(state.q, state.v, which)
         applied = self._loads.at(state.t, state.q, state.v, state.z).applied
         free = np.linalg.solve(terms.mass, applied - terms.bias)
         impact = impact_without_collision(
@@ -251,14 +248,17 @@ class ContactEvents:
         motion, modes = self._motion, self._motion.modes
         if motion.creep_speed is None or not modes.any_closed:
             return
-        old, now = motion.mode, motion.last
-        modes.notice_sliding(now.motion, motion.creep_speed)
+        now = motion.last
         stays = (now.forces[:, 0] > 0.0) | (now.terms.gap < NEAR)
+        sticks = modes.sticking_of_creeping(now.motion, motion.creep_speed)
+        if stays.all() and np.array_equal(sticks, modes.sticks):
+            return
+        old, modes.sticks = motion.mode, sticks
         if not stays.all():
             which, reference = modes.which[stays], now.forces[stays]
             mode = old[which]
             motion.close(state.q, which, mode, now.direction[stays], reference)
-        state.events += mode_events(state.t, self._system.contacts, old, motion.mode)
+        state.events += mode_events(state.t, self._bodies.contacts, old, motion.mode)
 
     def _gentle(self, approaching: np.ndarray, rate: np.ndarray) -> bool:
         """Whether contacts close so slowly that it is no impact.
@@ -267,7 +267,7 @@ class ContactEvents:
         a standing foot would hand on tiny impacts from corner to corner.
         """
         slow = rate[approaching].min() > -self._options.zeno_speed
-        return bool(slow and not self._system.contacts.restitution[approaching].any())
+        return bool(slow and not self._bodies.contacts.restitution[approaching].any())
 
     def _impact(
         self,
@@ -277,14 +277,14 @@ class ContactEvents:
         impulse: np.ndarray | None,
     ) -> np.ndarray:
         """Let velocities jump; returns the contacts that touch afterwards."""
-        table = self._system.contacts
+        table = self._bodies.contacts
         restitution = table.restitution.copy()
         piles_up = False
         for i in which[rate[which] < -SPEED]:
             if self._piles_up(state, int(i), -float(rate[i])):
                 restitution[i] = 0.0
                 piles_up = True
-        terms = self._system.terms(state.q, state.v, which)
+        terms = self._bodies.terms(state.q, state.v, which)
         impact = solve_impact(
             terms.mass,
             terms.jacobian,
@@ -315,7 +315,7 @@ class ContactEvents:
         ratio = min(speed / last[1], 0.999999) if last[1] > 0 else 0.0
         ends = state.t + interval * ratio / (1.0 - ratio)
         detail = {"accumulation_time [s]": ends, "speed [m/s]": speed}
-        name = self._system.contacts.names[contact]
+        name = self._bodies.contacts.names[contact]
         state.events.append(Event(state.t, kinds.ZENO, name, detail))
         return True
 
@@ -326,7 +326,7 @@ class ContactEvents:
         standing foot by nanometres: they would come back at once, one after the other.
         """
         slow = self._options.zeno_speed
-        motion = self._system.terms(state.q, state.v, which).jacobian @ state.v
+        motion = self._bodies.terms(state.q, state.v, which).jacobian @ state.v
         before = self._motion.mode[which]
         stays = (before != OPEN) & (motion[:, 0] < slow)
         if not (stays & (motion[:, 0] > SPEED)).any():
@@ -342,7 +342,7 @@ class ContactEvents:
         A foot that lands on an edge hands tiny impacts from corner to corner; all
         corners that hardly move come to rest together.
         """
-        gap, rate = self._system.gap_rates(state.q, state.v)
+        gap, rate = self._bodies.gap_rates(state.q, state.v)
         near = (gap <= _NEAR) & (np.abs(rate) <= self._options.zeno_speed)
         near[self._motion.modes.which] = True
         together = np.flatnonzero(near)
@@ -354,9 +354,9 @@ class ContactEvents:
         self, state: State, which: np.ndarray, stopped: np.ndarray
     ) -> np.ndarray:
         """Take out what is left of velocities that are zero; which contacts slide."""
-        table = self._system.contacts
+        table = self._bodies.contacts
         tangents, friction = table.tangents[which], table.friction[which]
-        terms = self._system.terms(state.q, state.v, which)
+        terms = self._bodies.terms(state.q, state.v, which)
         motion = terms.jacobian @ state.v
         speed = np.hypot(motion[:, 1], motion[:, 2])
         slides = (tangents > 0) & np.isfinite(friction) & (speed > SPEED)
@@ -368,7 +368,7 @@ class ContactEvents:
         mode = np.where(slides | frictionless, SLIDE, STICK)
         jump, _, residual = constrained_acceleration(
             terms.mass,
-            np.zeros(self._system.nv),
+            np.zeros(self._bodies.nv),
             terms.jacobian,
             motion,
             ModeArrays(

@@ -16,7 +16,7 @@ from humans_sim.contact.problem.force_distribution import (
 )
 from humans_sim.contact.problem.modes import SLIDE, STICK, idle_forces
 from humans_sim.dynamics.event_driven.creep_kernels import CreepingContacts
-from humans_sim.dynamics.system import System
+from humans_sim.dynamics.system import TouchingBodies
 
 _SLIPS, _RESTS = 10.0, 3.0
 """Speeds, in creep speeds, above and below which a creeping contact is said to slide
@@ -67,7 +67,7 @@ class ContactModes:
     @classmethod
     def at(
         cls,
-        system: System,
+        system: TouchingBodies,
         q: np.ndarray,
         which: np.ndarray,
         mode: np.ndarray,
@@ -133,6 +133,16 @@ class ContactModes:
             )
         )
 
+    def closed(self, rate: float, creep_speed: float | None) -> tuple[Any, ...]:
+        """Fields of a :class:`ClosedContacts`, as a plain tuple.
+
+        Args:
+            rate: at which drift decays [1/s].
+            creep_speed: of contacts that creep [m/s]; None where none does.
+        """
+        own = self.arrays(self.direction)
+        return (self.which, *own, rate, creep_speed or 0.0)
+
     @property
     def any_closed(self) -> bool:
         """Whether there is a closed contact at all."""
@@ -144,14 +154,14 @@ class ContactModes:
         mode[self.which] = np.where(self.sticks, STICK, self.mode)
         return mode
 
-    def determine_idle_forces(self, system: System, q: np.ndarray) -> None:
+    def determine_idle_forces(self, system: TouchingBodies, q: np.ndarray) -> None:
         """Which parts of the contact forces do nothing, in this posture."""
         terms = system.terms(q, np.zeros(system.nv), self.which)
         self.idle = idle_forces(terms.mass, terms.jacobian, self.mode, self.tangents)
         self.age = 0
 
     def continue_after_step(
-        self, system: System, q: np.ndarray, direction: np.ndarray
+        self, system: TouchingBodies, q: np.ndarray, direction: np.ndarray
     ) -> bool:
         """Follow a step without events to its end.
 
@@ -163,28 +173,34 @@ class ContactModes:
         Returns:
             whether the right-hand side is another one from here on.
         """
-        turned = (self.direction * direction).sum(axis=1) < _TURNED
-        turned &= (self.mode == SLIDE) & ~self.creeps
-        if turned.any():
-            self.direction = np.where(turned[:, None], direction, self.direction)
+        any_turned = False
+        if not self.creeps.all():
+            turned = (self.direction * direction).sum(axis=1) < _TURNED
+            turned &= (self.mode == SLIDE) & ~self.creeps
+            any_turned = bool(turned.any())
+            if any_turned:
+                self.direction = np.where(turned[:, None], direction, self.direction)
         self.age += 1
         renewed = self.any_closed and self.age >= _STEPS
         if renewed:
             before = self.idle
             self.determine_idle_forces(system, q)
             renewed = bool(before.any() or self.idle.any())
-        return renewed or bool(turned.any())
+        return renewed or any_turned
 
-    def notice_sliding(self, motion: np.ndarray, creep_speed: float) -> None:
-        """Say of creeping contacts whether they stick or slide.
+    def sticking_of_creeping(
+        self, motion: np.ndarray, creep_speed: float
+    ) -> np.ndarray:
+        """Which of the creeping contacts are said to stick, not to slide (k,).
 
         Args:
             motion: velocities of the contacts (k, 3) [m/s].
             creep_speed: [m/s].
         """
-        speed = np.hypot(motion[:, 1], motion[:, 2])
+        square = motion[:, 1] ** 2 + motion[:, 2] ** 2
         bound = np.where(self.sticks, _SLIPS, _RESTS) * creep_speed
-        self.sticks = self.creeps & (speed < bound)
+        sticks: np.ndarray = self.creeps & (square < bound**2)
+        return sticks
 
     def margins(self, forces: np.ndarray) -> np.ndarray:
         """How far each contact is from lifting or slipping (k,) [N]."""

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.contact.problem.modes import SLIDE
-from humans_sim.core.roots import first_root, lowest, may_dip
+from humans_sim.core.roots import beyond, first_root, lowest
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.acceleration_kernels import SLOW
 from humans_sim.dynamics.event_driven.contact_events import TOUCH
 from humans_sim.dynamics.event_driven.facet_changes import FacetChanges
+from humans_sim.dynamics.event_driven.gap_kernels import ROOM, screen_gaps
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import (
@@ -25,8 +26,6 @@ from humans_sim.dynamics.event_driven.smooth_motion import (
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
 
-_ROOM = 1e-11
-"""What the gap of a contact that was touching may be inside before it closes again."""
 _LOOK, _MOST_LOOKS = 0.3, 200
 """Part of a thin solid that a contact may travel between two looks at its gap."""
 _SAME_TIME = 1e-13
@@ -95,13 +94,14 @@ class EventSearch:
     ) -> None:
         """Nothing is watched yet."""
         self._system, self._loads = system, loads
+        self._bodies = motion.bodies
         self._motion, self._integrator = motion, integrator
         self._facets = FacetChanges(system)
 
     def begin(self, state: State) -> None:
         """Watch from a state on, at which the integrator was just started."""
         self._sliding = self._motion.sliding_speeds(self._motion.last)
-        self._start = _Gaps(state.t, *self._system.gap_rates(state.q, state.v))
+        self._start = _Gaps(state.t, *self._bodies.gap_rates(state.q, state.v))
         self._facets.begin(state.q, self._motion.modes.which)
         self.watch_signals(state)
 
@@ -114,11 +114,13 @@ class EventSearch:
         start, sliding, signals = self._start, self._sliding, self._signals
         reference = self._motion.modes.reference
         last, lowest_margin = self._motion.last, self._motion.lowest_margin
-        end = _Gaps(self._integrator.t, *self._system.gap_rates(last.q, last.v))
+        end = _Gaps(self._integrator.t, *self._bodies.gap_rates(last.q, last.v))
         suspects = self._closing_gaps(start, end)
         if self._motion.modes.any_closed:
-            suspects += self._ending_slides(sliding, last)
-            suspects += self._failing_forces(last, lowest_margin)
+            # Loads of contacts that creep are positive by their own equations.
+            if self._motion.creep_speed is None or last.forces[:, 0].min() < -FORCE:
+                suspects += self._ending_slides(sliding, last)
+                suspects += self._failing_forces(last, lowest_margin)
             suspects += self._changing_facets(last)
         self._signals = self._loads.actuation.detect(last.t, last.q, last.v, last.z)
         suspects += self._changing_signals(signals)
@@ -126,7 +128,7 @@ class EventSearch:
         if suspects:
             return self._first(suspects, start.t, end.t)
         modes = self._motion.modes
-        changed = modes.continue_after_step(self._system, last.q, last.direction)
+        changed = modes.continue_after_step(self._bodies, last.q, last.direction)
         if changed or modes.reference is not reference:
             self._integrator.adjust()
         self._sliding = self._motion.sliding_speeds(last)
@@ -136,6 +138,10 @@ class EventSearch:
         self, suspects: list[_Suspect], start: float, end: float
     ) -> DetectedEvents:
         times = [first_root(suspect.function, start, end) for suspect in suspects]
+        for k, suspect in enumerate(suspects):
+            if suspect.kind == _SIGNAL:
+                # Else its sign would change once more right after the event.
+                times[k] = beyond(suspect.function, times[k], end)
         first = min(times)
         together = [
             suspect
@@ -153,41 +159,39 @@ class EventSearch:
 
     def _gap_of(self, contact: int) -> Callable[[float], float]:
         """A gap over the times of the last step."""
-        return lambda t: float(self._system.gaps(self._integrator.at(t).q)[contact])
+        return lambda t: float(self._bodies.gaps(self._integrator.at(t).q)[contact])
 
     def _closing_gaps(self, start: _Gaps, end: _Gaps) -> list[_Suspect]:
         """Open contacts whose gap closes in the step."""
         suspects: list[_Suspect] = []
-        gap, rate = start.gap, start.rate
-        is_open = np.ones(len(gap), dtype=bool)
-        is_open[self._motion.modes.which] = False
-        room = np.where(
-            (gap > _ROOM) | (rate > SPEED), 0.0, _ROOM - np.minimum(gap, 0.0)
+        closed, gap = self._motion.modes.which, start.gap
+        room, closes, leaves, dips, some = screen_gaps(
+            closed, start[1:], end[1:], end.t - start.t
         )
-        closes = is_open & (end.gap + room < 0.0)
-        leaves = closes & (gap <= _ROOM) & (rate > SPEED)
+        if not some and math.isinf(self._system.thinnest):
+            return suspects
         plain = np.flatnonzero(closes & ~leaves)
         if plain.size:
             more = room[plain]
 
             def least(t: float) -> float:
-                gaps = self._system.gaps(self._integrator.at(t).q)
+                gaps = self._bodies.gaps(self._integrator.at(t).q)
                 return float((gaps[plain] + more).min())
 
             suspects.append(_Suspect(least, int(plain[0]), _GAP))
-        suspects += self._passages(start, end, is_open & ~closes)
+        candidates = ~closes
+        candidates[closed] = False
+        suspects += self._passages(start, end, candidates)
         for i in np.flatnonzero(leaves):
             returning = _after_leaving(
-                self._gap_of(int(i)), start.t, end.t, _ROOM - min(float(gap[i]), 0.0)
+                self._gap_of(int(i)), start.t, end.t, ROOM - min(float(gap[i]), 0.0)
             )
             suspects.append(_Suspect(returning, int(i), _GAP))
-        low = np.maximum(gap, 0.0)
-        dips = may_dip(low, rate, end.gap, end.rate, end.t - start.t)
-        for i in np.flatnonzero(dips & is_open & ~closes):
+        for i in np.flatnonzero(dips):
             height = self._gap_of(int(i))
             bottom, value = lowest(height, start.t, end.t)
             if value < -TOUCH:
-                above = 0.0 if gap[i] > _ROOM else _ROOM - min(float(gap[i]), 0.0)
+                above = 0.0 if gap[i] > ROOM else ROOM - min(float(gap[i]), 0.0)
                 dip = _until(_raised(height, above), bottom)
                 suspects.append(_Suspect(dip, int(i), _GAP))
         return suspects
@@ -203,7 +207,7 @@ class EventSearch:
         looks = math.ceil((end.t - start.t) * fastest / (_LOOK * thinnest))
         times = np.linspace(start.t, end.t, min(looks, _MOST_LOOKS), endpoint=False)
         for t in times[1:]:
-            gaps = self._system.gaps(self._integrator.at(t).q)
+            gaps = self._bodies.gaps(self._integrator.at(t).q)
             inside = np.flatnonzero(candidates & (gaps < -TOUCH))
             if inside.size:
                 return [
@@ -279,6 +283,8 @@ class EventSearch:
 
     def _changing_signals(self, before: np.ndarray) -> list[_Suspect]:
         """Functions of the actuation that change sign in the step."""
+        if not before.size:
+            return []
 
         def signal_of(j: int) -> Callable[[float], float]:
             sign = float(np.sign(before[j]))

@@ -38,8 +38,9 @@ from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
 from humans_sim.dynamics.event_driven.work_budget import WorkBudget
 from humans_sim.dynamics.integrators import IMPLICIT
+from humans_sim.dynamics.state import State
 from humans_sim.dynamics.step_failures import FAILURES, typed_failures
-from humans_sim.dynamics.stepper import Options, Stepper
+from humans_sim.dynamics.stepper import ActuationError, Options, Stepper
 from humans_sim.dynamics.system import System
 from humans_sim.results.sample import Sample
 
@@ -83,7 +84,7 @@ class EventStepper(Stepper):
         )
         self._integrator = MotionIntegrator(system, self.motion, options)
         self._search = EventSearch(system, self.loads, self.motion, self._integrator)
-        self._contacts = ContactEvents(system, self.loads, self.motion, options)
+        self._contacts = ContactEvents(self.loads, self.motion, options)
         self._budget = WorkBudget(
             self.motion, options.max_work, self.t, options.hand_over
         )
@@ -132,6 +133,8 @@ class EventStepper(Stepper):
         """Time steps go on where this ends by an error of the motion."""
         try:
             yield
+        except ActuationError:
+            raise
         except FAILURES as error:
             if not self.options.hand_over or self._hand_over.under_way:
                 raise
@@ -180,6 +183,8 @@ class EventStepper(Stepper):
         state, steps = self.state, self._hand_over
         before = (state.q, state.v, state.z, list(state.events))
         closed = steps.closed()
+        # Time steps go on where this fails: nothing slow is worth a trial.
+        self._contacts.decision.patient = False
         try:
             with typed_failures():
                 self.motion.close(
@@ -190,9 +195,13 @@ class EventStepper(Stepper):
                     steps.forces[closed],
                 )
                 self._handle_contacts(NO_CONTACTS)
-        except FAILURES:
+        except FAILURES as error:
             state.q, state.v, state.z, state.events[:] = before
+            if isinstance(error, ActuationError):
+                raise
             return False
+        finally:
+            self._contacts.decision.patient = True
         steps.end()
         self._budget.begin_anew(self.t)
         return True
@@ -325,6 +334,25 @@ class EventStepper(Stepper):
             self._try_events()
         self._handle_contacts(NO_CONTACTS, generalised)
         record_push(self.state, link, impulse, duration)
+
+    def continue_from(
+        self, state: State, stopped: np.ndarray, fired: np.ndarray
+    ) -> None:
+        """Handle the events at a state to which another integrator led.
+
+        Args:
+            state: where it led; the events of the stepper stay.
+            stopped: contacts whose sliding ended (indices).
+            fired: which signals of the actuation fired.
+        """
+        self._forget_step()
+        own = self.state
+        own.t, own.q, own.v, own.z = state.t, state.q, state.v, state.z
+        self._handle_contacts(stopped)
+        if fired.any():
+            self._handle_actuation(fired)
+        while self._next_due() <= self.t:
+            self._handle_due_event()
 
     def acceleration(self) -> np.ndarray:
         """Rates of v with the contacts as they are (nv,)."""

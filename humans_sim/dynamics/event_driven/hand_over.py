@@ -19,7 +19,7 @@ from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.work_budget import WINDOW
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.step_failures import FAILURES, typed_failures
-from humans_sim.dynamics.stepper import StepError
+from humans_sim.dynamics.stepper import ActuationError, StepError
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
 from humans_sim.results import events as kinds
@@ -30,8 +30,9 @@ _FIRST, _GROWTH = 1e-3, 4.0
 """Size of the first time steps, in the largest ones, and how they grow."""
 _LARGEST = 0.1
 """Size of the largest ones, in those of the time-stepping method."""
-_STEPS = 5
-"""Time steps between two attempts to go on from event to event."""
+_STEPS, _MOST_STEPS = 5, 40
+"""Time steps between two attempts to go on from event to event: an attempt that fails
+is dear, so there are more of them each time the largest ones did not lead past it."""
 _AGAIN = 50
 """Steps within which a second hand-over is for the same reason as the first."""
 
@@ -55,7 +56,7 @@ class HandOver:
         self._size = _FIRST * self._largest
         self._steps: ImpulseSteps | None = None
         self._reason, self._begin, self._end = "", -np.inf, -np.inf
-        self._left = 0
+        self._left, self._round = 0, _STEPS
 
     @property
     def under_way(self) -> bool:
@@ -85,12 +86,14 @@ class HandOver:
         if work:
             self._size = self._largest
         elif t - self._end > _AGAIN * self._size:
-            self._size = first
+            self._size, self._round = first, _STEPS
         else:
+            if self._size == self._largest:
+                self._round = min(2 * self._round, _MOST_STEPS)
             self.enlarge()
         self._steps = ImpulseSteps(self._system, self._loads, self._state)
         self._steps.mode = mode.copy()
-        self._reason, self._begin, self._left = reason, t, _STEPS
+        self._reason, self._begin, self._left = reason, t, self._round
         if work:
             self._left = math.ceil(0.5 * WINDOW / self._size)
 
@@ -123,6 +126,8 @@ class HandOver:
                 raise StepError("motion is not finite")
         except FAILURES as error:
             state.t, state.q, state.v, state.z = before
+            if isinstance(error, ActuationError):
+                raise
             raise StepError(
                 f"{self._reason}; nor do time steps lead further: {error}"
             ) from error

@@ -14,7 +14,7 @@ from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
-from humans_sim.dynamics.system import System, Terms
+from humans_sim.dynamics.system import Terms
 
 SPEED = 1e-8
 """Speed below which a contact is at rest [m/s, rad/s]."""
@@ -48,16 +48,17 @@ class ModeDecision:
     """Decides the modes of touching contacts, and gives them to the motion.
 
     Args:
-        system: what moves.
-        loads: what acts on it.
-        motion: whose modes are set.
+        loads: what acts on the system.
+        motion: of its bodies; its modes are set.
+
+    Attributes:
+        patient: whether slow methods are tried where quick ones find no solution.
     """
 
-    def __init__(
-        self, system: System, loads: AppliedLoads, motion: SmoothMotion
-    ) -> None:
+    def __init__(self, loads: AppliedLoads, motion: SmoothMotion) -> None:
         """Nothing is decided yet."""
-        self._system, self._loads, self._motion = system, loads, motion
+        self.patient = True
+        self._bodies, self._loads, self._motion = motion.bodies, loads, motion
 
     def decide(self, state: State, which: np.ndarray, slides: np.ndarray) -> None:
         """Set the modes from a state on.
@@ -85,8 +86,8 @@ class ModeDecision:
     def _touching(
         self, state: State, which: np.ndarray, slides: np.ndarray
     ) -> Touching:
-        table = self._system.contacts
-        terms = self._system.terms(state.q, state.v, which)
+        table = self._bodies.contacts
+        terms = self._bodies.terms(state.q, state.v, which)
         motion = terms.jacobian @ state.v
         speed = np.hypot(motion[:, 1], motion[:, 2])
         slides = slides & (speed > SPEED)
@@ -102,7 +103,8 @@ class ModeDecision:
         mode = np.where(before == SLIDE, SLIDE, STICK)
         forces = np.zeros((len(which), 3))
         self._motion.close(state.q, which, mode, touching.direction, forces)
-        self._motion.modes.notice_sliding(terms.jacobian @ state.v, creep_speed)
+        modes = self._motion.modes
+        modes.sticks = modes.sticking_of_creeping(terms.jacobian @ state.v, creep_speed)
 
     def _all_stay(self, state: State, touching: Touching) -> bool:
         """Whether no contact need open or begin to slip: then nothing is to decide."""
@@ -159,7 +161,7 @@ class ModeDecision:
         applied = self._loads.at(state.t, state.q, state.v, state.z).applied
         keep = np.arange(len(which))
         while True:
-            flat = terms.jacobian[keep].reshape(-1, self._system.nv)
+            flat = terms.jacobian[keep].reshape(-1, self._bodies.nv)
             solved = np.linalg.solve(
                 terms.mass, np.column_stack([applied - terms.bias, flat.T])
             )
@@ -170,6 +172,7 @@ class ModeDecision:
                 tangents[keep],
                 friction[keep],
                 direction[keep] * (friction[keep] > 0)[:, None],
+                patient=self.patient,
             )
             size = max(_USUAL, float(np.abs(free).max()))
             level = max(_ACCELERATION, 20 * solution.residual) * size

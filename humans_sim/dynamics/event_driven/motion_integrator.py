@@ -78,14 +78,21 @@ class MotionIntegrator:
         def derivatives(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return self._motion.derivatives(chart, t, y)
 
+        def whole_step(
+            t: float, y: np.ndarray, rates: np.ndarray, bound: float, size: float
+        ) -> tuple[float, float, np.ndarray, np.ndarray] | None:
+            start = t, y, rates
+            return self._motion.whole_step(chart, tolerances, start, bound, size)
+
+        tolerances = self._options.rtol, np.full(len(y), self._options.atol)
         problem = integrators.InitialValueProblem(
             derivative,
             state.t,
             y,
-            self._options.rtol,
-            np.full(len(y), self._options.atol),
+            *tolerances,
             self._first_step,
             derivatives if self._motion.creep_speed is not None else None,
+            whole_step,
         )
         if self._options.integrator == integrators.AUTOMATIC:
             self._solver = StiffnessSwitch(problem, self._system.nv)

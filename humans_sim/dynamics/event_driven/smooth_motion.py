@@ -10,16 +10,19 @@ import numpy as np
 
 from humans_sim.contact.problem.force_distribution import ContactForceSplit
 from humans_sim.dynamics.applied_loads import AppliedLoads
-from humans_sim.dynamics.chart import Chart
+from humans_sim.dynamics.chart import Chart, FreeBaseChart
 from humans_sim.dynamics.event_driven.acceleration_kernels import (
     STABILISATION,
     acceleration_in_modes,
 )
+from humans_sim.dynamics.event_driven.compiled_model import CompiledModel
 from humans_sim.dynamics.event_driven.contact_modes import ContactModes
 from humans_sim.dynamics.event_driven.creep_kernels import (
     creeping_acceleration,
     creeping_response,
 )
+from humans_sim.dynamics.event_driven.creep_step_kernels import creep_step
+from humans_sim.dynamics.event_driven.mode_step_kernels import mode_step
 from humans_sim.dynamics.event_driven.stiff_derivatives import (
     LoadSlopes,
     chart_matrix,
@@ -28,13 +31,15 @@ from humans_sim.dynamics.event_driven.stiff_derivatives import (
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
-from humans_sim.dynamics.system import System, Terms
+from humans_sim.dynamics.system import System, Terms, TouchingBodies
 
 FORCE = 5e-9
 """Force below which a contact supports nothing [N, N m]."""
 _CONTRADICTION = 1e-4
 _FAST = 1000.0
 """Rate at which drift decays where the integrator is implicit [1/s]."""
+
+_NO_STATE = np.zeros(0)
 
 
 class Evaluation(NamedTuple):
@@ -82,6 +87,8 @@ class SmoothMotion:
         lowest_margin: the least margin of the closed contacts since it was set to
             infinity, and its time.
         evaluations: of the right-hand side.
+        compiled: the system where its right-hand side is one compiled call, or None.
+        bodies: what gives the terms of contacts: this, or the system.
     """
 
     last: Evaluation
@@ -95,10 +102,12 @@ class SmoothMotion:
         self._damping: np.ndarray | None = None
         if isinstance(system, ModelSystem) and system.damped:
             self._damping = system.dissipation.damping
+        self.compiled = CompiledModel.of(system)
+        self.bodies: TouchingBodies = self.compiled or system
         self.modes = ContactModes.all_open()
         self.lowest_margin = (math.inf, math.inf)
         self.evaluations = 0
-        self._last_state = np.zeros(0)
+        self._last_state = _NO_STATE
 
     @property
     def mode(self) -> np.ndarray:
@@ -108,6 +117,7 @@ class SmoothMotion:
     def open_all(self) -> None:
         """From now on no contact is closed."""
         self.modes = ContactModes.all_open()
+        self._last_state = _NO_STATE
 
     def close(
         self,
@@ -128,29 +138,43 @@ class SmoothMotion:
         """
         creep = self.creep_speed is not None
         self.modes = ContactModes.at(
-            self._system, q, which, mode, direction, reference, creep
+            self.bodies, q, which, mode, direction, reference, creep
         )
+        self._last_state = _NO_STATE
 
     def derivative(self, chart: Chart, t: float, y: np.ndarray) -> np.ndarray:
         """Rates of y: the coordinates of the chart, v and z."""
         nv = self._system.nv
         x, v, z = y[:nv], y[nv : 2 * nv], y[2 * nv :]
         q = chart.configuration(x)
-        torques, applied, rates = self._loads.at(t, q, v, z)
-        terms = self._system.terms(q, v, self.modes.which)
-        acceleration, forces, residual, motion, direction, least = self._acceleration(
-            terms, applied - terms.bias, v, self.modes.direction, self._stabilisation
-        )
+        torques, applied, z_rates = self._loads.at(t, q, v, z)
+        if self.compiled is not None and isinstance(chart, FreeBaseChart):
+            closed = self.modes.closed(self._stabilisation, self.creep_speed)
+            rates, q, fields, contacts, residual, least = self.compiled.rates(
+                closed, chart.centre, y, applied
+            )
+            if z.size:
+                rates[2 * nv :] = z_rates
+            self._accept(t, residual, least)
+            last = Evaluation(t, q, v, z, torques, applied, Terms(*fields), *contacts)
+        else:
+            terms = self._system.terms(q, v, self.modes.which)
+            *contacts, residual, least = self._acceleration(
+                terms, applied - terms.bias, v, self.modes.direction
+            )
+            self._accept(t, residual, least)
+            rates = np.concatenate([chart.rates(x, v), contacts[0], z_rates])
+            last = Evaluation(t, q, v, z, torques, applied, terms, *contacts)
+        self.last, self._last_state = last, y
+        return rates
+
+    def _accept(self, t: float, residual: float, least: float) -> None:
+        """Count an evaluation, and remember the least margin; raise where it failed."""
         if not residual < _CONTRADICTION:
             raise _refusal(residual)
         self.evaluations += 1
-        self._last_state = y
         if least < self.lowest_margin[0]:
             self.lowest_margin = (least, t)
-        self.last = Evaluation(
-            t, q, v, z, torques, applied, terms, acceleration, forces, motion, direction
-        )
-        return np.concatenate([chart.rates(x, v), acceleration, rates])
 
     def _acceleration(
         self,
@@ -158,14 +182,21 @@ class SmoothMotion:
         force: np.ndarray,
         v: np.ndarray,
         direction: np.ndarray,
-        rate: float,
-    ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray, float]:
+        rate: float | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]:
+        """Acceleration; forces, velocities, directions; residual and least margin."""
         modes, speed = self.modes, self.creep_speed
+        rate = self._stabilisation if rate is None else rate
         equations = terms.mass, force, v, terms[2:]
+        least = math.inf
         if speed is None:
-            return acceleration_in_modes(*equations, modes.arrays(direction), rate)
-        creep = modes.creeping(rate, speed)
-        return (*creeping_acceleration(*equations, creep), math.inf)
+            *result, least = acceleration_in_modes(
+                *equations, modes.arrays(direction), rate
+            )
+        else:
+            result = creeping_acceleration(*equations, modes.creeping(rate, speed))
+        acceleration, forces, residual, motion, along = result
+        return acceleration, forces, motion, along, residual, least
 
     def derivatives(
         self, chart: Chart, t: float, y: np.ndarray
@@ -173,9 +204,7 @@ class SmoothMotion:
         """The stiff part of the derivatives of :meth:`derivative`, by y and by time."""
         assert self.creep_speed is not None
         nv = self._system.nv
-        if self._last_state is not y or self.last.t != t:
-            self.derivative(chart, t, y)
-        now = self.last
+        now = self._evaluated(chart, t, y)
         response = creeping_response(
             now.terms.mass,
             now.v,
@@ -188,6 +217,77 @@ class SmoothMotion:
             joints = np.arange(nv)
             slopes.torques[joints, nv + joints] -= self._damping
         return stiff_derivatives(slopes, chart_matrix(chart, y[:nv]), response)
+
+    def _evaluated(self, chart: Chart, t: float, y: np.ndarray) -> Evaluation:
+        """The right-hand side, evaluated anew only where that was not done last."""
+        if self._last_state is not y or self.last.t != t:
+            self.derivative(chart, t, y)
+        return self.last
+
+    def whole_step(
+        self,
+        chart: Chart,
+        tolerances: tuple[float, np.ndarray],
+        start: tuple[float, np.ndarray, np.ndarray],
+        bound: float,
+        size: float,
+    ) -> tuple[float, float, np.ndarray, np.ndarray] | None:
+        """A step in one compiled call, by the method that the contacts call for.
+
+        Args:
+            chart: coordinates.
+            tolerances: rtol, and atol of each state.
+            start: time, state and rates.
+            bound: beyond which it may not go [s].
+            size: of the step [s].
+
+        Returns:
+            what an integrator takes of a ``whole_step``
+            (:class:`~humans_sim.dynamics.initial_value_problem.InitialValueProblem`).
+        """
+        drives, compiled = self._loads.drives(), self.compiled
+        if drives is None or compiled is None or not isinstance(chart, FreeBaseChart):
+            return None
+        t, y, rates = start
+        closed = self.modes.closed(self._stabilisation, self.creep_speed)
+        if self.creep_speed is None:
+            made, times, y, rates, evaluations, torques, result = mode_step(
+                compiled.arrays,
+                closed,
+                tuple(drives),
+                (chart.centre, t, y, rates),
+                (bound, size, 10.0 * math.ulp(t), *tolerances, _CONTRADICTION),
+            )
+        else:
+            now = self._evaluated(chart, t, y)
+            made, times, y, rates, evaluations, torques, result = creep_step(
+                compiled.arrays,
+                closed,
+                tuple(drives),
+                (
+                    chart.centre,
+                    t,
+                    y,
+                    rates,
+                    now.terms.mass,
+                    now.terms.jacobian,
+                    now.forces,
+                ),
+                (bound, size, *tolerances, _CONTRADICTION),
+            )
+        if not made:
+            return None
+        self.evaluations += evaluations
+        t, size, *margin = times
+        if margin[0] < self.lowest_margin[0]:
+            self.lowest_margin = (margin[0], margin[1])
+        nv = self._system.nv
+        _, q, fields, contacts, _, _ = result
+        self._last_state = y
+        self.last = Evaluation(
+            t, q, y[nv:], _NO_STATE, torques, torques, Terms(*fields), *contacts
+        )
+        return t, size, y, rates
 
     def evaluate(self, state: State) -> Evaluation:
         """The right-hand side at a state."""

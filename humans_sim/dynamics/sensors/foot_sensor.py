@@ -16,9 +16,10 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
-from humans_sim.dynamics.sensors.sensor import Sensor, Signal, axes, measured_model
+from humans_sim.dynamics.sensors.sensor import Sensor, axes, measured_model
 from humans_sim.dynamics.sensors.signal_errors import SignalErrors
 from humans_sim.dynamics.soles import SoleLoad, Soles, centre_of_pressure
+from humans_sim.results.signal import Signal
 
 
 class FootReading(NamedTuple):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoders of joint angles; speeds are differences of what they read."""
+"""Encoders of joint angles; speeds are differences of what they read, or measured."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
-from humans_sim.dynamics.sensors.sensor import Sensor, Signal, measured_model
+from humans_sim.dynamics.sensors.sensor import Sensor, measured_model
 from humans_sim.dynamics.sensors.signal_errors import SignalErrors
+from humans_sim.results.signal import Signal
 
 
 class JointReading(NamedTuple):
@@ -20,8 +21,8 @@ class JointReading(NamedTuple):
     Attributes:
         t: when [s].
         angles: (njoints,) [rad].
-        speeds: their changes since the reading before, over the time since; zero at
-            the first one (njoints,) [rad/s].
+        speeds: as measured; otherwise their changes since the reading before, over the
+            time since, and zero at the first one (njoints,) [rad/s].
     """
 
     t: float
@@ -36,6 +37,8 @@ class JointEncoders(Sensor):
         period: between two readings [s].
         delay: from a reading to when it is known [s].
         angle: errors of the angles; ``resolution`` is a step of the encoder [rad].
+        speed: errors of the speeds of joints that have tachometers [rad/s]; None: there
+            are none, and speeds are differences of the angles.
         seed: of the errors.
         name: by which controllers and records know them.
     """
@@ -45,12 +48,13 @@ class JointEncoders(Sensor):
         period: float = 0.01,
         delay: float = 0.0,
         angle: SignalErrors | None = None,
+        speed: SignalErrors | None = None,
         seed: int = 0,
         name: str = "joints",
     ) -> None:
         """Not attached yet."""
         super().__init__(name, period, delay, seed)
-        self._angle = angle or SignalErrors()
+        self._angle, self._speed = angle or SignalErrors(), speed
         self._joints: tuple[str, ...] = ()
         self._before: JointReading | None = None
 
@@ -63,12 +67,18 @@ class JointEncoders(Sensor):
         super().start()
         self._before = None
         self._source = self._errors(self._angle, len(self._joints))
+        self._tachometers = None
+        if self._speed is not None:
+            self._tachometers = self._errors(self._speed, len(self._joints))
 
     def measure(self, t: float, state: ControlState) -> JointReading:
         """Angles and speeds at a time [s]."""
-        angles = self._source.reading(state.q[7 : 7 + len(self._joints)])
-        speeds, before = np.zeros(len(angles)), self._before
-        if before is not None and t > before.t:
+        count = len(self._joints)
+        angles = self._source.reading(state.q[7 : 7 + count])
+        speeds, before = np.zeros(count), self._before
+        if self._tachometers is not None:
+            speeds = self._tachometers.reading(state.v[6 : 6 + count])
+        elif before is not None and t > before.t:
             speeds = (angles - before.angles) / (t - before.t)
         self._before = JointReading(t, angles, speeds)
         return self._before

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,7 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors.signal_errors import ErrorSource, SignalErrors
 from humans_sim.models import Model
-
-
-class Signal(NamedTuple):
-    """One signal of a sensor.
-
-    Attributes:
-        name: e.g. ``imu/specific_force_x``.
-        unit: of its values.
-    """
-
-    name: str
-    unit: str
+from humans_sim.results.signal import Signal
 
 
 class Sensor(ABC):

@@ -16,9 +16,7 @@ from humans_sim.dynamics.controller import ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sensors.sensor import Sensor, values_of
-from humans_sim.dynamics.stepper import Stepper
 from humans_sim.dynamics.system import System
-from humans_sim.results.sample import Sample
 
 _EARLY = 1e-12
 """How much too early a reading may be known, by rounding [s]."""
@@ -50,6 +48,11 @@ class SensorClock(ControlClock):
         """When a sensor measures or the controller is called next [s]."""
         due = min(self._due(k) for k in range(len(self._sensors)))
         return due if self._control is None else min(due, self._control.next_call)
+
+    @property
+    def next_control_call(self) -> float:
+        """When the controller is called next; infinite without one [s]."""
+        return math.inf if self._control is None else self._control.next_call
 
     def _due(self, k: int) -> float:
         # Multiples of the period, not sums of it: no drift.
@@ -122,22 +125,3 @@ def check_sensors(sensors: Sequence[Sensor], system: System) -> tuple[Sensor, ..
             raise ParameterError(f"{system.name} is no biped model: sensors need one")
         sensor.attach(system)
     return tuple(sensors)
-
-
-def signal_record(sensors: Sequence[Sensor]) -> dict[str, list[str]]:
-    """Names and units of all signals as plain data; empty without sensors."""
-    signals = [signal for sensor in sensors for signal in sensor.signals()]
-    if not signals:
-        return {}
-    return {
-        "signal_names": [signal.name for signal in signals],
-        "signal_units": [signal.unit for signal in signals],
-    }
-
-
-def recorded_sample(stepper: Stepper) -> Sample:
-    """A sample of a stepper, with the signals of its sensors where it has any."""
-    sample, clock = stepper.sample(), stepper.control
-    if isinstance(clock, SensorClock):
-        return sample._replace(signals=clock.values(stepper.t))
-    return sample

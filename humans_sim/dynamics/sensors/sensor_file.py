@@ -29,7 +29,7 @@ _KINDS: dict[
 ] = {
     "imu": (Imu, (), ("frame",), ("accelerometer", "gyroscope")),
     "foot": (FootSensor, ("sole",), ("threshold",), ("force", "torque")),
-    "encoders": (JointEncoders, (), (), ("angle",)),
+    "encoders": (JointEncoders, (), (), ("angle", "speed")),
 }
 """What makes each kind, what it must have, may have, and its signals with errors."""
 _WORDS = ("frame", "sole")

@@ -15,7 +15,6 @@ import numpy as np
 from numba import njit
 
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups, solve_bounded
-from humans_sim.core.dense_kernels import forward_rows
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.time_stepping.impulses import (
@@ -23,6 +22,8 @@ from humans_sim.dynamics.time_stepping.impulses import (
     SINGULAR,
     entry_motion,
     factor_of,
+    free_motion,
+    spread_of,
     step_end,
     take_step,
 )
@@ -151,24 +152,14 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
     extra, first, count, bound, length, contact, _ = groups
     k, m, nv = rows.shape[0], extra.shape[0], v.shape[0]
     n = 3 * k + m
-    factor = np.zeros((nv, nv))
-    regular = factor_of(mass, factor)
-    columns = np.empty((nv, n + 1))
-    for i in range(nv):
-        columns[i, n] = h * force[i]
-        for c in range(k):
-            for j in range(3):
-                columns[i, 3 * c + j] = rows[c, j, i]
-        for j in range(m):
-            columns[i, 3 * k + j] = extra[j, i]
-    forward_rows(factor, columns)
-    spread = columns[:, :n].copy()
-    free = columns[:, n].copy()
-    for i in range(nv):
-        for j in range(i, nv):
-            free[i] += factor[j, i] * v[j]
-    delassus = spread.T @ spread
-    speeds = spread.T @ free
+    factored = factor_of(mass)
+    factor, _, regular = factored
+    every = np.empty((n, nv))
+    every[: 3 * k] = rows.copy().reshape(3 * k, nv)
+    every[3 * k :] = extra
+    spread, delassus = spread_of(factored, every)
+    free = free_motion(factored, force, v, h)
+    speeds = spread @ free
     start = np.empty(n)
     own_tangents, own_friction = np.empty(k, np.int64), np.empty(k)
     for c in range(k):
@@ -193,11 +184,11 @@ def take_bounded_step(motion, h, rows, contacts, groups, guess):
         )
     bounded = impulses[3 * k :].copy()
     own = impulses[: 3 * k].copy().reshape(k, 3)
-    free += spread[:, 3 * k :].copy() @ bounded
+    free += bounded @ spread[3 * k :]
     moved = speeds[: 3 * k] + delassus[: 3 * k, 3 * k :].copy() @ bounded
     equations = (
         factor,
-        spread[:, : 3 * k].copy(),
+        spread[: 3 * k].copy(),
         delassus[: 3 * k, : 3 * k].copy(),
         free,
         moved.reshape(k, 3),

@@ -24,7 +24,8 @@ import numpy as np
 from numba import njit
 
 REPEATED = 1e-6
-"""Error of the energy above which a step is repeated with a better prediction."""
+"""Error of the energy above which a step is repeated with a better prediction; a model
+without links that touch, where the work of the two biases differs by as much."""
 IMPROVED = 0.25
 """Share of its error that a repeated step keeps at most where another one is worth it:
 what is left after a jump of the velocity no prediction makes better."""

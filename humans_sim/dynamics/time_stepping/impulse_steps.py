@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.contact.problem.contact_problem import solve_contact
+from humans_sim.contact.problem.modes import STICK
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.chart import Chart
-from humans_sim.dynamics.event_records import mode_events
+from humans_sim.dynamics.drive_kernels import DriveTable
+from humans_sim.dynamics.event_records import mode_change_events, mode_events
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.singular_mass import singular_mass_text
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import StepError
@@ -33,61 +33,34 @@ from humans_sim.dynamics.time_stepping.impulses import (
     SETTLED,
     SINGULAR,
     StepEquations,
-    closing_shift,
     step_end,
     take_step,
     unsettled,
 )
+from humans_sim.dynamics.time_stepping.least_shift import least_shift
 from humans_sim.dynamics.time_stepping.model_step_kernels import DONE
 from humans_sim.dynamics.time_stepping.model_steps import ModelSteps
+from humans_sim.dynamics.time_stepping.speed_check import check_speed
+from humans_sim.dynamics.time_stepping.step_result import StepResult
+from humans_sim.dynamics.time_stepping.step_series_kernels import (
+    LINKS,
+    REACHED,
+    next_length,
+)
 from humans_sim.results.contact_table import LINK
 
 _TOLERATED = 1e-5
 """Residual with which a step is still accepted; it is counted."""
-_SETTLINGS = 5
-_ATTEMPTS = 3
-"""How often a step is made, each time with the velocity before it as prediction."""
-_HALVINGS = 6
+_SETTLINGS, _RENEWED = 8, 4
+"""How often gaps are put right, the last times with equations of their own."""
+_ATTEMPTS, _HALVINGS = 3, 6
+"""How often a step is made, each time with the last velocity predicted, and halved."""
 _LITTLE = 1e-4
-"""Links are put onto each other by less than twice the motion of the step, and this
-[m, rad]."""
-_PULLS = 3
+"""Links are put onto each other by less than twice the step's motion, and this."""
 _NOTHING = np.zeros(0, dtype=bool)
 _SHIFT = 1e-9
 """Rate of a gap per speed of the base from which on a contact holds the body; links
 that touch each other, and joint limits, do not."""
-
-
-class StepResult(NamedTuple):
-    """What a step leads to.
-
-    Attributes:
-        q: configuration at the end.
-        v: velocity at the end.
-        gaps: of all contacts at the end (nc,) [m, rad].
-        mode: of all contacts in it (nc,).
-        forces: of all contacts, means over it (nc, 3) [N].
-        energies: kinetic and potential at the end [J].
-        acceleration: to predict the next step with (nv,).
-        error: of the energy before it was put right, relative.
-        taken: energy taken out of the velocity [J].
-        carried: excess of energy left for the next step [J].
-        bounces: whether a contact with restitution had an impulse.
-        changed: whether a mode is another than before.
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    gaps: np.ndarray
-    mode: np.ndarray
-    forces: np.ndarray
-    energies: tuple[float, float]
-    acceleration: np.ndarray
-    error: float
-    taken: float
-    carried: float
-    bounces: bool
-    changed: bool
 
 
 class ImpulseSteps:
@@ -136,6 +109,7 @@ class ImpulseSteps:
         self._known: tuple[np.ndarray, np.ndarray, tuple[float, float]] | None = None
         self._conservative = getattr(system, "conservative", True)
         self._predicts = not getattr(system, "bias_at_midpoint", False)
+        self._fly = getattr(system, "fly", None)
         self.count = self.rough_steps = self.halved_steps = 0
         self.worst_residual = self.worst_energy_error = self.energy_taken = 0.0
 
@@ -152,7 +126,7 @@ class ImpulseSteps:
         before = loads.signals(state)
         try:
             _, applied, rates = loads.at(state.t, state.q, state.v, state.z)
-            result = self._whole_or_halves(applied, h, self._energies(), _HALVINGS)
+            result = self._whole_or_halves(applied, h, self.energies(), _HALVINGS)
         except ConfigurationError as error:
             raise StepError(str(error)) from error
         self.count += 1
@@ -171,7 +145,53 @@ class ImpulseSteps:
         fired: np.ndarray = np.sign(before) * np.sign(loads.signals(state)) < 0
         return fired
 
-    def _energies(self) -> tuple[float, float]:
+    def take_until(self, due: float, length: float) -> bool:
+        """Make steps in one compiled call, as long as drives alone act.
+
+        Args:
+            due: time at which something else happens [s].
+            length: of a step [s].
+
+        Returns:
+            whether that was enough; otherwise the next step is one for :meth:`take`.
+        """
+        state, loads, compiled = self._state, self._loads, self._compiled
+        drives = loads.drives()
+        if compiled is None or drives is None or loads.signals(state).size:
+            return False
+        ending = self._take_series(compiled, drives, (state.t, due, length, False))
+        while ending == LINKS:
+            h = next_length(due - state.t, length)
+            if not compiled.serves(state.q, state.v, h):
+                return False
+            ending = self._take_series(compiled, drives, (state.t, due, length, True))
+        return ending == REACHED
+
+    def _take_series(
+        self,
+        compiled: ModelSteps,
+        drives: DriveTable,
+        clock: tuple[float, float, float, bool],
+    ) -> int:
+        """Make steps as far as one call goes; returns how that ended."""
+        state = self._state
+        start = (  # the fields of SeriesStart
+            (state.q, state.v, self._acceleration, self.forces, self.mode),
+            self.gaps,
+            (*self.energies(), self._carried),
+            (self.worst_energy_error, self.energy_taken),
+        )
+        ending, steps, state.t, end, changes = compiled.series(drives, start, clock)
+        if steps:
+            at, self.gaps, (*energies, self._carried), totals = end
+            state.q, state.v, self._acceleration, self.forces, self.mode = at
+            self.worst_energy_error, self.energy_taken = totals
+            self._known = (state.q, state.v, (energies[0], energies[1]))
+            self.count += steps
+            state.events += mode_change_events(changes, self._system.contacts)
+        return int(ending)
+
+    def energies(self) -> tuple[float, float]:
         """Kinetic and potential energy at the state; the last step's, if that is it."""
         q, v = self._state.q, self._state.v
         if self._known is not None and self._known[0] is q and self._known[1] is v:
@@ -238,11 +258,12 @@ class ImpulseSteps:
         mean, error = state.v, np.inf
         if self._predicts:
             mean = mean + 0.5 * h * self._acceleration
-        for _ in range(_ATTEMPTS):
+        near = self.mode
+        for attempt in range(_ATTEMPTS):
             # Forces at the middle of the step, contacts at its predicted end.
             chart = system.chart(state.q)
             half = chart.configuration(0.5 * h * chart.rates(self._still, state.v))
-            which, terms = system.active_contact_terms(half, mean, 0.5 * h, self.mode)
+            which, terms = system.active_contact_terms(half, mean, 0.5 * h, near)
             contacts = (  # the fields of StepContacts
                 which,
                 terms.gap,
@@ -269,16 +290,25 @@ class ImpulseSteps:
             v, mode, forces, closed, changed = end
             mean = 0.5 * (state.v + v)
             x = h * chart.rates(0.5 * h * mean, mean)
-            self._check_speed(chart, x, v, h)
-            if (closed & ~self._onto).any():
-                x = self._pulled(chart, x, equations, which, closed)
-                closed &= self._onto
-            q, gaps = self._settled(chart, x, equations, which, closed)
+            check_speed(self._system, chart, x, v, h)
+            late = self._late(chart, x, which)
+            if late.size and attempt < _ATTEMPTS - 1:
+                near = near.copy()
+                near[which] = near[late] = STICK
+                continue
+            q, gaps = self._put_right(chart, x, equations, which, closed)
+            flight = None
+            if self._fly is not None:
+                flight = self._fly(state, self._applied, (q, v), h, which)
+            if flight is not None:
+                q, v, gaps = flight[:3]
             kinetic, potential = system.energies(q, v)
             excess = kinetic + potential - sum(energies) + self._carried
             excess -= h * float(applied @ mean)
             if self.bounded is not None:
                 excess += h * self.bounded.power(mean)
+            if flight is not None:
+                excess -= flight.gained - h * float((applied * mean) @ flight.flying)
             loaded = impulses[:, 0] > 0.0
             both = self._floats and not loaded.any()
             scale = max(energy_scale(*energies), energy_scale(kinetic, potential))
@@ -292,6 +322,8 @@ class ImpulseSteps:
             if self._floats and shifts < _SHIFT:
                 kept = free_translation(terms.mass, v)
                 share = 0.5 * float(terms.mass[0, 0] * (kept @ kept))
+            if flight is not None:
+                kept, share = flight.velocity, flight.kinetic
             taken = excess if both else max(excess, 0.0)
             ignored = SETTLED * float(np.abs(terms.bias).max())
             v, kinetic, left = without_excess(v, kept, taken, kinetic, share, ignored)
@@ -311,6 +343,10 @@ class ImpulseSteps:
             changed,
         )
 
+    def _applied(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What acts on the system but contacts, with the actuation's states of now."""
+        return self._loads.at(t, q, v, self._state.z).applied
+
     def moments(self) -> np.ndarray:
         """Torsional and rolling moments, means over the last step (nc, 3) [N m].
 
@@ -319,20 +355,6 @@ class ImpulseSteps:
         if self.bounded is None:
             return np.zeros((0, 3))
         return self.bounded.forces[self._system.nv :].reshape(-1, 3)
-
-    def _check_speed(
-        self, chart: Chart, x: np.ndarray, v: np.ndarray, h: float
-    ) -> None:
-        """Refuse a step that turns further than its coordinates reach."""
-        if np.isfinite(v).all() and not chart.worn(x):
-            return
-        worst = int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))
-        raise StepError(
-            f"velocities grow beyond bounds ({self._system.velocity_names[worst]} "
-            f"{v[worst]:.3g}): the torques are too stiff for a step of {h:g} s; "
-            "shorten time_step, lower gains and damping, or add the rotor inertia of "
-            "the drives"
-        )
 
     def _rough(
         self,
@@ -356,34 +378,36 @@ class ImpulseSteps:
         self.worst_residual = max(self.worst_residual, residual)
         return impulses
 
-    def _pulled(
+    def _late(self, chart: Chart, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Contacts that the impulses of others close, which the step does not have.
+
+        Put right by position alone, they would push what touches elsewhere apart.
+        """
+        inside = self._system.gaps(chart.configuration(x)) < -SETTLED
+        inside[which] = False
+        late: np.ndarray = np.flatnonzero(inside)
+        return late
+
+    def _put_right(
         self,
         chart: Chart,
         x: np.ndarray,
         equations: tuple[np.ndarray, ...],
         which: np.ndarray,
         closed: np.ndarray,
-    ) -> np.ndarray:
-        """Coordinates with links that touch put onto each other, where that is little.
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The end of a step with what touches put onto its surfaces, nothing inside.
 
-        Links are only pushed apart later: points of several pairs that hook into each
-        other contradict each other in the last digits, and a small gap would then cost
-        a large motion.
+        Links, too, where there is such a configuration near; where they hook into each
+        other there is none, and they are only pushed apart.
         """
-        farthest = _LITTLE + 2.0 * float(np.abs(x).max())
-        gap = self._system.gaps(chart.configuration(x))
-        worst = float(np.abs(gap[closed]).max())
-        for _ in range(_PULLS):
-            shift = closing_shift(*equations[:3], which, closed, gap)
-            if worst <= SETTLED or not np.abs(shift).max() < farthest:
-                break
-            near = x + chart.rates(x, shift)
-            gap = self._system.gaps(chart.configuration(near))
-            before, worst = worst, float(np.abs(gap[closed]).max())
-            if not worst < before:
-                break
-            x = near
-        return x
+        links = closed & ~self._onto
+        if links.any():
+            farthest = _LITTLE + 2.0 * float(np.abs(x).max())
+            q, gaps = self._settled(chart, x, equations, which, closed, farthest)
+            if gaps.min() >= -SETTLED and np.abs(gaps[closed]).max() <= SETTLED:
+                return q, gaps
+        return self._settled(chart, x, equations, which, closed & ~links, np.inf)
 
     def _settled(
         self,
@@ -392,27 +416,35 @@ class ImpulseSteps:
         equations: tuple[np.ndarray, ...],
         which: np.ndarray,
         closed: np.ndarray,
+        farthest: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The configuration with closed contacts on their surfaces, nothing inside.
 
         The equations of the step serve again, which saves new ones: gaps go down by
-        the size of the step each time.
+        the size of the step each time. It is left as it is where a change would be
+        larger than ``farthest``.
         """
         system = self._system
         q = chart.configuration(x)
         gap = system.gaps(q)
         for attempt in range(_SETTLINGS):
-            closed, worst, known = unsettled(gap, closed, which, SETTLED)
+            wrong, worst, known = unsettled(gap, closed, which, SETTLED)
             if worst <= SETTLED:
                 break
-            if known and attempt < _SETTLINGS - 1:
-                shift = closing_shift(*equations[:3], which, closed, gap)
-                x = x + chart.rates(x, shift)
-                q = chart.configuration(x)
+            held = closed & (gap < ABSENT)
+            if known and attempt < _SETTLINGS - _RENEWED:
+                rows, factor, spread = which, equations[0], equations[1][::3].T
             else:
-                q = project_out_of_penetration(
-                    system, q, np.flatnonzero(closed), deep=True
-                )
+                rows = np.union1d(which, np.flatnonzero(wrong))
+                terms = system.terms(q, self._still, rows)
+                factor = np.linalg.cholesky(terms.mass)
+                spread = np.linalg.solve(factor, terms.jacobian[:, 0].T)
                 chart, x = system.chart(q), self._still
+            shift = least_shift(spread, gap[rows], held[rows], SETTLED)
+            change = np.linalg.solve(factor.T, shift)
+            if not np.abs(change).max() < farthest:
+                break
+            x = x + chart.rates(x, change)
+            q = chart.configuration(x)
             gap = system.gaps(q)
         return q, gap

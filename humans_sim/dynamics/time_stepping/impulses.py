@@ -4,7 +4,7 @@ r"""One time step of a system with contacts, in impulses and velocities.
 .. math:: M (v_{k+1} - v_k) = h (\tau - N) + \sum_i J_i^T p_i
 
 is solved together with the contact law between the impulses p and the velocities at the
-end of the step. What it takes, the factor L of M and :math:`L^{-1} J^T`, also serves to
+end of the step. What it takes, the factor U of M and :math:`U^{-1} J^T`, also serves to
 put gaps right afterwards.
 """
 
@@ -18,7 +18,15 @@ from numba import njit
 from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.contact.problem.newton import solve_near
-from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
+from humans_sim.core.dense_kernels import backward, cholesky, forward
+from humans_sim.core.profile_kernels import (
+    gram,
+    row_ends,
+    solve_upper,
+    solve_upper_transposed,
+    times_rows,
+    upper_factor,
+)
 
 ACCEPTED = 1e-8
 """Residual of a contact problem that counts as solved, relative."""
@@ -62,10 +70,10 @@ class StepEquations(NamedTuple):
     """The equations of a step with k contacts.
 
     Attributes:
-        factor: L with M = L L^T (nv, nv).
-        spread: :math:`L^{-1} J^T` (nv, 3k).
+        factor: upper triangular, U with M = U U^T (nv, nv).
+        spread: :math:`U^{-1} J^T`, transposed (3k, nv).
         delassus: W (3k, 3k).
-        free: L^T times the velocity without impulses (nv,).
+        free: U^T times the velocity without impulses (nv,).
         motion: of the contacts without impulses (k, 3), as the contact law takes it.
     """
 
@@ -93,10 +101,18 @@ def step_end(equations, impulses, which, h, tangents, before):
         contacts; which of them are closed and stay so (nc,); whether any mode is new.
     """
     factor, spread, delassus, free, motion = equations
-    velocity = free + spread @ impulses.ravel()
-    rates = spread.T @ velocity
-    backward(factor, velocity)
-    after = motion.ravel() + delassus @ impulses.ravel()
+    n, nv = spread.shape
+    velocity, rates, after = free.copy(), np.empty(n), np.empty(n)
+    for c in range(n):
+        p = impulses[c // 3, c % 3]
+        if p != 0.0:
+            for j in range(nv):
+                velocity[j] += spread[c, j] * p
+    times_rows(spread, velocity, rates)
+    solve_upper_transposed(factor, velocity)
+    times_rows(delassus, impulses.ravel(), after)
+    for c in range(n):
+        after[c] += motion[c // 3, c % 3]
     closed = np.zeros(tangents.shape[0], np.bool_)
     mode = np.zeros(tangents.shape[0], np.int64)
     forces = np.zeros((tangents.shape[0], 3))
@@ -134,17 +150,61 @@ def entry_motion(gap, approach, ends, restitution, h):
 
 
 @njit(cache=True)
-def factor_of(mass, factor):
-    """Cholesky's factor of a mass matrix, and whether it has one (identity if not)."""
-    regular = cholesky(mass, factor)
-    for i in range(mass.shape[0]):
+def factor_of(mass):
+    """Factor of a mass matrix, the ends of its rows, and whether it has one.
+
+    Where it has none, the factor is the identity.
+    """
+    nv = mass.shape[0]
+    factor, ends = np.zeros((nv, nv)), np.empty(nv, np.int64)
+    row_ends(mass, ends)
+    regular = upper_factor(mass, ends, factor)
+    for i in range(nv):
         # Where a pivot is rounding, so would be the velocity.
         regular = regular and factor[i, i] ** 2 > _PIVOT * mass[i, i]
     if not regular:
         factor[:] = 0.0
-        for i in range(mass.shape[0]):
+        for i in range(nv):
             factor[i, i] = 1.0
-    return regular
+            ends[i] = i + 1
+    return factor, ends, regular
+
+
+@njit(cache=True)
+def spread_of(factored, rows):
+    """:math:`U^{-1} J^T`, transposed (n, nv), and W (n, n) of some rows.
+
+    Args:
+        factored: by :func:`factor_of`.
+        rows: of a Jacobian (n, nv); become the first result.
+    """
+    delassus = np.empty((rows.shape[0], rows.shape[0]))
+    solve_upper(factored[0], factored[1], rows)
+    gram(rows, delassus)
+    return rows, delassus
+
+
+@njit(cache=True)
+def free_motion(factored, force, v, h):
+    """U^T times the velocity at the end of a step without impulses (nv,).
+
+    Args:
+        factored: by :func:`factor_of`.
+        force: all forces but those of contacts (nv,).
+        v: velocity at the beginning.
+        h: length of the step [s].
+    """
+    factor, ends, _ = factored
+    nv = v.shape[0]
+    column = np.empty((1, nv))
+    for i in range(nv):
+        column[0, i] = h * force[i]
+    solve_upper(factor, ends, column)
+    free = column[0]
+    for i in range(nv):
+        for j in range(i, ends[i]):
+            free[j] += factor[i, j] * v[i]
+    return free
 
 
 @njit(cache=True)
@@ -163,24 +223,28 @@ def take_step(mass, force, v, h, rows, contacts):
         fields of :class:`StepEquations`, as a plain tuple; the impulses (k, 3), and
         their residual or SINGULAR; what :func:`step_end` returns.
     """
+    factored = factor_of(mass)
+    spread = spread_of(factored, rows.copy().reshape(3 * rows.shape[0], v.shape[0]))
+    free = free_motion(factored, force, v, h)
+    return finish_step((factored, spread, free), v, h, rows, contacts)
+
+
+@njit(cache=True)
+def finish_step(prepared, v, h, rows, contacts):
+    """The rest of :func:`take_step`.
+
+    Args:
+        prepared: by :func:`factor_of`, :func:`spread_of` and :func:`free_motion`.
+        v: velocity at the beginning.
+        h: length of the step [s].
+        rows: Jacobians of the step's contacts (k, 3, nv).
+        contacts: fields of a :class:`StepContacts`, as a plain tuple.
+    """
+    (factor, _, regular), (spread, delassus), free = prepared
     which, gap, restitution, tangents, friction, forces, mode = contacts
     k, nv = rows.shape[0], v.shape[0]
-    factor = np.zeros((nv, nv))
-    regular = factor_of(mass, factor)
-    columns = np.empty((nv, 3 * k + 1))
-    for i in range(nv):
-        columns[i, 3 * k] = h * force[i]
-        for c in range(k):
-            for j in range(3):
-                columns[i, 3 * c + j] = rows[c, j, i]
-    forward_rows(factor, columns)
-    spread = columns[:, : 3 * k].copy()
-    free = columns[:, 3 * k].copy()
-    for i in range(nv):
-        for j in range(i, nv):
-            free[i] += factor[j, i] * v[j]
-    delassus = spread.T @ spread
-    motion = (spread.T @ free).reshape(k, 3)
+    motion = np.empty((k, 3))
+    times_rows(spread, free, motion.reshape(-1))
     start, count, mu = np.empty((k, 3)), np.empty(k, np.int64), np.empty(k)
     for c in range(k):
         w = which[c]
@@ -221,27 +285,25 @@ def closing_shift(factor, spread, delassus, which, active, gap):
         if active[which[c]]:
             rows[count] = c
             count += 1
-    matrix, share = np.empty((count, count)), np.empty((count, 1))
+    matrix, share = np.empty((count, count)), np.empty(count)
     size = 0.0
     for i in range(count):
-        share[i, 0] = -gap[which[rows[i]]]
+        share[i] = -gap[which[rows[i]]]
         for j in range(count):
             matrix[i, j] = delassus[3 * rows[i], 3 * rows[j]]
         size = max(size, matrix[i, i])
     for i in range(count):
         # Corners of one sole are redundant; their gaps agree.
         matrix[i, i] += _REGULAR * size
-    lower = np.zeros((count, count))
     change = np.zeros(nv)
-    if not cholesky(matrix, lower):
+    if not cholesky(matrix, matrix):
         return change
-    forward_rows(lower, share)
-    solved = share.ravel()
-    backward(lower, solved)
+    forward(matrix, share)
+    backward(matrix, share)
     for i in range(count):
         for j in range(nv):
-            change[j] += spread[j, 3 * rows[i]] * solved[i]
-    backward(factor, change)
+            change[j] += spread[3 * rows[i], j] * share[i]
+    solve_upper_transposed(factor, change)
     return change
 
 

@@ -17,7 +17,13 @@ from humans_sim.dynamics.chart import (
     free_base_rates,
     normalise_quaternion,
 )
-from humans_sim.dynamics.contact_kernels import closing_rows, lock, point_gaps
+from humans_sim.dynamics.contact_kernels import (
+    closing_contacts,
+    contact_rows,
+    lock,
+    point_gap_rates,
+    point_gaps,
+)
 from humans_sim.dynamics.time_stepping.energy_balance import (
     IMPROVED,
     REPEATED,
@@ -30,7 +36,10 @@ from humans_sim.dynamics.time_stepping.impulses import (
     SETTLED,
     SINGULAR,
     closing_shift,
-    take_step,
+    factor_of,
+    finish_step,
+    free_motion,
+    spread_of,
     unsettled,
 )
 from humans_sim.dynamics.time_stepping.near_contacts import (
@@ -81,21 +90,15 @@ class StepGeometry(NamedTuple):
 
     Attributes:
         moving: fields of a :class:`~humans_sim.dynamics.contact_kernels.MovingGeometry`
-            as a plain tuple; its arrays of poses and motions are the next two.
-        poses: of the links with contact points (m, 3, 4).
-        motions: of these links (m, 2, 6).
-        links: which they are (m,).
-        balls: around the contact points of each of them (m, 4) [m].
+            as a plain tuple; its arrays of poses and motions are written.
+        links: that have contact points (m,).
         restitution: of all contacts (nc,).
         tangents: of all contacts (nc,).
         friction: of all contacts (nc,).
     """
 
     moving: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray, np.ndarray]
-    poses: np.ndarray
-    motions: np.ndarray
     links: np.ndarray
-    balls: np.ndarray
     restitution: np.ndarray
     tangents: np.ndarray
     friction: np.ndarray
@@ -202,13 +205,39 @@ def _settle(model, state, centre, x, equations, contacts):
 
 
 @njit(cache=True)
+def _work_between(h, one, other, mean):
+    """Work that two biases differ by in a step [J]: what a repeated step can improve.
+
+    Args:
+        h: length of the step [s].
+        one: a bias (nv,).
+        other: another one (nv,).
+        mean: velocity (nv,).
+    """
+    work = 0.0
+    for j in range(mean.shape[0]):
+        work += h * (one[j] - other[j]) * mean[j]
+    return abs(work)
+
+
+@njit(cache=True)
+def _are_same(one, other):
+    """Whether two lists of contacts are the same."""
+    if one.shape[0] != other.shape[0]:
+        return False
+    for k in range(one.shape[0]):
+        if one[k] != other[k]:
+            return False
+    return True
+
+
+@njit(cache=True)
 def model_step(tree, geometry, start, applied, h, energies):
     """Make a time step of a model.
 
     Args:
         tree: fields of a :class:`TreeTable`, as a plain tuple.
-        geometry: fields of a :class:`StepGeometry`, as a plain tuple; poses and motions
-            are written.
+        geometry: fields of a :class:`StepGeometry`, as a plain tuple.
         start: fields of a :class:`StepStart`, as a plain tuple.
         applied: forces that act, contacts aside (nv,).
         h: length of the step [s].
@@ -217,9 +246,10 @@ def model_step(tree, geometry, start, applied, h, energies):
 
     Returns:
         DONE or ELSEWHERE; then what a
-        :class:`~humans_sim.dynamics.time_stepping.impulse_steps.StepResult` has.
+        :class:`~humans_sim.dynamics.time_stepping.step_result.StepResult` has.
     """
-    moving, poses, motions, links, balls = geometry[:5]
+    moving, links, restitution, tangents, friction = geometry
+    poses, motions = moving[0][2], moving[1]
     q_start, v_start, acceleration, forces_all, mode_all = start
     locked = tree[11]
     nv = v_start.shape[0]
@@ -243,30 +273,49 @@ def model_step(tree, geometry, start, applied, h, energies):
     tree_twists(tree, mean, middle)
     _write_poses(links, middle, poses)
     _write_motions(links, middle, motions)
-    points, least = near_points(moving[0], motions, balls, h)
+    points, least = near_points(moving[0], motions, h)
     own = contacts_of_points(
         points, moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0]
     )
     near = _near_geometry(moving, points)
     restitution, tangents, friction = (
-        geometry[5][own],
-        geometry[6][own],
-        geometry[7][own],
+        restitution[own],
+        tangents[own],
+        friction[own],
     )
     forces, mode_start = forces_all[own], mode_all[own]
     v, q, gap = v_start, q_start, np.zeros(own.shape[0])
     mode, excess, kinetic, potential, error = mode_start, 0.0, 0.0, 0.0, np.inf
     loaded, held, bounces, both, changed = False, False, False, False, False
-    for _ in range(_ATTEMPTS):
-        tree_twists(tree, mean, middle)
-        if not tree_bias(tree, half, mean, middle, bias):
+    # Where the links are stays the same when a step is repeated: with it the factor,
+    # and the equations of the contacts as long as they are the same ones.
+    no_rows, better, tolerated = np.empty((0, 3, nv)), np.empty(nv), 0.0
+    distance, rate = point_gap_rates(near[0], motions, half, mean)
+    which = closing_contacts(0.5 * h, mode_start, distance, rate)
+    nearest, rows, _ = contact_rows(which, middle[2], near, half)
+    lock(locked, mass, bias, rows)
+    factored = factor_of(mass)
+    spread = spread_of(factored, rows.copy().reshape(3 * which.shape[0], nv))
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            tree_twists(tree, mean, middle)
+        if not tree_bias(tree, half, mean, middle, better):
             status = ELSEWHERE
-        _write_poses(links, middle, poses)
-        _write_motions(links, middle, motions)
-        which, nearest, rows, _ = closing_rows(
-            0.5 * h, mode_start, middle[2], near, half, mean
-        )
-        lock(locked, mass, bias, rows)
+        lock(locked, mass, better, no_rows)
+        if attempt:
+            if status == DONE and _work_between(h, better, bias, mean) <= tolerated:
+                break
+            _write_poses(links, middle, poses)
+            _write_motions(links, middle, motions)
+            distance, rate = point_gap_rates(near[0], motions, half, mean)
+            others = closing_contacts(0.5 * h, mode_start, distance, rate)
+            if not _are_same(which, others):
+                which = others
+                nearest, rows, _ = contact_rows(which, middle[2], near, half)
+                lock(locked, mass, bias, rows)
+                own_rows = rows.copy().reshape(3 * which.shape[0], nv)
+                spread = spread_of(factored, own_rows)
+        bias[:] = better
         contacts = (
             which,
             nearest,
@@ -276,8 +325,9 @@ def model_step(tree, geometry, start, applied, h, energies):
             forces,
             mode_start,
         )
-        equations, impulses, residual, end = take_step(
-            mass, applied - bias, v_start, h, rows, contacts
+        free = free_motion(factored, applied - bias, v_start, h)
+        equations, impulses, residual, end = finish_step(
+            (factored, spread, free), v_start, h, rows, contacts
         )
         if residual == SINGULAR or not residual <= ACCEPTED:
             status = ELSEWHERE
@@ -320,6 +370,7 @@ def model_step(tree, geometry, start, applied, h, energies):
             energy_scale(energies[0], energies[1]), energy_scale(kinetic, potential)
         )
         before, error = error, energy_error(excess, both, scale)
+        tolerated = REPEATED * scale
         if error <= REPEATED or error > IMPROVED * before:
             break
     taken, left = 0.0, energies[2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time steps of models in one compiled call each."""
+"""Time steps of models in compiled calls: one, or all up to the next command."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.dynamics.drive_kernels import DriveTable
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.model_step_kernels import (
@@ -14,7 +15,7 @@ from humans_sim.dynamics.time_stepping.model_step_kernels import (
     model_energies,
     model_step,
 )
-from humans_sim.dynamics.time_stepping.near_contacts import link_balls
+from humans_sim.dynamics.time_stepping.step_series_kernels import model_series
 from humans_sim.dynamics.tree_table import TreeTable
 from humans_sim.results.contact_table import LINK
 
@@ -30,18 +31,15 @@ class ModelSteps:
     def __init__(self, system: ModelSystem, tree: TreeTable) -> None:
         """Put the arrays together that the kernels read and write."""
         table = system.contacts
-        moving, poses, motions, joints = system.contact_arrays
+        moving, _, _, joints = system.contact_arrays
         self._system, self._has_links = system, LINK in table.kinds
-        local, row, _, radius = moving[0][:4]
+        self._far = system.own_links.far_arrays
         # Plain tuples: numba takes a microsecond to see the type of a named one.
         self._tree = tuple(tree)
         self._geometry = tuple(
             StepGeometry(
                 moving=moving,
-                poses=poses,
-                motions=motions,
                 links=np.array(joints, dtype=np.int64) - 1,
-                balls=link_balls(local, row, radius, len(joints)),
                 restitution=table.restitution,
                 tangents=table.tangents,
                 friction=table.friction,
@@ -76,4 +74,15 @@ class ModelSteps:
         result: tuple[Any, ...] = model_step(
             self._tree, self._geometry, start, applied, h, energies
         )
+        return result
+
+    def series(
+        self, drives: DriveTable, start: tuple[Any, ...], clock: tuple[float, ...]
+    ) -> tuple[Any, ...]:
+        """What :func:`model_series` returns; its arguments, as plain tuples."""
+        result: tuple[Any, ...] = model_series(
+            self._tree, self._geometry, self._far, tuple(drives), start, clock
+        )
+        if result[1] and self._has_links:
+            self._system.own_links.note_far()
         return result

@@ -18,9 +18,10 @@ from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import System
 from humans_sim.dynamics.time_stepping.impulse_steps import ImpulseSteps
+from humans_sim.dynamics.time_stepping.step_series_kernels import ROUNDING, next_length
 from humans_sim.results.sample import Sample
 
-_ROUNDING = 1e-9
+_Measured = tuple[np.ndarray, tuple[float, float]]
 
 
 class TimeStepper(Stepper):
@@ -54,6 +55,7 @@ class TimeStepper(Stepper):
         """Start at (t, q, v)."""
         super().__init__(system, actuation, options, t, q, v, control)
         self.steps = ImpulseSteps(system, self.loads, self.state)
+        self._last: tuple[np.ndarray, np.ndarray, _Measured] | None = None
         self.handle_due_events()
 
     @property
@@ -72,7 +74,7 @@ class TimeStepper(Stepper):
         Torques are those at this state; contact forces are means over the last step,
         in which alone the method knows them.
         """
-        kinetic, potential = self.system.energies(self.q, self.v)
+        gaps, (kinetic, potential) = self._measured()
         return Sample(
             self.t,
             self.q,
@@ -81,11 +83,19 @@ class TimeStepper(Stepper):
             self.loads.at(self.t, self.q, self.v, self.z).torques,
             self.steps.mode,
             self.steps.forces,
-            self.system.gaps(self.q),
+            gaps,
             kinetic,
             potential,
             moments=self.steps.moments(),
         )
+
+    def _measured(self) -> _Measured:
+        """Gaps and energies; a controller and a recording ask at one time."""
+        q, v = self.q, self.v
+        if self._last is None or self._last[0] is not q or self._last[1] is not v:
+            measured = (self.system.gaps(q), self.steps.energies())
+            self._last = (q, v, measured)
+        return self._last[2]
 
     def command(self, command: np.ndarray) -> None:
         """Give a command to the actuation; it acts from now on."""
@@ -111,16 +121,16 @@ class TimeStepper(Stepper):
                 pushes.expire(self.t)
                 due = min(due, pushes.next_time(self.t))
             due = min(due, t_end)
+            if self.steps.take_until(due, step):
+                continue
             left = due - self.t
-            if left <= _ROUNDING * step:
+            if left <= ROUNDING * step:
                 # Two events at what is meant as one time: no step could be that short.
                 self.state.t = due
                 continue
-            # Equal steps, so that a run does not depend on how it is cut to pieces;
-            # the last one before something is due is stretched or cut.
-            fired = self.steps.take(left if left < 1.5 * step else step)
+            fired = self.steps.take(next_length(left, step))
             if fired.any():
                 self.handle_events(fired)
-            if due - self.t <= _ROUNDING * step:
+            if due - self.t <= ROUNDING * step:
                 self.state.t = due
         self.handle_due_events()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that come with the package: their files, and what they are made of."""
+"""Models of tables: those that come with the package, and files of the user."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
 from humans_sim.models.files.builder import build
 from humans_sim.models.files.tree_file import TreeFile
+from humans_sim.models.files.urdf_check import check_mass_matrix
 from humans_sim.models.files.urdf_writer import write_urdf
 from humans_sim.models.parts import ModelParts
 from humans_sim.models.self_collision import SelfCollision, read_self_collision
 
-NAMES = ("human36", "bip", "khr1")
+NAMES = ("human36", "bip", "khr1", "human")
 """Models that come with the package."""
 
 
@@ -26,8 +27,13 @@ def model_file(name: str) -> Path:
     return resource("config", "models", f"{name}.yaml")
 
 
-def named_parts(
-    name: str,
+def is_packaged(parts: ModelParts) -> bool:
+    """Whether a model is one of :data:`NAMES`, not a file of the same name."""
+    return parts.name in NAMES and parts.source == model_file(parts.name)
+
+
+def table_parts(
+    path: Path,
     *,
     height: float | None = None,
     mass: float | None = None,
@@ -35,22 +41,22 @@ def named_parts(
     tags: Mapping[str, np.ndarray] | np.ndarray | None = None,
     rotors: bool = True,
 ) -> ModelParts:
-    """Parts of one of :data:`NAMES`; the arguments are those of ``load_model``."""
+    """Parts of the model in a table; the arguments are those of ``load_model``."""
     parameters: dict[str, float] = {}
     for key, word, value in (("h", "height", height), ("m", "mass", mass)):
         if value is not None:
             parameters[key] = _positive(word, value)
-    path = model_file(name)
     default = TreeFile(path)
+    name = default.sections["name"].text()
     for key, word in (("h", "height"), ("m", "mass")):
         if key in parameters and key not in default.parameters:
             raise ParameterError(f"the {word} of {name} cannot be set")
     given = named_lengths(default.lengths, lengths, name)
-    file = TreeFile(path, parameters, given)
-    tag_names = [entry.mapping()["name"].text() for entry in file.sections["tags"]]
-    given_tags = named_tags(tuple(tag_names), tags, name)
+    file = TreeFile(path, parameters, given) if parameters or given else default
+    given_tags = named_tags(file.tag_names, tags, name)
     description = file.describe(given_tags)
     pin_model = build(description)
+    check_mass_matrix(pin_model, path)
     drive = None
     if rotors and "rotors" in file.sections:
         from humans_sim.models.rotors import read_rotors

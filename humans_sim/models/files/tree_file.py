@@ -8,15 +8,15 @@ Vectors are on HuMAnS axes (x forward, y up, z right), in the body's own frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from humans_sim.core.errors import ModelFileError, ParameterError
 from humans_sim.core.yaml_file import YamlValue, read_yaml
-from humans_sim.models.axes import matrix_to_ros, signed_axis, to_ros
+from humans_sim.models.axes import matrix_to_ros, signed_axis, to_humans, to_ros
 from humans_sim.models.description import (
     BASE_LINK,
     Frame,
@@ -28,15 +28,24 @@ from humans_sim.models.description import (
     Sole,
     Tag,
 )
-from humans_sim.models.files import denavit_hartenberg
+from humans_sim.models.files.denavit_hartenberg import dh_bodies, zero_position
 from humans_sim.models.files.layout import known_names, read_layout
 from humans_sim.models.files.shapes import SLENDER, read_shape
+from humans_sim.models.files.table_body import TableBody, replaced_shape
+from humans_sim.models.files.table_layout import dh_layout, tree_layout, zero_places
+from humans_sim.models.files.urdf_check import MOST_LINKS
 
 _AXES = ("x", "y", "z", "-x", "-y", "-z")
 _MIRROR = np.array([1.0, 1.0, -1.0])
-_REQUIRED = (
-    "name",
+_POINT = ("name", "body", "at")
+_REQUIRED = ("name",)
+_OPTIONAL = (
     "title",
+    "parameters",
+    "lengths",
+    "derived",
+    "bodies",
+    "denavit_hartenberg",
     "tags",
     "contacts",
     "soles",
@@ -45,29 +54,13 @@ _REQUIRED = (
     "materials",
     "joint_defaults",
     "joints",
-)
-_OPTIONAL = (
-    "parameters",
-    "lengths",
-    "derived",
-    "bodies",
-    "denavit_hartenberg",
     "rotors",
     "self_collision",
 )
-
-
-@dataclass(frozen=True)
-class _Body:
-    """A body of the file, on HuMAnS axes, its frame parallel to the reference."""
-
-    name: str
-    parent: str
-    origin: np.ndarray
-    rotations: tuple[tuple[str, np.ndarray], ...]
-    frame_rotation: np.ndarray
-    inertial: Inertial | None
-    shapes: tuple[Shape, ...]
+NO_LIMIT = (-math.pi, math.pi)
+"""Limits of joints in a file without the section ``joints`` [rad]."""
+EFFORT, VELOCITY = 1e3, 1e2
+"""Those of joints in a file without ``joint_defaults`` [N m, rad/s]."""
 
 
 class TreeFile:
@@ -121,50 +114,113 @@ class TreeFile:
     ) -> ModelDescription:
         """The model; ``tag_positions`` replaces tags by name (HuMAnS axes) [m]."""
         if "denavit_hartenberg" in self.sections:
-            bodies = self._dh_bodies(self.sections["denavit_hartenberg"])
+            table = self.sections["denavit_hartenberg"]
+            rows = zero_position(table, self.names)
+            bodies = self._checked(table, dh_bodies(rows, self.names))
+            usual = dh_layout(table, rows, bodies)
+        elif "bodies" in self.sections:
+            bodies = self._checked(self.sections["bodies"], self._tree_bodies())
+            usual = tree_layout(bodies)
         else:
-            bodies = self._tree_bodies()
+            raise self.root.error("the key 'bodies' or 'denavit_hartenberg' is missing")
         rotation = {body.name: body.frame_rotation for body in bodies}
         links, joints = self._links_and_joints(bodies)
         tags = self._tags(rotation, tag_positions or {})
-        tag_names = {tag.name for tag in tags}
-        contacts = known_names(self.sections["contacts"], tag_names, "tag")
+        contacts: tuple[str, ...] = ()
+        if "contacts" in self.sections:
+            tag_names = {tag.name for tag in tags}
+            contacts = known_names(self.sections["contacts"], tag_names, "tag")
+        if "humans" in self.sections:
+            joint_names = {joint.name for joint in joints}
+            section = self.sections["humans"]
+            usual = read_layout(section, joint_names, set(rotation), self.names)
+        elif "bodies" in self.sections:
+            usual = tree_layout(bodies, _lowest(bodies, tags, contacts))
         frames = self._frames(rotation)
-        materials = {
-            key: tuple(float(c) for c in value.vector(3))
-            for key, value in self.sections["materials"].mapping().items()
-        }
-        for link in links:
-            for shape in link.shapes:
-                if shape.material not in materials:
-                    raise ModelFileError(
-                        f"no material is called '{shape.material}'",
-                        self.path,
-                        self.sections["materials"].line,
-                        f"materials (used by {link.name})",
-                    )
+        self._check_names(links, joints, frames)
         return ModelDescription(
             name=self.sections["name"].text(),
-            title=self.sections["title"].text(),
+            title=self.title,
             links=links,
             joints=joints,
             frames=frames,
             tags=tags,
             contacts=contacts,
             soles=self._soles(set(contacts), {frame.name for frame in frames}),
-            humans=read_layout(
-                self.sections["humans"],
-                {joint.name for joint in joints},
-                set(rotation),
-                self.names,
-            ),
-            materials=materials,  # type: ignore[arg-type]
+            humans=usual,
+            materials=self._materials(links),
         )
 
-    def _tree_bodies(self) -> list[_Body]:
-        if "bodies" not in self.sections:
-            raise self.root.error("the key 'bodies' or 'denavit_hartenberg' is missing")
-        bodies: list[_Body] = []
+    @property
+    def tag_names(self) -> tuple[str, ...]:
+        """Names of the tags, in the order of the file."""
+        return tuple(
+            entry.fields(_POINT)["name"].text() for entry in self._items("tags")
+        )
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        if "title" in self.sections:
+            return self.sections["title"].text()
+        return f"{self.sections['name'].text()} ({self.path.name})"
+
+    def _items(self, section: str) -> Iterable[YamlValue]:
+        return self.sections.get(section, ())
+
+    def _materials(
+        self, links: tuple[Link, ...]
+    ) -> dict[str, tuple[float, float, float]]:
+        materials: dict[str, tuple[float, float, float]] = {}
+        line = self.root.line
+        if "materials" in self.sections:
+            line = self.sections["materials"].line
+            for key, value in self.sections["materials"].mapping().items():
+                red, green, blue = value.vector(3)
+                materials[key] = float(red), float(green), float(blue)
+        for link in links:
+            for shape in link.shapes:
+                if shape.material not in materials:
+                    raise ModelFileError(
+                        f"no material is called '{shape.material}'",
+                        self.path,
+                        line,
+                        f"materials (used by {link.name})",
+                    )
+        return materials
+
+    @staticmethod
+    def _checked(section: YamlValue, bodies: list[TableBody]) -> list[TableBody]:
+        """The bodies, if there is a base with mass and not too much above it."""
+        names = [body.name for body in bodies]
+        if BASE_LINK not in names:
+            raise section.error(f"no body is called '{BASE_LINK}': the base is")
+        if len(names) > MOST_LINKS:
+            raise section.error(f"{len(names)} bodies are more than {MOST_LINKS}")
+        for name in names:
+            if names.count(name) > 1:
+                raise section.error(f"the body '{name}' stands twice")
+        if not any(body.inertial and body.inertial.mass > 0 for body in bodies):
+            raise section.error("no body has a mass")
+        return bodies
+
+    def _check_names(
+        self,
+        links: tuple[Link, ...],
+        joints: tuple[Joint, ...],
+        frames: tuple[Frame, ...],
+    ) -> None:
+        """No two links or frames, and no two joints, have one name."""
+        for what, names in (
+            ("body or frame", [link.name for link in links] + [f.name for f in frames]),
+            ("joint", [joint.name for joint in joints]),
+        ):
+            for name in names:
+                if names.count(name) > 1:
+                    raise self.root.error(f"the {what} '{name}' stands twice")
+
+    def _tree_bodies(self) -> list[TableBody]:
+        bodies: list[TableBody] = []
         for entry in self.sections["bodies"]:
             fields = entry.fields(
                 ("name",),
@@ -181,7 +237,7 @@ class TreeFile:
 
     def _tree_body(
         self, fields: dict[str, YamlValue], prefix: str, known: set[str]
-    ) -> _Body:
+    ) -> TableBody:
         name = prefix + fields["name"].text()
         names = self.names_for(name)
         mirror = _MIRROR if prefix == "l_" else np.ones(3)
@@ -207,7 +263,7 @@ class TreeFile:
             for v in (fields["visuals"] if "visuals" in fields else ())
         )
         inertial = self._inertial(fields, names, mirror, prefix)
-        return _Body(
+        return TableBody(
             name, parent, origin, tuple(rotations), np.eye(3), inertial, shapes
         )
 
@@ -239,54 +295,8 @@ class TreeFile:
             raise fields["mass"].error("a mass needs the key 'gyration' or 'box'")
         return Inertial(mass, com, np.diag(moments))
 
-    def _dh_bodies(self, table: YamlValue) -> list[_Body]:
-        frames = denavit_hartenberg.zero_position(table)
-        bodies: list[_Body] = []
-        for frame in frames.values():
-            if frame.body is None:
-                continue
-            fields = frame.row.mapping()
-            keys: tuple[str, ...] = ("mass", "com", "inertia")
-            if frame.body != BASE_LINK:
-                keys += ("joint", "sense")
-            for key in keys:
-                if key not in fields:
-                    raise frame.row.error(f"a body needs the key '{key}'")
-            rotations: tuple[tuple[str, np.ndarray], ...] = ()
-            parent, origin = "", np.zeros(3)
-            if frame.body != BASE_LINK:
-                above = frames.get(frame.ref)
-                if above is None or above.body is None:
-                    raise frame.row.error("a body needs a parent frame with a body")
-                parent, origin = above.body, frame.position - above.position
-                axis = fields["sense"].number() * frame.rotation[:, 2]
-                rotations = ((fields["joint"].text(), axis),)
-            xx, yy, zz, xy, xz, yz = fields["inertia"].vector(6)
-            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            inertial = Inertial.about_origin(
-                fields["mass"].number(),
-                frame.rotation @ fields["com"].vector(3),
-                frame.rotation @ inertia @ frame.rotation.T,
-            )
-            shapes = tuple(
-                _turned(read_shape(v, self.names), frame.rotation)
-                for v in (fields["visuals"] if "visuals" in fields else ())
-            )
-            bodies.append(
-                _Body(
-                    frame.body,
-                    parent,
-                    origin,
-                    rotations,
-                    frame.rotation,
-                    inertial,
-                    shapes,
-                )
-            )
-        return bodies
-
     def _links_and_joints(
-        self, bodies: list[_Body]
+        self, bodies: list[TableBody]
     ) -> tuple[tuple[Link, ...], tuple[Joint, ...]]:
         limits = _JointLimits(self.sections)
         links: list[Link] = []
@@ -316,7 +326,7 @@ class TreeFile:
         self, rotation: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]
     ) -> tuple[Tag, ...]:
         tags: dict[str, Tag] = {}
-        for entry in self.sections["tags"]:
+        for entry in self._items("tags"):
             tag = Tag(*self._point(entry, rotation))
             if tag.name in tags:
                 raise entry.error(f"the tag '{tag.name}' stands twice")
@@ -331,13 +341,13 @@ class TreeFile:
 
     def _frames(self, rotation: Mapping[str, np.ndarray]) -> tuple[Frame, ...]:
         return tuple(
-            Frame(*self._point(entry, rotation)) for entry in self.sections["frames"]
+            Frame(*self._point(entry, rotation)) for entry in self._items("frames")
         )
 
     def _point(
         self, entry: YamlValue, rotation: Mapping[str, np.ndarray]
     ) -> tuple[str, str, np.ndarray]:
-        fields = entry.fields(("name", "body", "at"))
+        fields = entry.fields(_POINT)
         body = fields["body"].text()
         if body not in rotation:
             raise fields["body"].error(f"no body is called '{body}'")
@@ -346,7 +356,8 @@ class TreeFile:
 
     def _soles(self, contacts: set[str], frames: set[str]) -> tuple[Sole, ...]:
         soles = []
-        for name, value in self.sections["soles"].mapping().items():
+        section = self.sections.get("soles")
+        for name, value in section.mapping().items() if section else ():
             if name not in frames:
                 raise value.error(f"no frame is called '{name}': add it to 'frames'")
             soles.append(Sole(name, known_names(value, contacts, "contact")))
@@ -357,16 +368,21 @@ class _JointLimits:
     """Limits of the joints; an entry without side serves both sides."""
 
     def __init__(self, sections: Mapping[str, YamlValue]) -> None:
-        defaults = sections["joint_defaults"].fields(("effort", "velocity"))
-        self._effort = defaults["effort"].positive()
-        self._velocity = defaults["velocity"].positive()
-        self._entries = sections["joints"].mapping()
-        self._section = sections["joints"]
+        self._effort, self._velocity = EFFORT, VELOCITY
+        if "joint_defaults" in sections:
+            defaults = sections["joint_defaults"].fields(("effort", "velocity"))
+            self._effort = defaults["effort"].positive()
+            self._velocity = defaults["velocity"].positive()
+        self._section = sections.get("joints")
+        self._entries = self._section.mapping() if self._section else {}
         self._used: set[str] = set()
 
     def joint(
         self, name: str, parent: str, child: str, origin: np.ndarray, axis: np.ndarray
     ) -> Joint:
+        if self._section is None:
+            bounds = *NO_LIMIT, self._effort, self._velocity
+            return Joint(name, parent, child, origin, axis, *bounds)
         key = name if name in self._entries else name[2:]
         if key not in self._entries:
             raise self._section.error(f"the joint '{name}' has no entry")
@@ -388,23 +404,26 @@ class _JointLimits:
                 raise value.error("no body has this joint")
 
 
+def _lowest(
+    bodies: list[TableBody], tags: tuple[Tag, ...], contacts: tuple[str, ...]
+) -> float | None:
+    """Height of the lowest contact over the base in the zero position [m]."""
+    places = zero_places(bodies)
+    heights = [
+        float(places[tag.link][1] + to_humans(tag.position)[1])
+        for tag in tags
+        if tag.name in contacts
+    ]
+    return min(heights, default=None)
+
+
 def _mirrored(shape: Shape, mirror: np.ndarray) -> Shape:
     """The shape on the other side, by one of its own planes of symmetry."""
     slender = shape.kind in SLENDER
     own = np.array([1.0, mirror[2], 1.0]) if slender else mirror
     rotation = np.diag(mirror) @ shape.rotation @ np.diag(own)
-    return _replaced(shape, mirror * shape.origin, rotation)
-
-
-def _turned(shape: Shape, rotation: np.ndarray) -> Shape:
-    return _replaced(shape, rotation @ shape.origin, rotation @ shape.rotation)
+    return replaced_shape(shape, mirror * shape.origin, rotation)
 
 
 def _shape_to_ros(shape: Shape) -> Shape:
-    return _replaced(shape, to_ros(shape.origin), to_ros(shape.rotation.T).T)
-
-
-def _replaced(shape: Shape, origin: np.ndarray, rotation: np.ndarray) -> Shape:
-    return Shape(
-        shape.kind, shape.size, origin, rotation, shape.material, shape.collides
-    )
+    return replaced_shape(shape, to_ros(shape.origin), to_ros(shape.rotation.T).T)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains of pulses out of messages. Checked here: topics are hostile."""
+"""Commands of drives out of messages. Checked here: topics are hostile."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from humans_sim.actuation import Stimulator
+from humans_sim.actuation.joint_groups import JointGroup
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.nodes.common.named_values import named_values
 
@@ -42,3 +43,44 @@ def pulse_trains(
                     f"{value:g}"
                 )
     return np.column_stack([width * current, period])
+
+
+def joint_commands(
+    message: Any, groups: Sequence[JointGroup], owner: str
+) -> list[np.ndarray]:
+    """Commands of a JointState message, one for each group.
+
+    Servos take ``position``, torques and motors ``effort``; what is not named stays as
+    it was.
+
+    Args:
+        message: the message.
+        groups: all that are commanded by joint or motor names, one at least.
+        owner: of the names, for messages.
+
+    Raises:
+        ConfigurationError: as :func:`named_values`, or nothing is named.
+    """
+    names = list(message.name)
+    if not names:
+        raise ConfigurationError("nothing is named")
+    others = {name for group in groups[1:] for name in group.names}
+    commands = []
+    for k, group in enumerate(groups):
+        # The first one takes unknown names, too, and refuses them.
+        own = [
+            i
+            for i, x in enumerate(names)
+            if (x in group.names if k else x not in others)
+        ]
+        values = getattr(message, group.field)
+        if own and len(values) != len(names):
+            raise ConfigurationError(
+                f"{len(names)} names and {len(values)} {group.field}s"
+            )
+        picked = [values[i] for i in own]
+        chosen = [names[i] for i in own]
+        commands.append(
+            named_values(group.names, chosen, picked, group.last, group.field, owner)
+        )
+    return commands

@@ -16,7 +16,9 @@ from humans_sim.actuation import (
     Servo,
     Stimulator,
 )
-from humans_sim.actuation.fes_muscles import THIGH
+from humans_sim.actuation.delayed_actuation import DelayedActuation
+from humans_sim.actuation.fes_muscles import THIGH, FesMuscles
+from humans_sim.actuation.joint_groups import JointGroup, JointGroups, share_joints
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.core.errors import ParameterError
@@ -25,7 +27,6 @@ from humans_sim.nodes.common.parameters import Parameters
 
 TORQUE, SERVO, MOTORS, MUSCLES = "torque", "servo", "motors", "muscles"
 LOCKSTEP, FREE = "lockstep", "free"
-AnyActuation = IdealTorque | Servo | ScrewDriveMotors | PulseTrainMuscles
 _DELAYS = {MUSCLES: 0.05}
 """Delay of a command where it is not zero by default [s] (manual 6)."""
 
@@ -35,34 +36,24 @@ class ActuationSettings:
     """What the parameters say.
 
     Attributes:
-        kind: what drives the joints.
-        lockstep: whether each state waits for the command of its time.
-        longest_gap: time between states beyond which it begins anew [s].
-        actuation: made for the model.
+        kinds: what drives the joints.
+        lockstep: whether each state waits for the commands of its time.
+        drives: made for the model.
     """
 
-    kind: str
+    kinds: tuple[str, ...]
     lockstep: bool
-    longest_gap: float
-    actuation: AnyActuation
+    drives: JointGroups
 
     @classmethod
     def declare(cls, given: Parameters, model: Model) -> ActuationSettings:
-        """Declare the parameters, those of one kind alone, and read them.
+        """Declare the parameters, those of the chosen kinds alone, and read them.
 
         Raises:
             ParameterError: a value cannot be used.
         """
-        makers = {TORQUE: _torque, SERVO: _servo, MOTORS: _motors, MUSCLES: _muscles}
-        kind = given.choice("kind", TORQUE, "what drives the joints", [*makers])
+        kinds = given.choices("kind", TORQUE, "what drives the joints", [*_MAKERS])
         sync = given.choice("sync", FREE, "when to answer a state", (FREE, LOCKSTEP))
-        delay = given.number(
-            "delay",
-            _DELAYS.get(kind, 0.0),
-            "from a command to its effect [s]",
-            low=0.0,
-            high=10.0,
-        )
         gap = given.number(
             "longest_gap",
             1.0,
@@ -70,14 +61,42 @@ class ActuationSettings:
             low=1e-3,
             high=10.0,
         )
-        return cls(kind, sync == LOCKSTEP, gap, makers[kind](given, model, delay))
+        made = {}
+        for kind in kinds:
+            # One kind has the plain name.
+            name = "delay" if len(kinds) == 1 else f"{kind}.delay"
+            usual = _DELAYS.get(kind, 0.0)
+            text = "from a command to its effect [s]"
+            delay = given.number(name, usual, text, low=0.0, high=10.0)
+            made[kind] = _MAKERS[kind](given, model, delay)
+        joints = _joints(given, model, made)
+        groups = [
+            JointGroup(model, kind, drives, joints.get(kind), gap)
+            for kind, drives in made.items()
+        ]
+        return cls(kinds, sync == LOCKSTEP, JointGroups(groups))
 
 
-def _torque(given: Parameters, model: Model, delay: float) -> AnyActuation:
+def _joints(
+    given: Parameters, model: Model, made: dict[str, DelayedActuation]
+) -> dict[str, tuple[str, ...]]:
+    """The joints of each kind, where there are several kinds."""
+    if len(made) == 1:
+        return {}
+    bent = [x for x in made.values() if isinstance(x, FesMuscles)]
+    taken = [name for muscles in bent for name in muscles.joint_names]
+    text = "joints of this kind; empty: all that no other kind has"
+    named = {
+        kind: given.texts(f"{kind}.joints", text) for kind in made if kind != MUSCLES
+    }
+    return share_joints(model, named, taken)
+
+
+def _torque(given: Parameters, model: Model, delay: float) -> DelayedActuation:
     return IdealTorque(model, delay=delay)
 
 
-def _servo(given: Parameters, model: Model, delay: float) -> AnyActuation:
+def _servo(given: Parameters, model: Model, delay: float) -> DelayedActuation:
     own = ServoNumbers.of_model(model)
     # The inertia of the rotors is no torque: it belongs to who moves the joints.
     numbers: dict[str, Any] = {
@@ -96,7 +115,7 @@ def _servo(given: Parameters, model: Model, delay: float) -> AnyActuation:
     return Servo(model, delay=delay, **numbers)
 
 
-def _motors(given: Parameters, model: Model, delay: float) -> AnyActuation:
+def _motors(given: Parameters, model: Model, delay: float) -> DelayedActuation:
     frozen = given.flag("motors.frozen_ratio", False, "keep the first gear ratios")
     if model.rotors is None:
         raise ParameterError(f"kind {MOTORS}: {model.name} has no rotors (bip has)")
@@ -117,7 +136,7 @@ def _motors(given: Parameters, model: Model, delay: float) -> AnyActuation:
     return ScrewDriveMotors(model, delay=delay, motors=motors, frozen_ratio=frozen)
 
 
-def _muscles(given: Parameters, model: Model, delay: float) -> AnyActuation:
+def _muscles(given: Parameters, model: Model, delay: float) -> DelayedActuation:
     names = given.texts("muscles.names", "quadriceps, hamstrings; all if empty")
     sides = given.texts("muscles.sides", "whose knees: r, l; both if empty")
     for name in names:
@@ -143,6 +162,9 @@ def _muscles(given: Parameters, model: Model, delay: float) -> AnyActuation:
         joint=_joint(given),
         flexion_sign=sign or None,
     )
+
+
+_MAKERS = {TORQUE: _torque, SERVO: _servo, MOTORS: _motors, MUSCLES: _muscles}
 
 
 def _joint(given: Parameters) -> str:

@@ -92,7 +92,8 @@ def base_of(pose: Pose) -> np.ndarray:
     length = float(np.linalg.norm(base[3:]))
     if not (np.abs(base) <= LARGEST).all() or abs(length - 1.0) > 1e-2:
         raise ConfigurationError("the pose is not finite with a unit quaternion")
-    base[3:] /= length
+    if abs(length - 1.0) > _UNIT:
+        base[3:] /= length
     return base
 
 

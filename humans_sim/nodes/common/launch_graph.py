@@ -65,11 +65,11 @@ def describe(
     """The nodes of a graph as processes.
 
     Arguments of the launch file are ``model``, ``gui``, ``use_sim_time``,
-    ``params_file``; where the graph simulates, ``sync``, ``real_time_factor``, ``rviz``
-    and ``rviz_config``; where that is a robot which walks or plays a motion,
+    ``params_file``, ``rviz`` and ``rviz_config``; where the graph simulates, ``sync``
+    and ``real_time_factor``; where that is a robot which walks or plays a motion,
     ``method``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
-    ``subject``, ``marker_set``, ``rviz`` and ``rviz_config``; where it drives a robot,
-    ``port`` and ``use_fake_hardware``.
+    ``subject`` and ``marker_set``; where it drives a robot, ``port`` and
+    ``use_fake_hardware``.
 
     Args:
         graph: its name.
@@ -84,10 +84,11 @@ def describe(
         "gui": "true",
         "use_sim_time": str(simulates).lower(),
         "params_file": str(chosen.parameters),
+        "rviz": "false",
+        "rviz_config": str(resource("config", "rviz", f"{graph}.rviz")),
     }
     if simulates:
         defaults |= {"sync": sync, "real_time_factor": "1.0"}
-        defaults |= {"rviz": "false", "rviz_config": _rviz_file(model)}
     if simulates and _MOVES & set(chosen.nodes):
         defaults["method"] = ""
     if _WALKS & set(chosen.nodes):
@@ -96,8 +97,6 @@ def describe(
         defaults |= {"port": "", "use_fake_hardware": "false"}
     if _PLAYER in chosen.nodes:
         defaults |= {"file": "", "subject": "", "marker_set": "canonical"}
-        seen = str(resource("config", "rviz", "reconstruct.rviz"))
-        defaults |= {"rviz": "false", "rviz_config": seen}
     arguments = [
         DeclareLaunchArgument(
             name,
@@ -112,7 +111,7 @@ def describe(
     # the first: launch leaves running what it has started when a later thing is wrong.
     def start(context: LaunchContext) -> list[Node]:
         given = {name: _value(context, name) for name in defaults}
-        return ([_rviz(given)] if given.get("rviz") else []) + _nodes(chosen, given)
+        return ([_rviz(given)] if given["rviz"] else []) + _nodes(chosen, given)
 
     return LaunchDescription([*arguments, OpaqueFunction(function=start)])
 
@@ -168,12 +167,6 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             )
         )
     return nodes
-
-
-def _rviz_file(model: str) -> str:
-    """That for the KHR-1, or that for models as high as a man."""
-    name = "walk" if model == "khr1" else "walk-bip"
-    return str(resource("config", "rviz", f"{name}.rviz"))
 
 
 def _rviz(given: dict[str, Any]) -> Node:

@@ -119,6 +119,22 @@ class Parameters:
             raise ParameterError(f"{name} must be one of {known}, not '{value}'")
         return value
 
+    def choices(
+        self, name: str, default: str, description: str, choices: Sequence[str]
+    ) -> tuple[str, ...]:
+        """One of some words, or a list of several, each once."""
+        known = ", ".join(choices)
+        value = self._declare(name, default, f"{description}: {known}, or several")
+        words = [value] if isinstance(value, str) else value
+        if not isinstance(words, list) or not words:
+            raise ParameterError(f"{name} must be one of {known}, or a list of them")
+        for word in words:
+            if word not in choices:
+                raise ParameterError(f"{name} must be one of {known}, not '{word}'")
+        if len(set(words)) != len(words):
+            raise ParameterError(f"{name} has a word twice: {', '.join(words)}")
+        return tuple(words)
+
     def text(self, name: str, default: str, description: str) -> str:
         """A text."""
         value = self._declare(name, default, description)

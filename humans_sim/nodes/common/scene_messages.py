@@ -14,7 +14,8 @@ from humans_sim.contact.geometry.solids import Box
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import vector_of
-from humans_sim.view.browser.body_layer import COLOURS, SeenBody
+from humans_sim.view.body_meshes import COLOURS
+from humans_sim.view.browser.body_layer import SeenBody
 from humans_sim.view.browser.surroundings import BOX_COLOUR
 
 GROUND = "ground"

@@ -8,12 +8,17 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.applications.scenario_start import scenario_start
+from humans_sim.applications.scenarios import scenario_names
+from humans_sim.control.bip.step import BipPoses, standing
+from humans_sim.control.bip.task import BipTask
 from humans_sim.control.walking import Walker, WalkSettings
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import is_file
 from humans_sim.models import Model
 
-NEUTRAL, WALK = "neutral", "walk"
-POSTURES = (NEUTRAL, WALK)
+NEUTRAL, WALK, STAND = "neutral", "walk", "stand"
+POSTURES = (NEUTRAL, WALK, STAND)
 
 
 def walk_settings(model: Model, file: Path | None) -> WalkSettings:
@@ -34,7 +39,8 @@ def start_posture(
 
     Args:
         model: the model.
-        name: ``neutral``, or ``walk``: as its walk begins.
+        name: ``neutral``; ``walk``: as its walk begins; ``stand``: as Bip's task law
+            stands; or a scenario, by its name or file: as that starts.
         walking: file of the walk; None: the model's own.
         slope: the floor climbs along x [rad].
         height: above standing [m].
@@ -42,15 +48,22 @@ def start_posture(
     Raises:
         ParameterError: there is no such posture, or no walk.
     """
-    if name not in POSTURES:
+    if name in scenario_names() or is_file(Path(name)):
+        q = scenario_start(name, model)
+    elif name not in POSTURES:
         raise ParameterError(
-            f"{model.name} has no posture '{name}' (there are: {', '.join(POSTURES)})"
+            f"{model.name} has no posture '{name}' (there are: {', '.join(POSTURES)}, "
+            "and those of scenarios, by their names)"
         )
-    if name == WALK:
+    elif name == WALK:
         q = Walker(model, walk_settings(model, walking)).start()
+    elif name == STAND:
+        task = BipTask(model)
+        q = BipPoses(task).configuration(standing(task))
     else:
         q = model.standing(model.neutral()[7:])
-    turn = pin.SE3(pin.utils.rotate("y", -slope), np.zeros(3))
-    q[:7] = pin.SE3ToXYZQUAT(turn * pin.XYZQUATToSE3(q[:7]))
+    if slope:  # by way of a matrix the last digits would change
+        turn = pin.SE3(pin.utils.rotate("y", -slope), np.zeros(3))
+        q[:7] = pin.SE3ToXYZQUAT(turn * pin.XYZQUATToSE3(q[:7]))
     q[2] += height
     return q

@@ -118,12 +118,12 @@ class Dynamics(ModelNode):
             self, settings.world, settings.tf, settings.sensors
         )
         self._scene_topics: SceneTopics | None = None
-        if settings.scene is not None:
+        if settings.shows_scene:
             self._scene_topics = SceneTopics(
                 self,
                 settings.world,
                 settings.tf,
-                settings.scene.bodies,
+                () if settings.scene is None else settings.scene.bodies,
                 settings.ground,
             )
         self.create_service(Reset, "reset", self._on_reset)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sensors of the node ``dynamics``: an inertial unit, and one in each sole.
+"""The sensors of the node ``dynamics``: inertial unit, encoders, one in each sole.
 
 They measure at each state, as it is published; a simulation's own
 :class:`~humans_sim.dynamics.sensors.sensor_clock.SensorClock` would make each reading
@@ -22,8 +22,10 @@ from humans_sim.dynamics.sensors import (
     FootSensor,
     Imu,
     ImuReading,
+    JointEncoders,
     SignalErrors,
 )
+from humans_sim.dynamics.sensors.joint_encoders import JointReading
 from humans_sim.dynamics.sensors.sensor import measured_model
 from humans_sim.dynamics.soles import SoleLoad
 from humans_sim.dynamics.stepper import Stepper
@@ -52,6 +54,9 @@ class Declared(Protocol):
     def text(self, name: str, default: str, description: str) -> str:
         """A text."""
 
+    def flag(self, name: str, default: bool, description: str) -> bool:
+        """True or false."""
+
 
 class Readings(NamedTuple):
     """What the sensors read at one state.
@@ -59,31 +64,37 @@ class Readings(NamedTuple):
     Attributes:
         imu: of the inertial unit.
         attitude: of its frame, quaternion (x, y, z, w); without error.
+        joints: of the encoders.
         feet: of each sole.
     """
 
     imu: ImuReading
     attitude: np.ndarray
+    joints: JointReading
     feet: list[FootReading]
 
 
 class NodeSensors:
-    """An inertial unit and feet, read at each state.
+    """An inertial unit, encoders and feet, read at each state.
 
     Args:
         imu: the unit.
+        encoders: of all joints.
         feet: one for each sole of the model, in its order.
 
     Attributes:
         imu: the same.
+        encoders: the same.
         feet: the same.
     """
 
     _model: Model
 
-    def __init__(self, imu: Imu, feet: Sequence[FootSensor]) -> None:
+    def __init__(
+        self, imu: Imu, encoders: JointEncoders, feet: Sequence[FootSensor]
+    ) -> None:
         """Not attached yet."""
-        self.imu, self.feet = imu, tuple(feet)
+        self.imu, self.encoders, self.feet = imu, encoders, tuple(feet)
 
     @classmethod
     def declare(cls, given: Any, model: Model, period: float) -> NodeSensors:
@@ -111,7 +122,19 @@ class NodeSensors:
             FootSensor(sole.name, period, force=force, torque=torque, seed=seed + 1 + k)
             for k, sole in enumerate(model.soles)
         ]
-        return cls(imu, feet)
+        angle = _errors(given, "joints.angle", "rad")
+        speed = _errors(given, "joints.speed", "rad/s")
+        measured = given.flag(
+            "joints.tachometers",
+            False,
+            "speeds are measured, not differences of angles",
+        )
+        own_seed = given.count(
+            "joints.seed", seed + 1 + len(feet), "of the errors of encoders"
+        )
+        tachometers = speed if measured else None
+        encoders = JointEncoders(period, 0.0, angle, tachometers, own_seed)
+        return cls(imu, encoders, feet)
 
     def start(self, system: ModelSystem | SceneSystem) -> None:
         """A run of a system begins.
@@ -123,7 +146,7 @@ class NodeSensors:
             ParameterError: the model has no frame for the unit.
         """
         self._model = measured_model(system)
-        for sensor in (self.imu, *self.feet):
+        for sensor in (self.imu, self.encoders, *self.feet):
             sensor.attach(system)
             sensor.start()
 
@@ -134,9 +157,11 @@ class NodeSensors:
             run: at the state.
             loads: on the soles there.
         """
+        state = run.control_state()
         return Readings(
-            self.imu.measure(run.t, run.control_state()),
+            self.imu.measure(run.t, state),
             self._attitude(run.q),
+            self.encoders.measure(run.t, state),
             [
                 foot.reading_of(run.t, load)
                 for foot, load in zip(self.feet, loads, strict=True)

@@ -17,17 +17,22 @@ from humans_sim.applications.scene_setup import SceneSetup, read_scene
 from humans_sim.contact.geometry.foot_spheres import GEOMETRIES, POINTS
 from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.joint_choice import ALL, BASE
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
-from humans_sim.dynamics.simulation import METHODS, Simulation
+from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.stepper import Stepper
 from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
+from humans_sim.nodes.dynamics.integration_parameters import declare_integration
+from humans_sim.nodes.dynamics.scene_parameters import (
+    declare_gravity,
+    declare_limits,
+    declare_solids,
+)
 from humans_sim.nodes.dynamics.sensors import NodeSensors
 
 LOCKSTEP, FREE = "lockstep", "free"
@@ -54,7 +59,8 @@ class DynamicsSettings:
         armature: inertia of drives on every joint, without servos [kg m^2].
         unlocked: joints that move, although all are locked.
         walking: file of the walk whose posture is ``walk``; None: the model's own.
-        scene: what stands around the robot, of a file; None: the floor alone.
+        scene: what stands around the robot, of a file; None: the parameters alone.
+        shows_scene: whether there is more than a floor.
         touching: what of the robot touches, as options of a simulation.
         sensors: what is published of an inertial unit and of the feet.
         record: file that a run is written to, None for none.
@@ -78,6 +84,7 @@ class DynamicsSettings:
     unlocked: tuple[str, ...]
     walking: Path | None
     scene: SceneSetup | None
+    shows_scene: bool
     touching: Mapping[str, Any]
     sensors: NodeSensors
     record: Path | None
@@ -115,13 +122,14 @@ class DynamicsSettings:
         scene = read_scene(scene_name) if scene_name else None
         if scene is not None and slope:
             raise ParameterError("slope goes without scene, whose ground has its own")
+        floor = given.flag("floor", True, "a floor; a scene has its own")
         ground = Ground(
             friction=number(
                 "friction", robot.friction, "Coulomb's coefficient", low=0.0
             ),
             restitution=number("restitution", 0.0, "Newton's coefficient", 0.0, 1.0),
             law=choice("law", LAWS[0], "law of friction", LAWS),
-            solids=Ground.slope(slope).solids,
+            solids=Ground.slope(slope).solids if floor else (),
             rolling=number("rolling", 0.0, "rolling friction of balls [m]", low=0.0),
             torsional=number("torsional", 0.0, "torsional friction [m]", low=0.0),
         )
@@ -142,21 +150,14 @@ class DynamicsSettings:
             )
         if scene is not None:
             ground = scene.ground(ground.friction)
+        solids = declare_solids(given)
+        ground = ground.with_solids(*solids)
         touching = _touching(given, robot)
         options = {
-            "method": choice("method", "event_driven", "how to simulate", [*METHODS]),
-            "integrator": choice(
-                "integrator",
-                integrators.AUTOMATIC,
-                "of the event-driven method",
-                integrators.NAMES,
-            ),
-            "time_step": number(
-                "time_step",
-                robot.time_step,
-                "step of the time-stepping method [s]",
-                1e-6,
-                0.1,
+            **declare_integration(given, robot.time_step),
+            "limits": declare_limits(given, model),
+            "limit_restitution": number(
+                "limit_restitution", 0.0, "Newton's coefficient there", 0.0, 1.0
             ),
             "joint_damping": given.flag(
                 "joint_damping", True, "whether the damping of the model's joints acts"
@@ -185,6 +186,7 @@ class DynamicsSettings:
             servo=servo,
             armature=armature,
             scene=scene,
+            shows_scene=scene is not None or bool(solids),
             touching=touching,
             unlocked=given.texts(
                 "unlocked", "joints that move, although '*' is locked"
@@ -216,7 +218,7 @@ class DynamicsSettings:
         if self.scene is not None and self.scene.bodies:
             return self._scene_simulation(self.scene, model, actuation, options)
         if self.scene is not None:
-            own = self.scene.touching(model, touching.pop("whole_body"))
+            own = self.scene.touching(model, touching.pop("whole_body", None))
             model, touching = own[0], {**own[1], **touching}
         return Simulation(model, actuation, ground=self.ground, **touching, **options)
 
@@ -236,6 +238,8 @@ class DynamicsSettings:
             raise ParameterError(
                 "contact_geometry of a robot among free bodies stands in the scene"
             )
+        if options.pop("limits") is not True or options.pop("limit_restitution"):
+            raise ParameterError("among free bodies joints have the model's limits")
         system = scene.system(self.ground, model, actuation.armature, **self.touching)
         driven = SceneActuation(system, actuation, scene.loads)
         return Simulation(system, driven, method=TIME_STEPPING, **options)
@@ -298,6 +302,12 @@ def _touching(given: Parameters, robot: RobotSetup) -> dict[str, Any]:
         "self_collision", True, "links touch each other (method time_stepping)"
     ):
         touching["self_collision"] = False
+    gravity = declare_gravity(given)
+    if gravity:
+        touching["gravity"] = gravity
+    contacts = given.texts("contacts", "tags that may touch; empty: the model's")
+    if contacts:
+        touching["contacts"] = contacts
     return touching
 
 

@@ -74,6 +74,7 @@ class DynamicsTopics:
         make = node.create_publisher
         self._clock = make(Clock, "/clock", DEPTH)
         self._joint_states = make(JointState, "joint_states", DEPTH)
+        self._measured = make(JointState, "measured_joint_states", DEPTH)
         self._imu = make(Imu, "imu", DEPTH)
         self._contacts = make(ContactStates, "ground_contacts", DEPTH)
         self._events = make(SimulationEvent, "events", DEPTH)
@@ -111,6 +112,11 @@ class DynamicsTopics:
             attitude, inertial.angular_rate, inertial.specific_force, self._variances
         )
         self._imu.publish(imu(stamp, self._imu_frame, data))
+        if self._measured.get_subscription_count():
+            joints = state.readings.joints
+            self._measured.publish(
+                joint_state(self._model, stamp, joints.angles, joints.speeds)
+            )
         self._joint_states.publish(
             joint_state(self._model, stamp, q[7:], v[6:], effort)
         )

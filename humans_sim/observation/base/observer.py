@@ -18,7 +18,8 @@ foot. Where we depart from the manual:
   manual's difference, of two poses that are seen from the same reference: a change of
   reference gives no spike.
 - All feet on the ground may be used together; or the one that is there longest, while
-  the places of the others are averaged, which encoders that round call for.
+  the places of the others are averaged, which encoders that round call for. Where the
+  height of a level floor is known, they are those of the closed chain.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ import pinocchio as pin
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK, QUATERNION_TOLERANCE
+from humans_sim.observation.base.closed_chain import levelled, relative_motion
 from humans_sim.observation.base.measurements import (
     checked_forces,
     checked_joints,
@@ -160,24 +162,28 @@ class BaseObserver:
             standing = neutral
         self._standing: dict[str, pin.SE3] = {}
         if standing is not None:
-            self._standing = {
-                name: model.frame_pose(standing, name) for name in self.soles
-            }
+            self._standing = self._sole_poses(standing)
         first = neutral if standing is None else standing
         self._start = _pose(first[:7] if start is None else start)
         self._feet: list[Body] = []
         self._hanger: Body | None = None
         self.reset()
 
-    def reset(self, start: np.ndarray | None = None) -> None:
+    def reset(
+        self, start: np.ndarray | None = None, standing: np.ndarray | None = None
+    ) -> None:
         """Forget everything; the next :meth:`update` is a first call.
 
         Args:
             start: pose of the base (7,) in place of that of the constructor. The first
                 foot on the ground is then where this puts it.
+            standing: a configuration (nq,); the first foot on the ground is where it is
+                in this, whatever the start says.
         """
         if start is not None:
             self._start, self._standing = _pose(start), {}
+        if standing is not None:
+            self._standing = self._sole_poses(standing)
         self._time: float | None = None
         self._base = self._start.copy()
         self._velocity = np.zeros(6)
@@ -236,10 +242,12 @@ class BaseObserver:
         for foot in feet:
             place = self._base * foot.in_base
             foot.calls += 1
+            averaged = self._use == "oldest" and foot is not held[0]
+            landed = self._laid(self._in_chain(held[0], foot, place, averaged))
             if foot.reference is None:
-                foot.reference = self._laid(place)
-            elif self._use == "oldest" and foot is not held[0]:
-                missing = pin.log6(foot.reference.actInv(self._laid(place)))
+                foot.reference = landed
+            elif averaged:
+                missing = pin.log6(foot.reference.actInv(landed))
                 foot.reference = foot.reference * pin.exp6(missing / foot.calls)
             away = place.translation - foot.reference.translation
             mismatch = max(mismatch, float(np.linalg.norm(away)))
@@ -254,6 +262,9 @@ class BaseObserver:
             mismatch=mismatch,
             unsupported=t - self._supported,
         )
+
+    def _sole_poses(self, q: np.ndarray) -> dict[str, pin.SE3]:
+        return {name: self.model.frame_pose(q, name) for name in self.soles}
 
     def _body(self, name: str, frame: str) -> Body:
         return Body(name, int(self.model.pin.getFrameId(frame)), pin.SE3.Identity())
@@ -305,6 +316,16 @@ class BaseObserver:
         heading = math.atan2(forward[1], forward[0])
         position = np.array([*place.translation[:2], self._floor])
         return pin.SE3(pin.utils.rotate("z", heading), position)
+
+    def _in_chain(
+        self, oldest: Body, foot: Body, place: pin.SE3, averaged: bool
+    ) -> pin.SE3:
+        """The place of a foot that stands on the floor with the oldest one."""
+        if self._floor is None or not averaged:
+            return place
+        tree, data = self.model.pin, self.model.buffers
+        motion = relative_motion(tree, data, (oldest.frame, foot.frame))
+        return levelled(place, self._base.rotation, motion, self._floor, self._lever)
 
     def _from(self, held: Sequence[Body]) -> pin.SE3:
         references = [body.reference for body in held]

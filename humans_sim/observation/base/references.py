@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+from humans_sim.models.link_coordinates import SUSPENSION_PREFIX
 
 THRESHOLDS = {"bip": 40.0}
 """Force above which a foot of a model is on the ground [N] (manual, section 7.1)."""
@@ -19,8 +20,6 @@ RELEASE = 0.8
 """Share of the threshold below which a foot is off the ground again (assumed)."""
 FIRST_SOLE = "r_sole"
 """Sole that is asked first (manual, section 7.1; the name is REP-120's)."""
-SUSPENSION_PREFIX = "suspension_"
-"""Tags of a model by which it can hang start with this."""
 
 SUSPENSION = "suspension"
 DEAD_RECKONING = "dead_reckoning"

@@ -67,11 +67,13 @@ class Identified:
         trial: the markers that were found.
         missing: markers of the set that the file does not have.
         ignored: markers of the file that the set does not have.
+        labels: what the file calls the markers that were found, in their order.
     """
 
     trial: MarkerTrial
     missing: tuple[str, ...]
     ignored: tuple[str, ...]
+    labels: tuple[str, ...]
 
 
 def load_correspondence(path: Path | str, names: Sequence[str]) -> Correspondence:
@@ -156,6 +158,7 @@ def identify(
         replace(chosen, names=tuple(columns)),
         tuple(name for name in names if name not in sources),
         tuple(name for k, name in enumerate(trial.names) if k not in taken),
+        tuple(columns.values()),
     )
 
 

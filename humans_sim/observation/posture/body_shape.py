@@ -15,7 +15,6 @@ import numpy as np
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.axes import to_humans
-from humans_sim.models.files.named_models import model_file
 from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.marker_set import (
@@ -66,13 +65,14 @@ class BodyShape:
         return moved
 
 
-def body_shape(model: Model, marker_set: MarkerSet, source: str) -> BodyShape:
+def body_shape(model: Model, marker_set: MarkerSet, source: str | None) -> BodyShape:
     """The shape of a model with a marker set.
 
     Args:
         model: with a stature.
         marker_set: markers in the order wanted.
-        source: name or path of the set, to evaluate it at other sizes.
+        source: name or path of the set, to evaluate it at other sizes; None: places on
+            segments are the same at all sizes.
 
     Raises:
         ParameterError: the model has no stature or lengths.
@@ -90,12 +90,14 @@ def body_shape(model: Model, marker_set: MarkerSet, source: str) -> BodyShape:
         """Joint origins and marker places of a person of these sizes."""
         given = dict(zip(names, sizes[1:].tolist(), strict=True))
         parameters = {**model.parts.parameters, "h": float(sizes[0])}
-        file = TreeFile(model_file(model.name), parameters, given)
+        file = TreeFile(model.parts.source, parameters, given)
         described = file.describe()
         at = {joint.name: joint.origin for joint in described.joints}
         origin = np.zeros_like(tree.origin)
         origin[1:] = [at[name] for name in model.joint_names]
-        if source == CANONICAL:
+        if source is None:
+            same = marker_set
+        elif source == CANONICAL:
             tags = {tag.name: to_humans(tag.position) for tag in described.tags}
             same = marker_set.moved(tags)
         else:

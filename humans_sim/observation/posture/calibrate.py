@@ -155,8 +155,9 @@ class Calibration:
 def calibrate(
     model: Model,
     trials: Sequence[MarkerTrial] | MarkerTrial,
-    marker_set: str | Path,
+    marker_set: str | Path | MarkerSet,
     *,
+    places: Mapping[str, np.ndarray] | None = None,
     height: float | None = None,
     mass: float | None = None,
     settings: CalibrationSettings | None = None,
@@ -168,7 +169,10 @@ def calibrate(
     Args:
         model: a human model to begin with.
         trials: a static trial, and motions if there are; labels of the marker set.
-        marker_set: name or path of the set.
+        marker_set: name or path of the set; or the markers themselves, whose places
+            do not follow the lengths.
+        places: of some markers on their segments where they are not the set's, HuMAnS
+            axes [m].
         height: stature, if known [m].
         mass: if known [kg]; else a usual one for the stature.
         settings: how sure everything is beforehand.
@@ -182,7 +186,10 @@ def calibrate(
     trials = [trials] if isinstance(trials, MarkerTrial) else list(trials)
     if height is not None:
         model = model.with_height(height)
-    whole = load_marker_set(marker_set, model)
+    source = None if isinstance(marker_set, MarkerSet) else str(marker_set)
+    if not isinstance(marker_set, MarkerSet):
+        marker_set = load_marker_set(marker_set, model)
+    whole = marker_set.moved(places or {})
     labels = [name for trial in trials for name in trial.names]
     known = whole.of(name for name in whole.names if name in labels)
     try:
@@ -194,7 +201,7 @@ def calibrate(
     frames = Frames.of(trials, known.names, settings)
     if not len(frames):
         raise CalibrationError("no frame of the trials has three markers of the set")
-    shape = body_shape(model, known, str(marker_set))
+    shape = body_shape(model, known, source)
     bundle = Bundle(
         shape,
         frames,

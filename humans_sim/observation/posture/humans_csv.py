@@ -10,8 +10,8 @@ One line a sample, its number first; one line of names above:
 ======================  ==============================================================
 
 Positions are on HuMAnS axes: x forward, y up, z right. Numbers are written so that
-reading them gives the same bits. The manual's fourth file, RecPosBin, is Scilab's
-binary form of the first and is left out.
+reading them gives the same bits. The manual's fourth file, RecPosBin, is written by
+:mod:`~humans_sim.observation.posture.humans_tables`.
 """
 
 from __future__ import annotations

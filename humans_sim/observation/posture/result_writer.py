@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from humans_sim.core.npz_writer import write_npz
-from humans_sim.models.files.named_models import NAMES
+from humans_sim.models.files.named_models import is_packaged
 from humans_sim.models.model import Model
 from humans_sim.observation.posture.recorded_parts import describe_parts
 
@@ -74,11 +74,12 @@ def save_reconstruction(result: Reconstruction, path: Path | str) -> Path:
 def _described(model: Model) -> dict[str, Any]:
     """What makes the same model again."""
     parts = model.parts
-    if model.name not in NAMES:
-        return {"name": str(parts.source)}
+    name = model.name if is_packaged(parts) else str(parts.source)
+    if not parts.from_table:
+        return {"name": name}
     sizes = {"h": "height", "m": "mass"}
     return {
-        "name": model.name,
+        "name": name,
         **{sizes[k]: float(v) for k, v in parts.parameters.items() if k in sizes},
         "lengths": {k: float(v) for k, v in parts.given_lengths.items()},
         "tags": {k: np.asarray(v).tolist() for k, v in parts.given_tags.items()},

@@ -3,25 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import trimesh
 import viser
 
 from humans_sim.contact import HalfSpace
-from humans_sim.core.errors import RunFileError
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run
-from humans_sim.view.browser.body_layer import COLOURS
+from humans_sim.view.body_meshes import body_meshes
 from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, silence, titled
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, Scene, free_port
 from humans_sim.view.browser.surroundings import lay_terrain
 
-_PALE = 0.55
-"""How pale half of a ball is, so that one sees it turn."""
 _SIGHT = np.array([0.35, -1.0, 0.45])
 _FAR = 0.95
 _GRID = 0.1
@@ -45,7 +41,7 @@ class BodiesView:
         Raises:
             RunFileError: what is recorded of the bodies is damaged.
         """
-        shapes = _shapes(run.info)
+        shapes = body_meshes(run.info)
         self._run = run
         robot = recorded_model(run.info) if "model" in run.info else None
         self._first = robot.nq if robot else 0
@@ -58,7 +54,7 @@ class BodiesView:
         else:
             self._page = PageServer(_HOST, free_port(_HOST, port))
             self.server = self._page.viser
-            _floor(self.server, run)
+            _floor(self.server, run, shapes)
         self.url = self._page.url
         scene = self.server.scene
         self._bodies = [
@@ -114,43 +110,22 @@ def bodies_page(run: Run) -> str:
             view.stop()
 
 
-def _shapes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
-    """Meshes of the bodies, about their centres of mass, in colours."""
-    meshes = []
-    try:
-        for k, body in enumerate(info["bodies"]):
-            colour = np.array(COLOURS[k % len(COLOURS)], dtype=float)
-            if body["shape"] == "ball":
-                mesh = trimesh.creation.icosphere(3, float(body["radius"]))
-                pale = colour + _PALE * (255 - colour)
-                top = mesh.triangles_center[:, 2] > 0
-                faces = np.where(top[:, None], colour, pale)
-            else:
-                mesh = trimesh.creation.box([float(x) for x in body["size"]])
-                faces = np.tile(colour, (len(mesh.faces), 1))
-            opaque = np.full((len(faces), 1), 255.0)
-            colours = np.hstack([faces, opaque]).astype(np.uint8)
-            mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colours)
-            meshes.append(mesh)
-    except (KeyError, TypeError, ValueError) as error:
-        raise RunFileError(f"the run's record of its bodies is damaged: {error}") from (
-            error
-        )
-    return meshes
-
-
-def _floor(server: viser.ViserServer, run: Run) -> None:
+def _floor(
+    server: viser.ViserServer, run: Run, shapes: Sequence[trimesh.Trimesh]
+) -> None:
     server.scene.set_up_direction("+z")
     ground = recorded_ground(run.info)
     lay_terrain(server.scene, ground, f"{STAGE}/scene")
     if not any(isinstance(solid, HalfSpace) for solid in ground.solids):
         return
+    small = max(float(mesh.extents.max()) for mesh in shapes) < _GRID
+    cell = 0.1 * _GRID if small else _GRID
     server.scene.add_grid(
         f"{STAGE}/floor",
         width=60.0,
         height=60.0,
-        cell_size=_GRID,
-        section_size=5 * _GRID,
+        cell_size=cell,
+        section_size=5 * cell,
         cell_color=(215, 217, 220),
         section_color=(170, 174, 180),
         plane_color=(238, 240, 242),

@@ -12,16 +12,6 @@ import viser
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.view.browser.scene import STAGE, Scene
 
-COLOURS = (
-    (209, 96, 61),
-    (61, 122, 184),
-    (94, 158, 88),
-    (201, 160, 53),
-    (135, 92, 163),
-    (70, 150, 150),
-)
-"""Red, green, blue of free bodies, one after the other."""
-
 
 @dataclass(frozen=True)
 class SeenBody:

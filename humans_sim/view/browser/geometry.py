@@ -22,6 +22,7 @@ from humans_sim.models.mesh_files import (
     read_mesh,
     resolved_urdf,
 )
+from humans_sim.view.browser.plain_solids import GREY, plain_hulls
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Solid:
 
 
 def solids(model: Model) -> list[Solid]:
-    """All drawn solids of a model.
+    """All drawn solids of a model; plain ones where its file draws none.
 
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
@@ -71,7 +72,12 @@ def solids(model: Model) -> list[Solid]:
                 (red, green, blue),
             )
         )
-    return meshes
+    if meshes:
+        return meshes
+    return [
+        Solid(f"{model.pin.names[joint]}_plain", joint, pin.SE3.Identity(), mesh, GREY)
+        for joint, mesh in plain_hulls(model, body_height(model)).items()
+    ]
 
 
 def body_height(model: Model) -> float:

@@ -15,7 +15,7 @@ from humans_sim.view.html_templates import render
 MEASURED_COLOUR, REJECTED_COLOUR = (31, 90, 200), (214, 30, 40)
 UNKNOWN_COLOUR, OCCLUDED_COLOUR = (110, 110, 115), (172, 190, 214)
 RESIDUAL_COLOUR = (240, 130, 10)
-_BALL = 1 / 65
+BALL = 1 / 65
 """Size of a marker, over the height of the body."""
 _LINE = 1 / 350
 """Thickness of the line from a marker to where the body has it, over that height."""
@@ -62,9 +62,14 @@ class SeenMarkers:
 class MarkerLayer:
     """Draws markers into a scene; nothing is there before the first of them."""
 
-    def __init__(self, scene: Scene) -> None:
-        """Draw into a scene."""
-        self._scene = scene
+    def __init__(self, scene: Scene, ball: float = BALL) -> None:
+        """Draw into a scene.
+
+        Args:
+            scene: of the page.
+            ball: size of a marker, over the height of the body.
+        """
+        self._scene, self._ball = scene, ball
         self._clouds: dict[str, viser.PointCloudHandle] = {}
         self._lines: dict[str, viser.LineSegmentsHandle] = {}
         self._table: viser.GuiHtmlHandle | None = None
@@ -109,7 +114,7 @@ class MarkerLayer:
                 f"{STAGE}/markers/{name}",
                 nothing,
                 colour,
-                point_size=_BALL * size,
+                point_size=self._ball * size,
                 point_shape="circle",
                 precision="float32",
                 visible=False,

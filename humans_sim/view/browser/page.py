@@ -50,6 +50,7 @@ def show_sample(scene: Scene, replay: Replay, k: int) -> None:
     q = replay.run.q[k]
     scene.show(q)
     scene.show_arrows(replay.arrows(k, each=True))
+    scene.show_cables(replay.cables(k))
     above = np.array([*replay.model.com(q)[:2], 1.12 * replay.height])
     above[2] = max(above[2], float(q[2]) + 0.6 * replay.height)
     scene.show_time(f"{replay.run.t[k]:.2f} s", above)

@@ -19,6 +19,7 @@ from humans_sim.results.record import (
 )
 from humans_sim.results.run import Run
 from humans_sim.results.sample import Sample
+from humans_sim.view.browser.cables import RunCables
 from humans_sim.view.browser.geometry import body_height
 from humans_sim.view.browser.touches import Touches
 
@@ -65,6 +66,11 @@ class Replay:
                 f"the run of {name} has other joints than the model {self.model.name}"
             )
         self._soles = self._contacts(name)
+        self._cables = RunCables(run, self.model)
+
+    def cables(self, k: int) -> np.ndarray:
+        """Cables that it hangs on at a sample, as lines (n, 2, 3) [m]."""
+        return self._cables.at(k)
 
     def _contacts(self, name: str) -> Soles | None:
         table, solids = self.run.table, self.ground.solids

@@ -12,6 +12,7 @@ import viser
 from humans_sim.contact import Ground, HalfSpace
 from humans_sim.core.errors import HumansError
 from humans_sim.models import Model
+from humans_sim.view.browser.cables import CABLE_COLOUR
 from humans_sim.view.browser.geometry import body_height, solids
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes, lay_terrain
@@ -68,9 +69,11 @@ class Scene:
         self.size = body_height(model)
         self._time: viser.LabelHandle | None = None
         self._arrows: viser.ArrowsHandle | None = None
+        self._cables: viser.LineSegmentsHandle | None = None
         self._stage = self.server.scene.add_frame(STAGE, show_axes=False)
         self._floors: list[tuple[viser.GridHandle, HalfSpace]] = []
         self._meshes: list[viser.MeshHandle] = []
+        self._transparent = False
         self._surround(Ground() if ground is None else ground)
         if axes:
             length = self.size / 6
@@ -141,9 +144,25 @@ class Scene:
                 color=solid.colour,
                 wxyz=_wxyz(quaternion),
                 position=solid.placement.translation,
+                opacity=_GLASS if self._transparent else None,
             )
             self._meshes.append(handle)
         return frames
+
+    def change_model(self, model: Model, q: np.ndarray) -> None:
+        """Show another model in place of the one before.
+
+        Args:
+            model: with other lengths, say.
+            q: its configuration.
+        """
+        with self.server.atomic():
+            for frame in self._frames.values():
+                frame.remove()
+            self._meshes.clear()
+            self._model, self._data = model, model.data()
+            self._frames = self._add_robot()
+            self.show(q)
 
     def _look(self) -> None:
         self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
@@ -195,6 +214,7 @@ class Scene:
 
     def see_through(self, transparent: bool) -> None:
         """Make the body transparent, or solid again."""
+        self._transparent = transparent
         with self.server.atomic():
             for mesh in self._meshes:
                 mesh.opacity = _GLASS if transparent else None
@@ -222,6 +242,21 @@ class Scene:
         self._arrows.visible = len(arrows) > 0
         if len(arrows):
             self._arrows.points = arrows.astype(np.float32)
+
+    def show_cables(self, lines: np.ndarray) -> None:
+        """Show cables as lines between their ends (n, 2, 3) [m]."""
+        if self._cables is None:
+            if not len(lines):
+                return
+            self._cables = self.server.scene.add_line_segments(
+                f"{STAGE}/cables",
+                lines.astype(np.float32),
+                CABLE_COLOUR,
+                thickness=self.size / 300,
+            )
+        self._cables.visible = len(lines) > 0
+        if len(lines):
+            self._cables.points = lines.astype(np.float32)
 
     def add_sliders(self) -> None:
         """Add a slider for each joint, in degrees, and a button back to zero.

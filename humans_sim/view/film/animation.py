@@ -57,7 +57,8 @@ def animate(
     """Write a run as a page (.html), a looping film (.gif) or a film strip (.png).
 
     Args:
-        run: a run of a biped model, or of free bodies (as a page only).
+        run: a run of a biped model, or of free bodies (with a robot among them
+            as a page only).
         path: the file.
         model: the run's model; that of its record unless given.
         ground: the run's scene; that of its record unless given.
@@ -80,10 +81,10 @@ def animate(
 
 
 def _bodies(run: Run, path: Path) -> bytes:
-    from humans_sim.view.browser.bodies_page import bodies_page
+    if path.suffix.lower() == ".html":
+        from humans_sim.view.browser.bodies_page import bodies_page
 
-    if path.suffix.lower() != ".html":
-        raise ParameterError(
-            f"scenes with free bodies are written to .html, not to '{path.name}'"
-        )
-    return bodies_page(run).encode("utf-8")
+        return bodies_page(run).encode("utf-8")
+    from humans_sim.view.film.body_pictures import body_film, body_strip
+
+    return body_film(run) if path.suffix.lower() == ".gif" else body_strip(run)

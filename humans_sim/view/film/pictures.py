@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from humans_sim.view.browser.replay import Replay
+from humans_sim.view.film.looping_film import looping_film
 from humans_sim.view.plots.side_view import SideView, Window
 
 STANCES = 8
@@ -19,8 +20,6 @@ FRAMES = 60
 """Most frames of a film."""
 _FRAME_TIMES = (0.04, 0.10)
 """Shortest and longest time of a frame [s]; beyond, a film is slower or faster."""
-_HOLD = 1.0
-"""How long the last frame stays [s]."""
 _STRIP_WIDTH, _STRIP_DPI = 12.0, 110
 """Width of a film strip [inch] and its resolution [1/inch]."""
 _LEAST_HEIGHT = 1.9
@@ -33,8 +32,6 @@ _FILM_RATIO = 0.75
 """Least width of a film over its height."""
 _TITLE = 0.08
 """Room for the time above the figure, as a share of the film's height."""
-_COLOURS = 64
-"""Colours of a film."""
 
 
 def film_strip(replay: Replay, count: int = STANCES) -> bytes:
@@ -106,21 +103,7 @@ def film(replay: Replay, frames: int = FRAMES) -> bytes:
         panel.text(0.03, 0.97, text, transform=panel.transAxes, va="top", fontsize=9)
         canvas.draw()
         pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]))
-    # one palette for all frames: what does not move does not flicker
-    palette = pictures[len(pictures) // 2].quantize(_COLOURS)
-    flat = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
-    times = [round(1000 * pause)] * (len(flat) - 1) + [round(1000 * _HOLD)]
-    stream = io.BytesIO()
-    flat[0].save(
-        stream,
-        format="GIF",
-        save_all=True,
-        append_images=flat[1:],
-        duration=times,
-        loop=0,
-        optimize=True,
-    )
-    return stream.getvalue()
+    return looping_film(pictures, pause)
 
 
 def _speed_word(speed: float) -> str:
@@ -137,4 +120,4 @@ def _draw(
     if follows:
         left, right, _, _ = view.extent(q)
         window = window.centred((left + right) / 2)
-    view.draw(panel, window, q, replay.arrows(k))
+    view.draw(panel, window, q, replay.arrows(k), replay.cables(k))

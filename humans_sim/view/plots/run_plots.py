@@ -18,6 +18,7 @@ from humans_sim.core.files import atomic_stream
 from humans_sim.results.contact_table import POINT
 from humans_sim.results.events import IMPACT
 from humans_sim.results.export import has_free_base
+from humans_sim.view.plots.actuation_panels import SignalPanel, actuation_panels
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -51,8 +52,9 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
     Contacts have a row where they are closed at a sample or hit in an impact. Forces
     are those of contact points; joint limits carry moments and are left out there. A
     biped shows the angles of the joints that move, or its base where none does. Where
-    an actuation acts, its torques follow; where it is of muscles, their forces and the
-    pulses that stimulate them.
+    an actuation acts, its voltages and currents, set points or command signals follow,
+    and its torques; where it is of muscles, their forces and the pulses that stimulate
+    them.
 
     Args:
         run: what to draw.
@@ -85,6 +87,7 @@ def _draw(run: Run) -> Figure:
     panels: list[Callable[[Any, Run], None]] = [_energy, _coordinates]
     if POINT in run.table.kinds or not run.table.kinds:
         panels.insert(0, _forces)
+    panels += [_signal_panel(shown) for shown in actuation_panels(run)]
     if (np.abs(np.nan_to_num(run.torques)) > _LOADED).any():
         panels.append(_torques)
     pulsed = _pulses(run)
@@ -246,6 +249,19 @@ def _coordinates(panel: Any, run: Run) -> None:
     panel.set_title("base, from its place at the start (no joint moves)", fontsize=10)
     panel.set_ylabel("displacement [m]")
     _curves(panel, run.t, values, ("x", "y", "z"), np.ones(3))
+
+
+def _signal_panel(shown: SignalPanel) -> Callable[[Any, Run], None]:
+    """A panel of signals of the actuation; those that vary most have names."""
+    known = np.nan_to_num(shown.values)
+
+    def draw(panel: Any, run: Run) -> None:
+        panel.set_title(shown.title, fontsize=10)
+        panel.set_ylabel(shown.label)
+        weights = 1.0 + np.ptp(known, axis=0)
+        _curves(panel, run.t, shown.values, shown.names, weights)
+
+    return draw
 
 
 def _torques(panel: Any, run: Run) -> None:

@@ -25,6 +25,8 @@ from humans_sim.view.browser.surroundings import (
 _FADE = 0.45
 """How far the colour of the farthest solid fades to white."""
 _GROUND, _LINE, _FORCE = "#e9ebee", "#555b66", "tab:red"
+_CABLE = "#45484e"
+_NO_CABLES = np.zeros((0, 2, 3))
 _PLANE = (0, 2)
 """Coordinates of the picture: x and z."""
 
@@ -136,7 +138,12 @@ class SideView:
         return float(left), float(right), float(bottom), float(top)
 
     def draw(
-        self, panel: Any, window: Window, q: np.ndarray, arrows: np.ndarray
+        self,
+        panel: Any,
+        window: Window,
+        q: np.ndarray,
+        arrows: np.ndarray,
+        cables: np.ndarray = _NO_CABLES,
     ) -> None:
         """Draw a posture into an empty panel.
 
@@ -145,11 +152,14 @@ class SideView:
             window: what they show.
             q: configuration.
             arrows: forces from their places to their tips (n, 2, 3) [m].
+            cables: that it hangs on, from end to end (n, 2, 3) [m].
         """
         panel.set_xlim(window.left, window.right)
         panel.set_ylim(window.bottom, window.top)
         panel.set_axis_off()
         self._draw_scene(panel, window)
+        for ends in cables[:, :, _PLANE]:
+            panel.plot(*ends.T, color=_CABLE, linewidth=1.0, zorder=2.5)
         items = self.outlines(q)
         depths = [depth for depth, _, _ in items]
         span = max(max(depths) - min(depths), 1e-9)

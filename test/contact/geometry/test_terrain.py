@@ -283,6 +283,7 @@ def test_hostile_files(tmp_path: Path) -> None:
     )
     (tmp_path / "not.stl").write_bytes(b"\xff" * 200)
     (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n")
-    for name in ("huge.ply", "not.stl", "flat.obj", "mesh.dae"):
+    (tmp_path / "plane.obj").write_text("v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n")
+    for name in ("huge.ply", "not.stl", "flat.obj", "plane.obj", "mesh.dae"):
         with pytest.raises(FileError, match=name):
             hs.TriangleMesh.from_file(tmp_path / name)

@@ -69,6 +69,24 @@ def test_encoders_round(tmp_path: Path, dynamics: str) -> None:
     assert len(np.unique(angle)) > 10
 
 
+def test_tachometers_measure_speeds(tmp_path: Path) -> None:
+    """With errors of their own, by a file too; the angles are rounded all the same."""
+    model, path = pendulum(tmp_path, ""), tmp_path / "sensors.yaml"
+    path.write_text(
+        "joints: {kind: encoders, rate: 100, angle: {resolution: 0.01},"
+        " speed: {resolution: 0.001}}\n"
+    )
+    q = model.neutral()
+    q[7] = 0.5
+    run = hs.Simulation(
+        model, locked=["base"], ground=hs.Ground.empty(), sensors=read_sensors(path)
+    ).run(q, t_end=0.2)
+    speed = run.signal("joints/hinge/speed")
+    np.testing.assert_allclose(speed / 1e-3, np.round(speed / 1e-3), atol=1e-9)
+    assert np.abs(speed - run.v[:, 6]).max() <= 5e-4 + 1e-12
+    assert np.abs(speed).max() > 0.5
+
+
 def test_sensors_change_nothing(khr1: hs.Model) -> None:
     """A robot that is measured moves as one that is not."""
     q = khr1.neutral()

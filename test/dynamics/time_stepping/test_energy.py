@@ -32,9 +32,7 @@ def test_nothing_gains_energy(name: str, locked: tuple[str, ...]) -> None:
     q, v = thrown(model, seed=9)
     if locked:
         v[6:] = 0.0
-    sim = hs.Simulation(
-        model, locked=locked, self_collision=False, method="time_stepping"
-    )
+    sim = hs.Simulation(model, locked=locked, method="time_stepping")
     q[2] += 0.01 - sim.system.gaps(q)[: len(model.contact_names)].min()
     check = sim.run(q, v, t_end=0.25).check()
     assert check, [finding for finding in check.findings if not finding.ok]

@@ -11,7 +11,6 @@ import humans_sim as hs
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.time_stepping.near_contacts import (
     contacts_of_points,
-    link_balls,
     near_points,
 )
 
@@ -28,10 +27,8 @@ def test_bounds_hold(khr1: hs.Model, seed: int) -> None:
     q[7:] = rng.uniform(khr1.lower_limits, khr1.upper_limits)
     q[3:7] = pin.Quaternion(pin.exp3(rng.normal(size=3))).coeffs()
     gaps = system.gaps(q)[: 2 * len(tags)].reshape(-1, 2).min(axis=1)
-    moving, _, motions, joints = system.contact_arrays
-    local, row, _, radius = moving[0][:4]
-    balls = link_balls(local, row, radius, len(joints))
-    near, bound = near_points(moving[0], np.zeros_like(motions), balls, 1e-3)
+    moving, _, motions, _ = system.contact_arrays
+    near, bound = near_points(moving[0], np.zeros_like(motions), 1e-3)
     assert (bound <= gaps + 1e-12).all()
     left_out = np.setdiff1d(np.arange(len(tags)), near)
     assert (gaps[left_out] > 4e-3).all()

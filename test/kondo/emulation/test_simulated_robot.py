@@ -39,6 +39,11 @@ CLEARANCE = 2e-3
 FALLS = 3.0
 PATIENCE = 120.0
 """Time in which a limp robot falls [s]."""
+SETTLED = 0.5
+"""Time after which joints rest at their set points [s]."""
+LATE = 0.1
+"""A walk whose commands were later is another walk [s]."""
+TRIES = 4
 BEND = {f"{s}_{j}": a for s in "lr" for j, a in (("hip_pitch", -0.5), ("knee", 1.0))}
 BENT = {**BEND, "l_ankle_pitch": -0.5, "r_ankle_pitch": -0.5}
 
@@ -290,17 +295,27 @@ def test_the_factory_walk_stays_up(
 # -- in real time, over the pseudo-terminal --------------------------------------------
 
 
-def lead(robot: KondoRobot, body: SimulatedRobot, steps: int) -> None:
-    """Walk, from where the robot stands."""
+def lead(robot: KondoRobot, body: SimulatedRobot, steps: int) -> float:
+    """Walk, from where the robot stands, until it rests; how late a command was [s]."""
     stance = robot.set_points()
     walk = walk_stream(hs.load_model("khr1"), robot.settings, steps, start=stance)
-    stream(robot, walk, "walk")
+    late = stream(robot, walk, "walk").late
     robot.command(robot.set_points())
+    time.sleep(SETTLED)
     body.catch_up()
+    return late
 
 
 def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -> None:
     """Driver, port, boards and body in real time: it walks, reads back, falls limp."""
+    for _ in range(TRIES):
+        if walks_in_real_time(khr1, tmp_path):
+            return
+    pytest.skip(f"this machine is too busy: commands were {LATE} s late and more")
+
+
+def walks_in_real_time(khr1: hs.Model, tmp_path: Path) -> bool:
+    """Whether commands were in time; if so, all of it was right."""
     start = stance_of(khr1)
     settings = load_robot()
     with (
@@ -315,7 +330,8 @@ def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -
             body.run()
         robot.energise()
         time.sleep(0.1)
-        lead(robot, body, 2)
+        if lead(robot, body, 2) > LATE:
+            return False
         angles = robot.read_back()
         body.catch_up()
         joints = dict(zip(khr1.joint_names, body.q[7:], strict=True))
@@ -334,6 +350,7 @@ def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -
     assert steps_of(WalkSummary.of_run(run)) == 2
     assert body.run().t[-1] > run.t[-1]  # kept when it was closed
     assert all(board.servo_angles is None for board in boards.boards)
+    return True
 
 
 def test_boards_that_are_driven_already_are_refused() -> None:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import humans_sim as hs
 from humans_sim.actuation import Stimulator
+from humans_sim.actuation.joint_groups import JointGroup
 from humans_sim.core.errors import ConfigurationError
-from humans_sim.nodes.actuation.commands import pulse_trains
+from humans_sim.nodes.actuation.commands import joint_commands, pulse_trains
 from humans_sim.nodes.common.named_values import named_values
 
 KNOWN = ("a", "b", "c")
@@ -83,3 +85,28 @@ def test_bad_stimulation(fields: dict[str, Any], said: str) -> None:
     """Each fault is named, also where width times current would be fine."""
     with pytest.raises(ConfigurationError, match=said):
         pulse_trains(stimulation(**fields), MUSCLES, Stimulator())
+
+
+def test_one_message_for_several_kinds(khr1: hs.Model) -> None:
+    """Servos take positions, torques take efforts; what is not named stays."""
+    names = list(khr1.joint_names)
+    groups = [
+        JointGroup(khr1, "servo", hs.Servo(khr1), names[:2]),
+        JointGroup(khr1, "torque", hs.IdealTorque(khr1), names[2:]),
+    ]
+    message = SimpleNamespace(
+        name=[names[1], names[3]], position=[0.1, 0.2], effort=[3.0, 4.0]
+    )
+    angles, torques = joint_commands(message, groups, "khr1")
+    np.testing.assert_array_equal(angles, [0.0, 0.1])
+    np.testing.assert_array_equal(torques[:3], [0.0, 4.0, 0.0])
+    alone = SimpleNamespace(name=[names[0]], position=[0.3], effort=[])
+    np.testing.assert_array_equal(joint_commands(alone, groups, "khr1")[0], [0.3, 0.0])
+    for bad, said in (
+        (SimpleNamespace(name=[], position=[], effort=[]), "nothing is named"),
+        (SimpleNamespace(name=["tail"], position=[0.0], effort=[0.0]), "'tail'"),
+        (SimpleNamespace(name=[names[3]], position=[0.1], effort=[]), "0 efforts"),
+        (SimpleNamespace(name=[names[0]] * 2, position=[0, 1], effort=[]), "twice"),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            joint_commands(bad, groups, "khr1")

@@ -34,3 +34,9 @@ def test_unknown_posture(khr1: hs.Model) -> None:
     """The error names the postures there are."""
     with pytest.raises(hs.ParameterError, match="neutral, walk"):
         start_posture(khr1, "handstand")
+
+
+def test_start_of_a_scenario(human: hs.Model) -> None:
+    """The shank hangs as in the scenario of this name."""
+    q = start_posture(human, "fes-swing-up")
+    assert q[7 + human.joint_names.index("r_knee")] == pytest.approx(-math.pi / 2)

@@ -40,6 +40,10 @@ class Given:
         """A text."""
         return str(self._declare(name, default, description))
 
+    def flag(self, name: str, default: bool, description: str) -> bool:
+        """True or false."""
+        return bool(self._declare(name, default, description))
+
 
 def readings(model: hs.Model, values: Mapping[str, Any]) -> tuple[Any, NodeSensors]:
     """What is read of a robot that stands locked, after some periods."""
@@ -96,3 +100,17 @@ def test_every_error_is_a_parameter(khr1: hs.Model) -> None:
             assert given.declared[f"{signal}.{error}"] == 0.0
     with pytest.raises(hs.ParameterError, match="tail"):
         readings(khr1, {"imu.frame": "tail"})
+
+
+def test_encoders(khr1: hs.Model) -> None:
+    """Angles are rounded to a step; speeds are differences, or tachometers' own."""
+    felt, _ = readings(khr1, {"joints.angle.resolution": 0.01})
+    np.testing.assert_allclose(felt.joints.angles, 0.0, atol=1e-9)
+    felt, _ = readings(khr1, {"joints.angle.noise": 1e-3})
+    assert 1e-3 < np.abs(felt.joints.angles).max() < 0.1
+    assert np.abs(felt.joints.speeds).max() > 0.1
+    felt, sensors = readings(
+        khr1, {"joints.angle.noise": 1e-3, "joints.tachometers": True, "joints.seed": 7}
+    )
+    np.testing.assert_allclose(felt.joints.speeds, 0.0, atol=1e-9)
+    assert sensors.encoders.seed == 7

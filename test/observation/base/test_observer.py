@@ -28,7 +28,8 @@ DEGREE = math.radians(1.0)
 @pytest.fixture(scope="module")
 def step() -> Run:
     """Bip shifts its weight to the right foot and lifts the left one."""
-    run: Run = read_scenario("bip-one-step").with_changes(end=3.8).run(progress=False)
+    changed = read_scenario("bip-one-step").with_changes(end=3.8, feedback="true_state")
+    run: Run = changed.run(progress=False)
     return run
 
 

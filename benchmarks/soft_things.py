@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed of networks (link updates a second) and of pin screens (samples a second).
+
+Run it as ``python benchmarks/soft_things.py``; one core is used.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import humans_sim.soft as soft
+
+
+def seconds(call, repeats: int = 5) -> float:
+    """Shortest processor time of a call [s]."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        call()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def networks() -> None:
+    """A block of springs, and one of stops."""
+    laws = {
+        "springs": soft.ViscoSpring(10.0, 0.001),
+        "stops": soft.Stop(0.2, 10, 0.001),
+    }
+    for name, law in laws.items():
+        network = soft.box((12, 12, 12), 0.1, 0.01, law)
+        run = soft.NetworkSimulation(network, 1e-4)
+        steps, links = 100, len(network.links)
+        run.step()
+        spent = seconds(lambda run=run: [run.step() for _ in range(100)])
+        print(
+            f"network of {len(network.masses)} masses, {links} {name}: "
+            f"{steps * links / spent:.3g} link updates/s"
+        )
+
+
+def crowd() -> None:
+    """Grains in a heap."""
+    rng = np.random.default_rng(0)
+    network = soft.Network()
+    cells = np.stack(np.meshgrid(*[np.arange(10.0)] * 3), axis=-1).reshape(-1, 3)
+    grains = [
+        network.add_mass(0.001, 0.0095 * cell + rng.normal(0, 1e-4, 3))
+        for cell in cells
+    ]
+    network.add_crowd(grains, soft.Stop(0.01, 100.0, 0.02))
+    run = soft.NetworkSimulation(network, 1e-3)
+    run.step()
+    spent = seconds(lambda: [run.step() for _ in range(100)])
+    print(f"crowd of 1000 grains: {100 / spent:.3g} samples/s (thesis: 1050 Hz)")
+
+
+def screens() -> None:
+    """Screens of several sizes, plain and with viscous neighbours."""
+    for side in (100, 512):
+        for name in ("IV", "V"):
+            screen = soft.PinScreen((side, side), soft.design(name, 2))
+            screen.set(np.random.default_rng(0).normal(0, 0.01, (side, side)))
+            screen.run(2)
+            steps = 20_000_000 // side**2
+            spent = seconds(lambda s=screen, n=steps: s.run(n))
+            pins = f"{side} x {side} pins, prototype {name}"
+            print(f"{pins}: {steps / spent:.4g} samples/s")
+
+
+if __name__ == "__main__":
+    networks()
+    crowd()
+    screens()

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ball models: a bone as a union of balls, with the grid they came from.
+
+A ball of a distance map has its centre on a voxel and a radius that is an integer
+number D of the map. On the grid the balls ``d(P, x) < D`` rebuild the bone voxel for
+voxel; in space they are round, of the radius
+
+    r = (D / unit - 1/2) spacing        (Euclidean maps: sqrt(D) in place of D / unit)
+
+since the map reaches the centre of the first voxel outside, half a voxel beyond the
+surface. (With D / unit alone two balls of 20 voxels touch 1.6 voxels too early.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from humans_sim.anatomy.balls.chamfer_kernels import grow
+from humans_sim.anatomy.balls.distance_maps import find_mask, padded_grid
+from humans_sim.anatomy.balls.euclidean_kernels import FAR, lower_envelopes
+from humans_sim.anatomy.errors import AnatomyError, BallModelFileError
+from humans_sim.anatomy.volumes.volume import MOST_VOXELS, Volume
+from humans_sim.core.arrays import real_array
+from humans_sim.core.npz_file import read_npz
+from humans_sim.core.npz_writer import write_npz
+
+EUCLIDEAN = "euclidean"
+"""Name of the exact metric, beside the masks'."""
+_KIND = "humans-sim ball model"
+
+
+@dataclass(frozen=True)
+class BallGrid:
+    """Balls of a distance map, in its integers.
+
+    Attributes:
+        voxels: centres (n, 3).
+        distances: of the map, squared where it is Euclidean (n,).
+        metric: ``euclidean``, or the name of a mask.
+        shape: of the grid (3,).
+        spacing: edge of a voxel [m].
+        origin: centre of the first voxel (3,) [m].
+    """
+
+    voxels: np.ndarray
+    distances: np.ndarray
+    metric: str
+    shape: tuple[int, int, int]
+    spacing: float
+    origin: np.ndarray
+
+    def radii(self) -> np.ndarray:
+        """Of the round balls (n,) [m]."""
+        if self.metric == EUCLIDEAN:
+            reach = np.sqrt(self.distances)
+        else:
+            reach = self.distances / find_mask(self.metric, 3).unit
+        return np.asarray((reach - 0.5) * self.spacing)
+
+    def reconstruct(self) -> Volume:
+        """The voxels that the balls cover: those of the bone, exactly."""
+        spots = tuple(self.voxels.T)
+        if self.metric == EUCLIDEAN:
+            values = np.full(self.shape, FAR, dtype=np.int32)
+            values[spots] = -self.distances
+            none = np.empty((0, 0, 0), dtype=np.int32)
+            for axis in (2, 1, 0):
+                lower_envelopes(values, none, axis)
+            return Volume(values < 0, self.spacing, self.origin)
+        grid, place = padded_grid(self.shape, find_mask(self.metric, 3))
+        values = np.zeros(grid.shape, dtype=np.int32)
+        values[place][spots] = self.distances
+        grow(values.reshape(-1), grid)
+        return Volume(values[place] > 0, self.spacing, self.origin)
+
+
+@dataclass(frozen=True)
+class BallModel:
+    """A bone as balls.
+
+    Attributes:
+        centres: (n, 3) [m].
+        radii: (n,) [m].
+        grid: the distance map's balls they came from; None: from elsewhere.
+        notes: how it was made, one line each.
+    """
+
+    centres: np.ndarray
+    radii: np.ndarray
+    grid: BallGrid | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what is no model.
+
+        Raises:
+            AnatomyError: there is no ball, or a number makes no sense.
+        """
+        centres = np.ascontiguousarray(
+            real_array(self.centres, "centres of balls", AnatomyError)
+        )
+        radii = np.ascontiguousarray(
+            real_array(self.radii, "radii of balls", AnatomyError)
+        )
+        if centres.ndim != 2 or centres.shape[1:] != (3,) or len(centres) == 0:
+            raise AnatomyError(f"centres are rows of 3 numbers, not {centres.shape}")
+        if radii.shape != (len(centres),):
+            raise AnatomyError(f"{len(centres)} balls need as many radii")
+        if not np.isfinite(centres).all():
+            raise AnatomyError("centres of balls must be finite")
+        if not (np.isfinite(radii).all() and radii.min() > 0):
+            raise AnatomyError(f"radii must be positive, not {radii.min():g} m")
+        object.__setattr__(self, "centres", centres)
+        object.__setattr__(self, "radii", radii)
+
+    @classmethod
+    def of_grid(cls, grid: BallGrid, notes: tuple[str, ...] = ()) -> BallModel:
+        """The round balls of a distance map's."""
+        centres = grid.origin + grid.spacing * grid.voxels
+        return cls(centres, grid.radii(), grid, notes)
+
+    def __len__(self) -> int:
+        """How many balls."""
+        return len(self.radii)
+
+    def reconstruct(self) -> Volume:
+        """The voxels that the balls cover on the grid they came from.
+
+        Raises:
+            AnatomyError: they came from no grid.
+        """
+        if self.grid is None:
+            raise AnatomyError("the model came from no grid: there is none to rebuild")
+        return self.grid.reconstruct()
+
+    def moved(self, rotation: np.ndarray, translation: np.ndarray) -> BallModel:
+        """The same balls, turned and then shifted; without a grid."""
+        centres = self.centres @ np.asarray(rotation).T + translation
+        return BallModel(centres, self.radii, None, self.notes)
+
+    def save(self, path: Path | str) -> Path:
+        """Write the model (``.npz``).
+
+        Raises:
+            FileWriteError: it cannot be written.
+        """
+        header: dict[str, Any] = {"kind": _KIND, "notes": list(self.notes)}
+        arrays = {"centres": self.centres, "radii": self.radii}
+        if self.grid is not None:
+            grid = self.grid
+            header["metric"], header["shape"] = grid.metric, list(grid.shape)
+            header["spacing"], header["origin"] = grid.spacing, grid.origin.tolist()
+            arrays |= {
+                "voxels": grid.voxels.astype(np.int32),
+                "distances": grid.distances.astype(np.int32),
+            }
+        return write_npz(Path(path), header, arrays)
+
+
+def load_ball_model(path: Path | str) -> BallModel:
+    """Read a model that :meth:`BallModel.save` wrote.
+
+    Raises:
+        BallModelFileError: the file is missing, damaged or of another kind.
+    """
+    path = Path(path)
+    names = ("centres", "radii")
+    header, arrays = read_npz(
+        path, BallModelFileError, "a ball model", names, ("voxels", "distances")
+    )
+    try:
+        if not isinstance(header, dict) or header.get("kind") != _KIND:
+            raise ValueError("it is of another kind")
+        grid = None
+        if "metric" in header:
+            grid = _grid(header, arrays["voxels"], arrays["distances"])
+        notes = tuple(str(note) for note in header.get("notes", ()))
+        model = BallModel(arrays["centres"], arrays["radii"], grid, notes)
+        if grid is not None and len(grid.distances) != len(model):
+            raise ValueError("its grid has another number of balls")
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as fault:
+        raise BallModelFileError(f"not a ball model: {fault}", path) from fault
+    return model
+
+
+def _grid(
+    header: dict[str, Any], voxels: np.ndarray, distances: np.ndarray
+) -> BallGrid:
+    shape = tuple(int(n) for n in header["shape"])
+    if len(shape) != 3 or min(shape) < 3 or np.prod(shape, dtype=float) > MOST_VOXELS:
+        raise ValueError(f"its grid {shape} makes no sense")
+    metric = str(header["metric"])
+    if metric != EUCLIDEAN:
+        find_mask(metric, 3)
+    if voxels.dtype.kind not in "iu" or distances.dtype.kind not in "iu":
+        raise ValueError("voxels and distances are whole numbers")
+    if voxels.shape != (len(distances), 3) or distances.ndim != 1:
+        raise ValueError("voxels and distances do not fit")
+    if len(voxels) and (voxels.min() < 0 or (voxels.max(axis=0) >= shape).any()):
+        raise ValueError("a ball lies outside its grid")
+    if len(distances) and not 0 < int(distances.min()) <= int(distances.max()) < FAR:
+        raise ValueError("a distance is out of its range")
+    origin = np.array(header["origin"], dtype=float)
+    spacing = float(header["spacing"])
+    if origin.shape != (3,) or not np.isfinite(origin).all() or not spacing > 0:
+        raise ValueError("its place or spacing makes no sense")
+    three = (shape[0], shape[1], shape[2])
+    return BallGrid(
+        voxels.astype(np.int64),
+        distances.astype(np.int64),
+        metric,
+        three,
+        spacing,
+        origin,
+    )

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Ligaments: strings between points of two bones that pull, and never push.
+
+Perez (1994, 3.4 and 6.3) describes them without an equation: no force up to a length
+:math:`s_l`, a strong elastic action near the greatest length :math:`l_{max}`. Here,
+with the elongation :math:`e = l - s_l` and its limit :math:`E = l_{max} - s_l`,
+
+.. math:: T = \frac{k\,e}{1 - (e/E)^2}, \qquad V = -\frac{k E^2}{2} \ln(1 - (e/E)^2):
+
+of stiffness k where it begins to pull, without bound towards the greatest length. From
+98 % of E on the curve goes on along its tangent, so that an integrator's trial beyond
+the limit finds a finite force. A taut ligament may be damped along itself; the sum of
+both never pushes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.anatomy.errors import AnatomyError
+from humans_sim.bodies.loads import Moving
+from humans_sim.core.arrays import finite_array
+
+_LINEAR = 0.98
+"""Share of the greatest elongation from which the tension is linear."""
+
+
+@dataclass(frozen=True)
+class Ligament:
+    """A ligament between two bones.
+
+    Attributes:
+        name: e.g. ``scapho-lunate``.
+        body_i, body_j: numbers of the bones.
+        point_i, point_j: attachments, from the bones' centres of mass, in their frames
+            (3,) [m].
+        slack: length up to which it does not pull, s_l [m].
+        greatest: length that it does not reach, l_max [m].
+        stiffness: where it begins to pull, k [N/m].
+        damping: along it, while it is taut [N s/m].
+    """
+
+    name: str
+    body_i: int
+    point_i: Sequence[float]
+    body_j: int
+    point_j: Sequence[float]
+    slack: float
+    greatest: float
+    stiffness: float
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no ligament.
+
+        Raises:
+            AnatomyError: a number makes no sense, or it joins a bone to itself.
+        """
+        if self.body_i == self.body_j:
+            raise AnatomyError(
+                f"ligament {self.name} joins bone {self.body_i} to itself"
+            )
+        for what in ("point_i", "point_j"):
+            finite_array(
+                getattr(self, what), (3,), f"{what} of {self.name}", AnatomyError
+            )
+        if not 0 <= self.slack < self.greatest < np.inf:
+            raise AnatomyError(
+                f"ligament {self.name}: its slack length {self.slack} m must be below "
+                f"its greatest {self.greatest} m"
+            )
+        if not (0 < self.stiffness < np.inf and 0 <= self.damping < np.inf):
+            raise AnatomyError(
+                f"ligament {self.name}: stiffness must be positive and damping not "
+                "negative"
+            )
+
+
+class Ligaments:
+    """Ligaments of a hand, all at once; a load of :mod:`humans_sim.bodies.loads`.
+
+    Args:
+        ligaments: in any number.
+
+    Attributes:
+        names: of the ligaments.
+        body_i, body_j: numbers of their bones (n,).
+    """
+
+    def __init__(self, ligaments: Sequence[Ligament]) -> None:
+        """Stack them."""
+        self.ligaments = tuple(ligaments)
+        self.names = tuple(one.name for one in ligaments)
+        self.body_i = np.array([one.body_i for one in ligaments], dtype=np.int64)
+        self.body_j = np.array([one.body_j for one in ligaments], dtype=np.int64)
+        count = len(self.ligaments)
+        self._point_i = np.array([o.point_i for o in ligaments], float).reshape(
+            count, 3
+        )
+        self._point_j = np.array([o.point_j for o in ligaments], float).reshape(
+            count, 3
+        )
+        self._slack = np.array([one.slack for one in ligaments], dtype=float)
+        self._span = np.array([o.greatest - o.slack for o in ligaments], dtype=float)
+        self._stiffness = np.array([one.stiffness for one in ligaments], dtype=float)
+        self._damping = np.array([one.damping for one in ligaments], dtype=float)
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.ligaments)
+
+    def without(self, *names: str) -> Ligaments:
+        """The others, as if some had been cut.
+
+        Raises:
+            AnatomyError: there is none of a name.
+        """
+        for name in names:
+            if name not in self.names:
+                raise AnatomyError(
+                    f"no ligament is called '{name}' (there are: "
+                    f"{', '.join(self.names)})"
+                )
+        return Ligaments([one for one in self.ligaments if one.name not in names])
+
+    def ends(self, moving: Moving) -> tuple[np.ndarray, np.ndarray]:
+        """Attachments in the world, on bones i and j (n, 3) each [m]."""
+        return (
+            moving.x[self.body_i] + self._arms(moving, self.body_i, self._point_i),
+            moving.x[self.body_j] + self._arms(moving, self.body_j, self._point_j),
+        )
+
+    def lengths(self, moving: Moving) -> np.ndarray:
+        """Distances of the attachments (n,) [m]."""
+        one, other = self.ends(moving)
+        return np.asarray(np.linalg.norm(one - other, axis=1))
+
+    def tension(self, lengths: np.ndarray) -> np.ndarray:
+        """Elastic tension at given lengths (n,) [N]."""
+        return self._curve(lengths)[0]
+
+    def stiffnesses(self, lengths: np.ndarray) -> np.ndarray:
+        """Derivatives of the tension by the length (n,) [N/m]."""
+        return self._curve(lengths)[1]
+
+    def energies(self, lengths: np.ndarray) -> np.ndarray:
+        """Stored energy (n,) [J]."""
+        share = np.clip((lengths - self._slack) / self._span, 0.0, None)
+        inner = np.minimum(share, _LINEAR)
+        base = -0.5 * self._stiffness * self._span**2 * np.log1p(-(inner**2))
+        force, slope = _law(inner)
+        over = (share - inner) * self._span
+        # beyond the limit the tension is linear in the elongation
+        base += self._stiffness * (self._span * force * over + 0.5 * slope * over**2)
+        return np.asarray(base)
+
+    def tensions(self, moving: Moving) -> np.ndarray:
+        """Tension with damping, never below zero (n,) [N]."""
+        return self._pull(moving)[0]
+
+    def energy(self, moving: Moving) -> float:
+        """Stored in all of them [J]."""
+        return float(self.energies(self.lengths(moving)).sum())
+
+    def add(
+        self, t: float, moving: Moving, force: np.ndarray, torque: np.ndarray
+    ) -> None:
+        """Pull both ends of each; moments are arm times tension."""
+        if not len(self):
+            return
+        tension, along, arm_i, arm_j = self._pull(moving)
+        pull = -tension[:, None] * along
+        np.add.at(force, self.body_i, pull)
+        np.add.at(torque, self.body_i, np.cross(arm_i, pull))
+        np.add.at(force, self.body_j, -pull)
+        np.add.at(torque, self.body_j, -np.cross(arm_j, pull))
+
+    def _pull(
+        self, moving: Moving
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        arm_i = self._arms(moving, self.body_i, self._point_i)
+        arm_j = self._arms(moving, self.body_j, self._point_j)
+        span = moving.x[self.body_i] + arm_i - moving.x[self.body_j] - arm_j
+        length = np.linalg.norm(span, axis=1)
+        along = span / np.where(length > 0, length, 1.0)[:, None]
+        tension = self._curve(length)[0]
+        if self._damping.any():
+            u = moving.v[self.body_i] + np.cross(moving.w[self.body_i], arm_i)
+            u = u - moving.v[self.body_j] - np.cross(moving.w[self.body_j], arm_j)
+            rate = np.einsum("ni,ni->n", along, u)
+            taut = length > self._slack
+            tension = np.maximum(tension + taut * self._damping * rate, 0.0)
+        return tension, along, arm_i, arm_j
+
+    def _curve(self, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        share = np.clip((lengths - self._slack) / self._span, 0.0, None)
+        inner = np.minimum(share, _LINEAR)
+        force, slope = _law(inner)
+        tension = self._stiffness * self._span * (force + slope * (share - inner))
+        return tension, np.where(lengths > self._slack, self._stiffness * slope, 0.0)
+
+    def _arms(
+        self, moving: Moving, bodies: np.ndarray, points: np.ndarray
+    ) -> np.ndarray:
+        return np.einsum("nij,nj->ni", moving.frames[bodies], points)
+
+
+def _law(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tension and its slope for unit stiffness and unit greatest elongation."""
+    rest = 1 - share**2
+    return share / rest, (1 + share**2) / rest**2

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks from files: arrays, folders of pictures, pages of TIFF, NIfTI and DICOM."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from humans_sim.anatomy.errors import ImageStackError
+from humans_sim.anatomy.volumes.image_stack import ImageStack, stack_of
+from humans_sim.core.errors import FileError, HumansError, MissingDependencyError
+from humans_sim.core.files import check_regular, is_folder, open_regular, read_bytes
+from humans_sim.core.npy_header import read_npy_header
+
+PICTURES = (".png", ".tif", ".tiff")
+MOST_VALUES = 1 << 28
+"""Values of the largest stack: 645 along each edge."""
+_LARGEST_PICTURE = 1 << 28
+_FORMATS = ("PNG", "TIFF")
+_MODES = ("L", "I;16", "I;16B", "I", "F")
+
+
+def read_stack(
+    path: Path | str,
+    spacing: Sequence[float] | None = None,
+    replace_nan: float | None = None,
+) -> ImageStack:
+    """Read a stack of slices.
+
+    Args:
+        path: an array (``.npy``: slices, rows, columns), a TIFF of several pages, a
+            folder of PNG or TIFF pictures numbered in their names, a NIfTI file
+            (``.nii``, ``.nii.gz``) or a folder of a DICOM series (``.dcm``).
+        spacing: distance of slices, height and width of a pixel (3,) [m]; pictures and
+            arrays do not say it, the others do.
+        replace_nan: see :func:`~humans_sim.anatomy.volumes.image_stack.stack_of`.
+
+    Raises:
+        FileError: a file cannot be read.
+        ImageStackError: they are no stack.
+        MissingDependencyError: the library for NIfTI or DICOM is not installed.
+    """
+    path = Path(path)
+    name = path.name.lower()
+    if is_folder(path):
+        names = sorted(path.iterdir())
+        if any(entry.suffix.lower() == ".dcm" for entry in names):
+            return _read_dicom([e for e in names if e.suffix.lower() == ".dcm"])
+        return _read_pictures(path, names, _known(spacing, path), replace_nan)
+    if name.endswith((".nii", ".nii.gz")):
+        return _read_nifti(path, replace_nan)
+    if name.endswith(".npy"):
+        size = _known(spacing, path)
+        return stack_of(_read_array(path), size, replace_nan=replace_nan)
+    if path.suffix.lower() in PICTURES:
+        pages = _read_pages(path)
+        return stack_of(np.stack(pages), _known(spacing, path), replace_nan=replace_nan)
+    raise FileError(
+        "stacks are read from .npy, .tif, .nii, .nii.gz and folders of pictures", path
+    )
+
+
+def _known(spacing: Sequence[float] | None, path: Path) -> Sequence[float]:
+    if spacing is None:
+        raise ImageStackError(
+            f"{path.name}: it does not say its spacing; give the distance of slices "
+            "and the height and width of a pixel, in metres"
+        )
+    return spacing
+
+
+def _read_array(path: Path) -> np.ndarray:
+    with open_regular(path, FileError, 8 * MOST_VALUES + 4096) as stream:
+        try:
+            header = read_npy_header(stream, 3, MOST_VALUES)
+            numbers = np.fromfile(stream, header.kind, header.size)
+            if len(numbers) != header.size:
+                raise ValueError(f"{len(numbers)} numbers for {header.shape}")
+        except Exception as error:  # numpy's reader raises what it likes
+            raise FileError(f"not a stack of slices: {error}", path) from error
+    return numbers.reshape(header.shape, order=header.order)
+
+
+def _read_pictures(
+    folder: Path,
+    entries: list[Path],
+    spacing: Sequence[float],
+    replace_nan: float | None,
+) -> ImageStack:
+    """Pictures in the order of the last number in their names."""
+    files: dict[int, Path] = {}
+    for entry in entries:
+        digits = re.findall(r"\d{1,9}", entry.stem)
+        if entry.suffix.lower() not in PICTURES or not digits:
+            continue
+        number = int(digits[-1])
+        if number in files:
+            raise ImageStackError(
+                f"{folder.name}: two pictures are number {number}: "
+                f"{files[number].name} and {entry.name}"
+            )
+        files[number] = entry
+    if len(files) < 2:
+        raise ImageStackError(
+            f"{folder.name}: a folder of numbered pictures ({', '.join(PICTURES)}) is "
+            "wanted"
+        )
+    numbers = sorted(files)
+    span = range(numbers[0], numbers[-1] + 1)
+    if len(span) > 4 * len(numbers):
+        raise ImageStackError(
+            f"{folder.name}: {len(numbers)} pictures are numbered from {numbers[0]} to "
+            f"{numbers[-1]}: too many are missing"
+        )
+    missing = [n - numbers[0] for n in span if n not in files]
+    planes: list[np.ndarray] = []
+    for number in numbers:
+        pages = _read_pages(files[number])
+        plane = pages[0]
+        if len(pages) > 1 or (planes and plane.shape != planes[0].shape):
+            raise ImageStackError(
+                f"{files[number].name}: it has {len(pages)} pages of {plane.shape} "
+                "pixels; one page a file, all of one size, is wanted"
+            )
+        if (len(planes) + 1) * plane.size > MOST_VALUES:
+            raise ImageStackError(f"{folder.name}: more than {MOST_VALUES} pixels")
+        planes.append(plane)
+    return stack_of(np.stack(planes), spacing, missing, replace_nan)
+
+
+def _read_pages(path: Path) -> list[np.ndarray]:
+    from PIL import Image
+
+    data = read_bytes(path, FileError, _LARGEST_PICTURE)
+    pages: list[np.ndarray] = []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
+                for page in range(getattr(picture, "n_frames", 1)):
+                    picture.seek(page)
+                    grey = picture if picture.mode in _MODES else picture.convert("L")
+                    if (page + 1) * grey.width * grey.height > MOST_VALUES:
+                        raise ValueError(f"more than {MOST_VALUES} pixels")
+                    pages.append(np.array(grey))
+                    if pages[-1].shape != pages[0].shape:
+                        raise ValueError(f"page {page} has another size")
+    except HumansError:
+        raise
+    except Exception as error:  # Pillow's readers raise what they like
+        raise FileError(f"not a picture: {error}", path) from error
+    return pages
+
+
+def _library(module: str, what: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{what} needs {module}: pip install 'humans-sim[images]'"
+        ) from error
+
+
+def _read_nifti(path: Path, replace_nan: float | None) -> ImageStack:
+    nibabel = _library("nibabel", "a NIfTI file")
+    check_regular(path, FileError, 8 * MOST_VALUES)
+    try:
+        image = nibabel.as_closest_canonical(nibabel.load(str(path)))
+        zooms = np.array(image.header.get_zooms()[:3], dtype=float) * 1e-3
+        if len(image.shape) != 3 or math.prod(image.shape) > MOST_VALUES:
+            raise ValueError(f"an image {image.shape}, not one of three axes")
+        values = np.asarray(image.dataobj, dtype=np.float32)
+    except Exception as error:  # its readers raise what they like
+        raise FileError(f"not a NIfTI image: {error}", path) from error
+    return stack_of(
+        values.transpose(2, 1, 0), zooms[::-1].tolist(), replace_nan=replace_nan
+    )
+
+
+def _read_dicom(files: list[Path]) -> ImageStack:
+    pydicom = _library("pydicom", "a DICOM series")
+    slices = []
+    for path in files:
+        check_regular(path, FileError, _LARGEST_PICTURE)
+        try:
+            item = pydicom.dcmread(str(path))
+            across = np.array(item.ImageOrientationPatient, dtype=float).reshape(2, 3)
+            place = np.array(item.ImagePositionPatient, dtype=float)
+            height = float(np.cross(*across) @ place) * 1e-3
+            slope = float(getattr(item, "RescaleSlope", 1.0))
+            shift = float(getattr(item, "RescaleIntercept", 0.0))
+            values = (item.pixel_array * slope + shift).astype(np.float32)
+            pixel = np.array(item.PixelSpacing, dtype=float) * 1e-3
+        except Exception as error:  # its readers raise what they like
+            raise FileError(f"not a DICOM slice: {error}", path) from error
+        slices.append((height, values, pixel))
+    slices.sort(key=lambda item: item[0])
+    shapes = {values.shape for _, values, _ in slices}
+    if len(shapes) != 1 or len({tuple(pixel) for _, _, pixel in slices}) != 1:
+        raise ImageStackError("the slices of the series differ in size or pixel")
+    heights = np.array([height for height, _, _ in slices])
+    steps = np.diff(heights)
+    notes = []
+    if len(steps) and steps.max() > 1.5 * np.median(steps):
+        gone = round(float((steps / np.median(steps) - 1).sum()))
+        notes.append(f"{gone} slices are missing: interpolated from the others")
+    planes = np.stack([values for _, values, _ in slices])
+    return ImageStack(planes, heights, slices[0][2], tuple(notes))

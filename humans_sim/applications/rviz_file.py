@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What RViz shows of a graph: a display for each of its topics that has one.
+
+``python -m humans_sim.applications.rviz_file`` writes ``config/rviz/<graph>.rviz`` anew
+for every graph of the package.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from humans_sim.applications.graphs import Graph, graph_names, read_graph
+from humans_sim.core.files import write_atomically
+from humans_sim.core.resources import resource
+from humans_sim.core.yaml_file import read_yaml
+from humans_sim.models import load_model
+
+_WALK_MARKERS = ("com", "com_on_floor", "zmp", "zmp_planned", "support")
+_RECONSTRUCTED = (
+    *("measured", "rejected", "unknown", "reconstructed", "occluded", "residuals"),
+    "rejected_residuals",
+)
+_MARKERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "footsteps": ("Footsteps", ("footsteps",)),
+    "walk_markers": ("Centre of mass, ZMP, support polygon", _WALK_MARKERS),
+    "scene": ("Scene", ()),
+    "reconstruction_markers": ("Markers", _RECONSTRUCTED),
+}
+"""Name of the display of a topic of markers, and namespaces that it lists."""
+_SIDES = {"l_sole": "left sole", "r_sole": "right sole"}
+_TRUE_BASE, _BASE = "ground_truth/odom", "odom"
+_WRENCH = "geometry_msgs/msg/WrenchStamped"
+_SMALL = 0.6
+"""Height below which a model is small [m]."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists are indented, as RViz writes them, and nothing is shared."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def rviz_file(graph: Graph) -> str:
+    """The text of the RViz file of a graph."""
+    text = yaml.dump(
+        _content(graph), Dumper=_Dumper, sort_keys=False, width=10_000, indent=2
+    )
+    return f"# RViz beside the graph {graph.name}.\n{text}"
+
+
+def _content(graph: Graph) -> dict[str, Any]:
+    given = read_yaml(graph.parameters).mapping()["/**"].mapping()
+    model = load_model(given["ros__parameters"].mapping()["model"].text())
+    height = float(model.tags(model.neutral())[:, 2].max())
+    small = height < _SMALL
+    panels = ("Displays", "Views", "Time")
+    tools = ("MoveCamera", "FocusCamera", "Measure")
+    return {
+        "Panels": [{"Class": f"rviz_common/{x}", "Name": x} for x in panels],
+        "Visualization Manager": {
+            "Class": "",
+            "Enabled": True,
+            "Name": "root",
+            "Value": True,
+            "Global Options": {
+                "Background Color": "48; 48; 48",
+                "Fixed Frame": _fixed_frame(graph),
+                "Frame Rate": 30,
+            },
+            "Displays": _displays(graph, small),
+            "Tools": [{"Class": f"rviz_default_plugins/{tool}"} for tool in tools],
+            "Views": {
+                "Current": {
+                    "Class": "rviz_default_plugins/Orbit",
+                    "Name": "Current View",
+                    "Target Frame": "base_footprint",
+                    "Focal Point": {"X": 0, "Y": 0, "Z": 0.15 if small else 0.8},
+                    "Distance": 1 if small else 5,
+                    "Pitch": 0.35,
+                    "Yaw": 0.8,
+                    "Near Clip Distance": 0.01,
+                    "Value": "Orbit (rviz)",
+                },
+                "Saved": None,
+            },
+        },
+        "Window Geometry": {
+            "Hide Left Dock": False,
+            "Hide Right Dock": True,
+            "Width": 1200,
+            "Height": 846,
+        },
+    }
+
+
+def _fixed_frame(graph: Graph) -> str:
+    """The world of a simulation or of markers; else where the robot is."""
+    if _TRUE_BASE in graph.topics or "markers" in graph.topics:
+        return "world"
+    return "odom" if _BASE in graph.topics else "base_footprint"
+
+
+def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
+    person = "reconstruction_markers" in graph.topics
+    displays = [
+        _display("Grid", "Floor")
+        | {
+            "Reference Frame": "<Fixed Frame>",
+            "Plane": "XY",
+            "Plane Cell Count": 40,
+            "Cell Size": 0.1 if small else 0.5,
+            "Color": "160; 160; 164",
+            "Alpha": 0.5,
+        },
+        _display("RobotModel", "Person" if person else "Robot")
+        | {
+            "Alpha": 0.4 if person else 0.8,  # markers are inside of a person
+            "Visual Enabled": True,
+            "Collision Enabled": False,
+            "Description Source": "Topic",
+            "Description Topic": _topic("robot_description", 1, "Transient Local"),
+        },
+        _display("TF", "Frames")
+        | {
+            "Marker Scale": 0.1 if small else 0.5,
+            "Show Names": False,
+            "Show Axes": True,
+            "Show Arrows": False,
+            "Frame Timeout": 15,
+            "Filter (whitelist)": f"{_frames(graph)}|[lr]_sole",
+        },
+    ]
+    for topic, (name, spaces) in _MARKERS.items():
+        if topic in graph.topics:
+            shown = {"Namespaces": dict.fromkeys(spaces, True)} if spaces else {}
+            made = _display("MarkerArray", name) | shown
+            displays.append(made | {"Topic": _topic(topic)})
+    for topic, kind in graph.topics.items():
+        if kind == _WRENCH:
+            sole = topic.split("/")[0]
+            displays.append(_wrench(topic, _SIDES.get(sole, sole), small))
+    if _TRUE_BASE in graph.topics:
+        displays.append(_odometry(_TRUE_BASE, "Base", small, True))
+        if _BASE in graph.topics:
+            # By the observer: it covers the true one, so it is switched off.
+            displays.append(_odometry(_BASE, "Base, as observed", small, False))
+    elif _BASE in graph.topics:
+        displays.append(_odometry(_BASE, "Base", small, True))
+    return displays
+
+
+def _frames(graph: Graph) -> str:
+    names = dict.fromkeys((_fixed_frame(graph), "base_link", "base_footprint"))
+    return "|".join(names)
+
+
+def _wrench(topic: str, name: str, small: bool) -> dict[str, Any]:
+    return _display("Wrench", f"Force on the {name}") | {
+        # RViz leaves out arrows that are shorter than wide: moments, small forces.
+        "Force Arrow Scale": 0.02 if small else 0.001,
+        "Torque Arrow Scale": 0,
+        "Arrow Width": 0.05 if small else 0.15,
+        "Force Color": "204; 51; 51",
+        "Alpha": 1,
+        "History Length": 1,
+        "Topic": _topic(topic) | {"Filter size": 10},
+    }
+
+
+def _odometry(topic: str, name: str, small: bool, shown: bool) -> dict[str, Any]:
+    return _display("Odometry", name, shown) | {
+        "Keep": 100,
+        "Position Tolerance": 0.02 if small else 0.1,
+        "Angle Tolerance": 0.1,
+        "Shape": {
+            "Value": "Axes",
+            "Axes Length": 0.03 if small else 0.15,
+            "Axes Radius": 0.003 if small else 0.015,
+        },
+        "Covariance": {"Value": False},
+        "Topic": _topic(topic) | {"Filter size": 10},
+    }
+
+
+def _display(kind: str, name: str, shown: bool = True) -> dict[str, Any]:
+    known = f"rviz_default_plugins/{kind}"
+    return {"Class": known, "Name": name, "Enabled": shown, "Value": shown}
+
+
+def _topic(name: str, depth: int = 10, durability: str = "Volatile") -> dict[str, Any]:
+    return {
+        "Value": name,
+        "Depth": depth,
+        "History Policy": "Keep Last",
+        "Reliability Policy": "Reliable",
+        "Durability Policy": durability,
+    }
+
+
+def main() -> None:
+    """Write the files of all graphs of the package."""
+    folder = resource("config", "rviz")
+    for name in graph_names():
+        write_atomically(folder / f"{name}.rviz", rviz_file(read_graph(name)))
+
+
+if __name__ == "__main__":
+    main()

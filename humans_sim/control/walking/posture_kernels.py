@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search for a posture of given feet and centre of mass, in one compiled call."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from humans_sim.core.dense_kernels import cholesky_solve
+from humans_sim.dynamics.tree_kernels import (
+    tree_columns,
+    tree_inertias,
+    tree_poses,
+    tree_state,
+)
+
+STEPS = 50
+LONGEST = 0.3
+"""Longest step of the search [rad]."""
+_TURN = -0.5
+"""Cosine of the largest turn between a sole and its target."""
+
+
+class PostureTask(NamedTuple):
+    """What is sought, and how.
+
+    Attributes:
+        links: that carry the two soles (2,).
+        turn: of the soles in their links (2, 3, 3).
+        place: of the soles in their links (2, 3) [m].
+        moves: whether a velocity moves a sole (2, nv).
+        rows: of the error that count: centre of mass, then shift and turn of both
+            soles (m,).
+        columns: velocities that are free: those of the base, then the legs' (n,).
+        low: least angles of the legs (n - 3,) [rad].
+        high: largest angles (n - 3,) [rad].
+    """
+
+    links: np.ndarray
+    turn: np.ndarray
+    place: np.ndarray
+    moves: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@njit(cache=True)
+def _turn_to(target, turn, out):
+    """Rotation vector from one orientation to another; False where it is far."""
+    r = np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                r[i, j] += target[i, k] * turn[j, k]
+    out[0] = 0.5 * (r[2, 1] - r[1, 2])
+    out[1] = 0.5 * (r[0, 2] - r[2, 0])
+    out[2] = 0.5 * (r[1, 0] - r[0, 1])
+    cosine = 0.5 * (r[0, 0] + r[1, 1] + r[2, 2] - 1.0)
+    sine = np.sqrt(out[0] ** 2 + out[1] ** 2 + out[2] ** 2)
+    if sine > 0.0:
+        scale = np.arctan2(sine, cosine) / sine
+        for i in range(3):
+            out[i] *= scale
+    return cosine > _TURN
+
+
+@njit(cache=True)
+def search_posture(tree, task, target, q, damping, close):
+    """Damped Newton steps within limits; the largest error left, infinite if far.
+
+    Args:
+        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        task: fields of a :class:`PostureTask`.
+        target: centre of mass (3,), places (2, 3) and turns (2, 3, 3) of the soles.
+        q: configuration to begin with; becomes the posture.
+        damping: of the steps.
+        close: error at which the search ends.
+    """
+    links, turn, place, moves, rows, columns, low, high = task
+    com, places, turns = target
+    nv, n = moves.shape[1], columns.shape[0]
+    state = tree_state(tree[0].shape[0], nv)
+    rotation, at, jacobian, inertia = state[0], state[1], state[2], state[3]
+    error, own = np.zeros(15), np.empty((3, 3))
+    matrix, normal, step = np.zeros((15, n)), np.empty((n, n)), np.empty(n)
+    worst = np.inf
+    for _ in range(STEPS):
+        tree_poses(tree, q, state)
+        tree_columns(tree, state)
+        tree_inertias(tree, state)
+        # Masses and first moments of all that each joint carries.
+        for b in range(tree[0].shape[0] - 1, 0, -1):
+            for i in range(4):
+                inertia[tree[0][b], i] += inertia[b, i]
+        whole = inertia[0, 0]
+        for i in range(3):
+            error[i] = com[i] - inertia[0, 1 + i] / whole
+        for c in range(n):
+            _column(jacobian, columns[c], inertia[max(columns[c] - 5, 0)], matrix, c)
+            for i in range(3):
+                matrix[i, c] /= whole
+        for s in range(2):
+            b, point = links[s], at[links[s]].copy()
+            for i in range(3):
+                for j in range(3):
+                    point[i] += rotation[b, i, j] * place[s, j]
+                    own[i, j] = 0.0
+                    for k in range(3):
+                        own[i, j] += rotation[b, i, k] * turn[s, k, j]
+            first = 3 + 6 * s
+            for i in range(3):
+                error[first + i] = places[s, i] - point[i]
+            if not _turn_to(turns[s], own, error[first + 3 : first + 6]):
+                return np.inf
+            for c in range(n):
+                j = columns[c]
+                w0, w1, w2 = jacobian[3, j], jacobian[4, j], jacobian[5, j]
+                here = 1.0 if moves[s, j] else 0.0
+                matrix[first, c] = jacobian[0, j] + w1 * point[2] - w2 * point[1]
+                matrix[first + 1, c] = jacobian[1, j] + w2 * point[0] - w0 * point[2]
+                matrix[first + 2, c] = jacobian[2, j] + w0 * point[1] - w1 * point[0]
+                for i in range(3):
+                    matrix[first + i, c] *= here
+                    matrix[first + 3 + i, c] = here * jacobian[3 + i, j]
+        worst = 0.0
+        for r in rows:
+            worst = max(worst, abs(error[r]))
+        if worst < close:
+            return worst
+        for a in range(n):
+            step[a] = 0.0
+            for r in rows:
+                step[a] += matrix[r, a] * error[r]
+            for b in range(a + 1):
+                normal[a, b] = damping if a == b else 0.0
+                for r in rows:
+                    normal[a, b] += matrix[r, a] * matrix[r, b]
+        if not cholesky_solve(normal, step):
+            return np.inf
+        longest = 0.0
+        for a in range(n):
+            longest = max(longest, abs(step[a]))
+        share = 1.0 if longest <= LONGEST else LONGEST / longest
+        for i in range(3):
+            for j in range(3):
+                q[i] += rotation[0, i, j] * share * step[j]
+        for a in range(3, n):
+            k = columns[a] + 1
+            q[k] = min(high[a - 3], max(low[a - 3], q[k] + share * step[a]))
+    return worst
+
+
+@njit(cache=True)
+def _column(jacobian, j, carried, matrix, c):
+    """What a velocity does to the centre of mass of the part that it carries."""
+    m, h0, h1, h2 = carried[0], carried[1], carried[2], carried[3]
+    w0, w1, w2 = jacobian[3, j], jacobian[4, j], jacobian[5, j]
+    matrix[0, c] = m * jacobian[0, j] + w1 * h2 - w2 * h1
+    matrix[1, c] = m * jacobian[1, j] + w2 * h0 - w0 * h2
+    matrix[2, c] = m * jacobian[2, j] + w0 * h1 - w1 * h0

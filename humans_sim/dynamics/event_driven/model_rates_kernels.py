@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The right-hand side of a model in one compiled call, and its gaps.
+
+Poses, mass matrix and bias come from the model's table of links, contacts and their
+forces from the kernels that every system uses.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from humans_sim.dynamics.chart import free_base_configuration, free_base_rates
+from humans_sim.dynamics.contact_kernels import (
+    contact_rows,
+    lock,
+    point_gap_rates,
+    point_gaps,
+)
+from humans_sim.dynamics.drive_kernels import table_torques
+from humans_sim.dynamics.event_driven.acceleration_kernels import acceleration_in_modes
+from humans_sim.dynamics.event_driven.creep_kernels import creeping_acceleration
+from humans_sim.dynamics.tree_kernels import (
+    tree_bias,
+    tree_columns,
+    tree_inertias,
+    tree_mass,
+    tree_poses,
+    tree_state,
+    tree_twists,
+)
+
+
+class RatesModel(NamedTuple):
+    """A model as the kernels see it.
+
+    Attributes:
+        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        moving: fields of a :class:`~humans_sim.dynamics.contact_kernels.MovingGeometry`
+            as a plain tuple; its arrays of poses and motions are the next two.
+        poses: of the links with contact points (m, 3, 4); written.
+        motions: of these links (m, 2, 6); written.
+        links: which they are (m,).
+        damping: of the velocities (nv,).
+    """
+
+    tree: tuple[np.ndarray, ...]
+    moving: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray, np.ndarray]
+    poses: np.ndarray
+    motions: np.ndarray
+    links: np.ndarray
+    damping: np.ndarray
+
+
+class ClosedContacts(NamedTuple):
+    """The k closed contacts between two events.
+
+    Attributes:
+        which: their indices (k,).
+        mode: STICK or SLIDE (k,).
+        tangents: number of tangential directions (k,).
+        friction: Coulomb's coefficients (k,).
+        direction: unit directions of sliding at the beginning of the step (k, 2).
+        reference: forces that redundant contacts stay near to (k, 3) [N].
+        idle: projector on forces without effect.
+        rate: at which drift decays [1/s].
+        creep_speed: of contacts whose friction follows velocity [m/s]; zero where
+            Coulomb's law holds in modes.
+    """
+
+    which: np.ndarray
+    mode: np.ndarray
+    tangents: np.ndarray
+    friction: np.ndarray
+    direction: np.ndarray
+    reference: np.ndarray
+    idle: np.ndarray
+    rate: float
+    creep_speed: float
+
+
+@njit(cache=True)
+def _into_links(links, state, vectors, motions, order):
+    """Write world motions (n, 6) of links in their own frames."""
+    rotation, place = state[0], state[1]
+    for k in range(links.shape[0]):
+        b = links[k]
+        r, p, t = rotation[b], place[b], vectors[b]
+        v0 = t[0] + t[4] * p[2] - t[5] * p[1]
+        v1 = t[1] + t[5] * p[0] - t[3] * p[2]
+        v2 = t[2] + t[3] * p[1] - t[4] * p[0]
+        for i in range(3):
+            motions[k, order, i] = r[0, i] * v0 + r[1, i] * v1 + r[2, i] * v2
+            motions[k, order, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
+
+
+@njit(cache=True)
+def write_poses(links, state, poses):
+    """Write the poses of links (m, 3, 4), after :func:`tree_poses`."""
+    rotation, place = state[0], state[1]
+    for k in range(links.shape[0]):
+        b = links[k]
+        for i in range(3):
+            poses[k, i, 3] = place[b, i]
+            for j in range(3):
+                poses[k, i, j] = rotation[b, i, j]
+
+
+@njit(cache=True)
+def _drifts(tree, v, state):
+    """Accelerations of all links in the world at zero joint accelerations (n, 6).
+
+    Against gravity's, as the base falls: contacts add it again.
+    """
+    parent, gravity, jacobian, twist = tree[0], tree[8], state[2], state[4]
+    drift = np.zeros((parent.shape[0], 6))
+    for i in range(3):
+        drift[0, i] = -gravity[i]
+    for b in range(1, parent.shape[0]):
+        j, a = 5 + b, parent[b]
+        u, p, d = v[j], twist[a], drift[b]
+        s0, s1, s2 = u * jacobian[0, j], u * jacobian[1, j], u * jacobian[2, j]
+        r0, r1, r2 = u * jacobian[3, j], u * jacobian[4, j], u * jacobian[5, j]
+        for i in range(6):
+            d[i] = drift[a, i]
+        d[0] += p[4] * s2 - p[5] * s1 + p[1] * r2 - p[2] * r1
+        d[1] += p[5] * s0 - p[3] * s2 + p[2] * r0 - p[0] * r2
+        d[2] += p[3] * s1 - p[4] * s0 + p[0] * r1 - p[1] * r0
+        d[3] += p[4] * r2 - p[5] * r1
+        d[4] += p[5] * r0 - p[3] * r2
+        d[5] += p[3] * r1 - p[4] * r0
+    return drift
+
+
+@njit(cache=True)
+def model_terms(model, q, v, which):
+    """The equations of motion with some contacts.
+
+    Args:
+        model: fields of a :class:`RatesModel`, as a plain tuple.
+        q: configuration.
+        v: velocity.
+        which: the contacts (k,).
+
+    Returns:
+        fields of a :class:`~humans_sim.dynamics.system.Terms`, and whether the model's
+        rotors reach.
+    """
+    tree, moving, poses, motions, links, damping = model
+    nv = v.shape[0]
+    state = tree_state(tree[0].shape[0], nv)
+    mass, bias = np.empty((nv, nv)).T, np.empty(nv)
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_inertias(tree, state)
+    tree_twists(tree, v, state)
+    reach = tree_mass(tree, q, state, mass)
+    reach = tree_bias(tree, q, v, state, bias) and reach
+    for j in range(nv):
+        bias[j] += damping[j] * v[j]
+    if which.shape[0]:
+        write_poses(links, state, poses)
+        _into_links(links, state, state[4], motions, 0)
+        _into_links(links, state, _drifts(tree, v, state), motions, 1)
+    gap, rows, drift = contact_rows(which, state[2], moving, q)
+    lock(tree[11], mass, bias, rows)
+    return (mass, bias, gap, rows, drift), reach
+
+
+@njit(cache=True)
+def smooth_rates(model, closed, centre, y, applied):
+    """The right-hand side between two events.
+
+    Args:
+        model: fields of a :class:`RatesModel`, as a plain tuple.
+        closed: fields of a :class:`ClosedContacts`, as a plain tuple.
+        centre: configuration that the coordinates are counted from (nq,).
+        y: coordinates, velocity, and states of the actuation (n,).
+        applied: forces that act, contacts aside (nv,).
+
+    Returns:
+        rates of y, those of the actuation zero (n,); the configuration; fields of a
+        :class:`~humans_sim.dynamics.system.Terms`; acceleration, forces, velocities
+        and directions of the contacts; the residual, infinite where the mass matrix is
+        singular, and -1 beyond the reach of the model's rotors; the least margin.
+    """
+    which, mode, tangents, friction, direction, reference, idle = closed[:7]
+    rate, creep_speed = closed[7], closed[8]
+    nv = applied.shape[0]
+    x, v = y[:nv], y[nv : 2 * nv]
+    q = free_base_configuration(centre, x)
+    terms, reach = model_terms(model, q, v, which)
+    force = applied - terms[1]
+    contacts = terms[2], terms[3], terms[4]
+    if creep_speed > 0.0:
+        creep = mode, tangents, friction, idle, rate, creep_speed
+        acceleration, forces, residual, motion, along = creeping_acceleration(
+            terms[0], force, v, contacts, creep
+        )
+        least = np.inf
+    else:
+        modes = mode, tangents, friction, direction, reference, idle
+        acceleration, forces, residual, motion, along, least = acceleration_in_modes(
+            terms[0], force, v, contacts, modes, rate
+        )
+    if not reach:
+        residual = -1.0
+    rates = np.zeros(y.shape[0])
+    rates[:nv] = free_base_rates(centre, x, v)
+    rates[nv : 2 * nv] = acceleration
+    return rates, q, terms, (acceleration, forces, motion, along), residual, least
+
+
+@njit(cache=True)
+def applied_torques(model, drives, t, q, v):
+    """Torques of drives (nv,); what acts along a locked velocity is left out.
+
+    Args:
+        model: fields of a :class:`RatesModel`, as a plain tuple.
+        drives: fields of a :class:`~humans_sim.dynamics.drive_kernels.DriveTable`.
+        t: time [s].
+        q: configuration.
+        v: velocity.
+    """
+    return table_torques(drives, model[0][11], t, q, v)
+
+
+@njit(cache=True)
+def model_gaps(model, q):
+    """Gaps of all contacts; arguments as of :func:`model_terms`."""
+    tree, moving, poses, _, links, _ = model
+    state = tree_state(tree[0].shape[0], tree[9].shape[0])
+    tree_poses(tree, q, state)
+    write_poses(links, state, poses)
+    return point_gaps(moving[0], q)
+
+
+@njit(cache=True)
+def model_gap_rates(model, q, v):
+    """Gaps of all contacts and their rates; arguments as of :func:`model_terms`."""
+    tree, moving, poses, motions, links, _ = model
+    state = tree_state(tree[0].shape[0], v.shape[0])
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_twists(tree, v, state)
+    write_poses(links, state, poses)
+    _into_links(links, state, state[4], motions, 0)
+    return point_gap_rates(moving[0], moving[1], q, v)

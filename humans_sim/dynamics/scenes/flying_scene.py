@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenes whose bodies fly by an integrator of :mod:`humans_sim.bodies`.
+
+Time steps are of the order of their length where something touches, and of the second
+order where nothing does. A body that touches nothing in a step, and comes to nothing,
+is a free body: it is taken through the step by ``rk4`` or the Lie-group method, of
+fourth order, with the loads at each of their stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.bodies.integrators import STEPS
+from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.state import State
+
+LoadsAt = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+"""Generalised forces of everything but contacts and gravity (nv,)."""
+_INSIDE = 1e-9
+"""Depth from which on a flight has met something [m]."""
+
+
+class Flight(NamedTuple):
+    """The end of a step, with the bodies that fly where their integrator takes them.
+
+    Attributes:
+        q: configuration.
+        v: velocity.
+        gaps: of all contacts [m, rad].
+        flying: velocities of the bodies that fly (nv,).
+        velocity: of these alone, zero elsewhere (nv,).
+        kinetic: their kinetic energy [J].
+        gained: their energy at the end less that at the beginning [J].
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    gaps: np.ndarray
+    flying: np.ndarray
+    velocity: np.ndarray
+    kinetic: float
+    gained: float
+
+
+class FlyingScene(SceneSystem):
+    """A scene in which bodies that touch nothing fly by an integrator of their own.
+
+    Args:
+        bodies: free ones.
+        ground: a floor unless given.
+        flight: name of the integrator, of :data:`humans_sim.bodies.integrators.STEPS`.
+        options: as of :class:`SceneSystem`.
+
+    Raises:
+        ParameterError: there is no such integrator.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[SceneBody],
+        ground: Ground | None = None,
+        *,
+        flight: str = "lie",
+        **options: Any,
+    ) -> None:
+        """Put bodies, and a robot, on a ground."""
+        super().__init__(bodies, ground, **options)
+        if flight not in STEPS:
+            raise ParameterError(
+                f"flight is one of {', '.join(STEPS)}, not '{flight[:40]}'"
+            )
+        self.flight = flight
+        self._free: dict[tuple[int, ...], RigidBodies] = {}
+
+    def record(self) -> dict[str, Any]:
+        """What a run keeps of the scene."""
+        return {**super().record(), "flight": self.flight}
+
+    def fly(
+        self,
+        state: State,
+        loads: LoadsAt,
+        end: tuple[np.ndarray, np.ndarray],
+        h: float,
+        which: np.ndarray,
+    ) -> Flight | None:
+        """Take the bodies that fly through a step.
+
+        Args:
+            state: at the beginning of the step.
+            loads: what acts, beside gravity.
+            end: configuration and velocity at the end, of all that touches.
+            h: length of the step [s].
+            which: contacts that the step has.
+
+        Returns:
+            None where nothing flies, or a flight ends inside of something.
+        """
+        free = self._untouched(which)
+        if not free:
+            return None
+        bodies = self._free.get(free)
+        if bodies is None:
+            chosen = [self.bodies[k].properties for k in free]
+            bodies = self._free[free] = RigidBodies(chosen)
+        start = (state.q, state.v)
+        before = self._body_state(bodies, free, *start)
+
+        def forces(t: float, now: BodyState) -> tuple[np.ndarray, np.ndarray]:
+            q, v = _between(start, end, (t - state.t) / h, self._quaternions())
+            self._put(bodies, free, now, q, v)
+            applied = loads(t, q, v)[self.robot_nv :].reshape(-1, 6)[list(free)]
+            weight = bodies.masses[:, None] * self.gravity
+            return applied[:, :3] + weight, np.einsum(
+                "nij,nj->ni", now.R, applied[:, 3:]
+            )
+
+        after = STEPS[self.flight](bodies, before, forces, state.t, h)
+        q, v = end[0].copy(), end[1].copy()
+        self._put(bodies, free, after, q, v)
+        gaps = self.gaps(q)
+        if gaps.min(initial=0.0) < -_INSIDE:
+            return None
+        flying = np.zeros(self.nv, dtype=bool)
+        for k in free:
+            flying[self.robot_nv + 6 * k : self.robot_nv + 6 * k + 6] = True
+        kinetic = float(bodies.kinetic_energy(after).sum())
+        raised = bodies.masses @ ((before.x - after.x) @ self.gravity)
+        gained = kinetic - float(bodies.kinetic_energy(before).sum()) + float(raised)
+        return Flight(q, v, gaps, flying, np.where(flying, v, 0.0), kinetic, gained)
+
+    def _untouched(self, which: np.ndarray) -> tuple[int, ...]:
+        """Bodies that none of these contacts is of."""
+        movers = self._known.movers
+        touched = set(movers[which[which < len(movers)]].ravel().tolist())
+        first = len(self._known.joints) - len(self.bodies)
+        return tuple(k for k in range(len(self.bodies)) if first + k not in touched)
+
+    def _body_state(
+        self, bodies: RigidBodies, free: tuple[int, ...], q: np.ndarray, v: np.ndarray
+    ) -> BodyState:
+        places = q[self.robot_nq :].reshape(-1, 7)[list(free)]
+        speeds = v[self.robot_nv :].reshape(-1, 6)[list(free)]
+        turns = np.array([pin.Quaternion(row[3:7]).matrix() for row in places])
+        spins = np.einsum("nij,njk,nk->ni", turns, bodies.inertias, speeds[:, 3:])
+        momenta = bodies.masses[:, None] * speeds[:, :3]
+        return BodyState(places[:, :3].copy(), turns, momenta, spins)
+
+    def _put(
+        self,
+        bodies: RigidBodies,
+        free: tuple[int, ...],
+        state: BodyState,
+        q: np.ndarray,
+        v: np.ndarray,
+    ) -> None:
+        """Write bodies into a configuration and a velocity."""
+        spins = bodies.spins(state)
+        for row, k in enumerate(free):
+            place = q[self.robot_nq + 7 * k : self.robot_nq + 7 * k + 7]
+            speed = v[self.robot_nv + 6 * k : self.robot_nv + 6 * k + 6]
+            place[:3] = state.x[row]
+            place[3:] = pin.Quaternion(state.R[row]).normalized().coeffs()
+            speed[:3] = state.P[row] / bodies.masses[row]
+            speed[3:] = state.R[row].T @ spins[row]
+
+
+def _between(
+    start: tuple[np.ndarray, np.ndarray],
+    end: tuple[np.ndarray, np.ndarray],
+    share: float,
+    quaternions: Sequence[int],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Configuration and velocity inside a step, along a straight line."""
+    q = start[0] + share * (end[0] - start[0])
+    for first in quaternions:
+        part = slice(first, first + 4)
+        near = 1.0 if start[0][part] @ end[0][part] >= 0.0 else -1.0
+        mixed = (1.0 - share) * start[0][part] + share * near * end[0][part]
+        q[part] = mixed / np.linalg.norm(mixed)
+    return q, start[1] + share * (end[1] - start[1])

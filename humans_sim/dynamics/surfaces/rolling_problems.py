@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies known for the way they roll, and how they start.
+
+The rattleback has the numbers of Kane and Levinson (Realistic mathematical modeling of
+the rattleback, International Journal of Non-Linear Mechanics 17, 1982).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.bodies.mass_properties import MassProperties, of_cylinder
+from humans_sim.contact.joint.surface_implicit import Ellipsoid
+from humans_sim.contact.joint.surface_shapes import Plane, Sphere, Torus
+from humans_sim.dynamics.surfaces.rolling_bodies import RollingBody, rolling_bodies
+from humans_sim.dynamics.surfaces.surface_contact import SurfaceContact
+from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
+
+GRAVITY = 9.81
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+def coin(
+    radius: float = 0.04,
+    edge: float = 0.001,
+    mass: float = 0.05,
+    friction: float = math.inf,
+) -> SurfaceSystem:
+    """A thin disk on its rounded edge (Euler's disk).
+
+    Args:
+        radius: of the disk and of the circle in the middle of its edge [m].
+        edge: radius of the rounding [m].
+        mass: [kg].
+        friction: Coulomb's coefficient; infinite: it does not slide.
+    """
+    across = mass * radius**2 / 4
+    spread = MassProperties(mass, np.zeros(3), np.diag([across, across, 2 * across]))
+    body = RollingBody("coin", spread, (Torus(radius, edge),), radius)
+    return rolling_bodies([body], friction=friction)
+
+
+def steady_coin(
+    tilt: float, radius: float = 0.04, edge: float = 0.001
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """A coin that precesses about its resting centre: q, v and its rate [rad/s].
+
+    Where the centre rests, so does the line from it to the contact: the coin turns
+    about this line, friction is zero, and the moment of the weight turns the angular
+    momentum. A sharp edge gives the square of the rate as 4 g / (radius sin tilt).
+
+    Args:
+        tilt: of the disk to the floor [rad].
+        radius: as of :func:`coin` [m].
+        edge: as of :func:`coin` [m].
+    """
+    axis = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
+    low = np.array([math.cos(tilt), 0.0, -math.sin(tilt)])
+    arm = radius * low - edge * _UP
+    # For a mass of one, turned by one: w = z + spin x axis along the arm.
+    along = float(low @ _UP)
+    about = along * float(arm @ axis) / float(arm @ low)
+    momentum = radius**2 / 4 * (along * low + 2 * about * axis)
+    moment = np.cross(arm, GRAVITY * _UP)[1]
+    rate = math.sqrt(moment / float(np.cross(_UP, momentum)[1]))
+    turn = np.column_stack([low, np.cross(axis, low), axis])
+    q = np.zeros(7)
+    q[2], q[3:] = radius * math.sin(tilt) + edge, pin.Quaternion(turn).coeffs()
+    spin = rate * (along * low + about * axis)
+    return q, np.concatenate([np.zeros(3), turn.T @ spin]), rate
+
+
+def rolling_ellipsoid(
+    long: float = 0.05,
+    middle: float = 0.03,
+    short: float = 0.02,
+    mass: float = 0.5,
+    friction: float = math.inf,
+) -> SurfaceSystem:
+    """A solid ellipsoid with these semi-axes [m]."""
+    axes = np.array([long, middle, short])
+    moments = mass / 5 * (np.sum(axes**2) - axes**2)
+    spread = MassProperties(mass, np.zeros(3), np.diag(moments))
+    body = RollingBody("ellipsoid", spread, (Ellipsoid((long, middle, short)),), long)
+    return rolling_bodies([body], friction=friction)
+
+
+def rattleback(skew: float = 2e-5) -> SurfaceSystem:
+    """A boat-shaped stone that turns back when it is spun the wrong way.
+
+    Args:
+        skew: product of inertia between length and breadth [kg m^2]; its sign is the
+            side that the stone likes to spin to.
+    """
+    inertia = np.array([[2e-4, skew, 0.0], [skew, 1.6e-3, 0.0], [0.0, 0.0, 1.7e-3]])
+    place = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.01]))
+    shape = Ellipsoid((0.2, 0.03, 0.02), place)
+    spread = MassProperties(1.0, np.zeros(3), inertia)
+    half = {"shape": "ellipsoid", "radii": [0.2, 0.03, 0.02], "at": [0, 0, 0.01]}
+    stone = RollingBody("rattleback", spread, (shape,), 0.2, {**half, "top": 0.0})
+    return rolling_bodies([stone])
+
+
+def rolling_start(
+    system: SurfaceSystem, turn: np.ndarray, spin: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A single body on the floor in an attitude, rolling without sliding: q and v.
+
+    Args:
+        system: of one body, on the plane z = 0.
+        turn: attitude (3, 3).
+        spin: in the body's frame [rad/s].
+    """
+    q = pin.neutral(system.tree)
+    q[3:7] = pin.Quaternion(np.asarray(turn)).coeffs()
+    q[2] -= float(system.gaps(q).min())
+    v = np.zeros(system.nv)
+    v[3:6] = spin
+    rows = system.terms(q, v, np.array([int(np.argmin(system.gaps(q)))])).jacobian[0]
+    v[:3] = -np.linalg.solve(rows[:, :3], rows[:, 3:6] @ v[3:6])
+    return q, v
+
+
+def rolling_cylinder(
+    radius: float = 0.03,
+    length: float = 0.1,
+    mass: float = 0.3,
+    edge: float = 0.001,
+    friction: float = math.inf,
+) -> SurfaceSystem:
+    """A solid cylinder, its axis along z, on the rounded rims of its two ends."""
+    rims = tuple(
+        Torus(radius - edge, edge, pin.SE3(np.eye(3), np.array([0.0, 0.0, place])))
+        for place in (-length / 2, length / 2)
+    )
+    spread = of_cylinder(mass, radius, length)
+    drawn = {"shape": "disk", "radius": radius, "thickness": length + 2 * edge}
+    body = RollingBody("cylinder", spread, rims, radius, drawn)
+    return rolling_bodies([body], friction=friction)
+
+
+def rolling_knee(
+    load: float = 30.0, condyle: float = 0.022, friction: float = math.inf
+) -> SurfaceSystem:
+    """A leg whose thigh rolls on the shank: two condyles on a plateau.
+
+    The pelvis slides up and down and bears a load, the hip is a ball, the ankle a
+    hinge. Coordinates: ankle, pelvis, quaternion of the hip.
+
+    Args:
+        load: mass on the hip [kg].
+        condyle: radius of both condyles [m].
+        friction: Coulomb's coefficient; infinite: they do not slide.
+    """
+    tree, thigh, shank = pin.Model(), 0.42, 0.40
+    tree.gravity.linear = -GRAVITY * _UP
+    still = pin.SE3.Identity()
+    ankle = tree.addJoint(0, pin.JointModelRY(), still, "ankle")
+    pelvis = tree.addJoint(0, pin.JointModelPZ(), still, "pelvis")
+    hip = tree.addJoint(pelvis, pin.JointModelSpherical(), still, "hip")
+    ball = 0.4 * load * 0.1**2 * np.eye(3)
+    tree.appendBodyToJoint(pelvis, pin.Inertia(load, np.zeros(3), ball), still)
+    for joint, mass, length in ((ankle, 3.5, shank), (hip, 8.0, -thigh)):
+        rod = of_cylinder(mass, 0.05, abs(length))
+        middle = 0.5 * length * _UP
+        tree.appendBodyToJoint(joint, pin.Inertia(mass, middle, rod.inertia), still)
+    plateau = Plane(pin.SE3(np.eye(3), shank * _UP))
+    pairs = [
+        SurfaceContact(
+            name,
+            plateau,
+            Sphere(condyle, pin.SE3(np.eye(3), np.array([0.0, aside, -thigh]))),
+            "ankle",
+            "hip",
+            friction,
+            size=condyle,
+        )
+        for name, aside in (("medial", -0.022), ("lateral", 0.022))
+    ]
+    return SurfaceSystem(tree, pairs, "rolling knee")

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism whose bodies touch with smooth surfaces, as the dynamics sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.contact.joint.surfaces import cross
+from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.surfaces.surface_contact import (
+    WORLD,
+    NearestPoints,
+    PairMotion,
+    SurfaceContact,
+    pair_motion,
+    running_speeds,
+)
+from humans_sim.dynamics.surfaces.tree_chart import TreeChart
+from humans_sim.dynamics.system import EVENT_DRIVEN, SLOW, TIME_STEPPING, Terms
+from humans_sim.results.contact_table import POINT, ContactTable
+
+_UNIT = 1e-6
+"""How far a quaternion may be from unit length."""
+
+
+class SurfaceSystem:
+    """A tree of joints, and pairs of surfaces that may touch.
+
+    A pair is a joint that may open: it keeps its bodies from sinking into each other
+    and lets them slide, roll and pivot; with friction they roll without sliding. A knee
+    whose condyle rolls on a plateau is such a pair between thigh and shank.
+
+    Attributes:
+        tree: joints and masses.
+        pairs: what may touch.
+    """
+
+    methods: tuple[str, ...] = (EVENT_DRIVEN, TIME_STEPPING)
+    thinnest = np.inf
+
+    def __init__(
+        self,
+        tree: pin.Model,
+        pairs: Sequence[SurfaceContact],
+        name: str = "surfaces",
+        drawn: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """Put surfaces on the joints of a tree.
+
+        Args:
+            tree: joints and masses; gravity is the tree's own.
+            pairs: surfaces that may touch.
+            name: what messages call the mechanism.
+            drawn: bodies as runs record them, one for each joint, all of them free
+                flyers on the floor z = 0; empty: nothing is drawn.
+
+        Raises:
+            ParameterError: a joint is unknown, or two contacts have one name.
+        """
+        names = [pair.name for pair in pairs]
+        if len(set(names)) != len(names):
+            raise ParameterError(f"two contacts have one name: {', '.join(names)}")
+        joints = list(tree.names)[1:]
+        for pair in pairs:
+            for joint in (pair.first_joint, pair.second_joint):
+                if joint != WORLD and joint not in joints:
+                    raise ParameterError(
+                        f"contact '{pair.name}': no joint '{joint}'; there are "
+                        f"{', '.join(joints)}"
+                    )
+        self.tree, self.pairs, self.name = tree, tuple(pairs), name
+        self._drawn = tuple(drawn)
+        self.nq, self.nv = tree.nq, tree.nv
+        self.locked = np.zeros(0, dtype=np.int64)
+        self.contacts = ContactTable.of(
+            names,
+            [POINT] * len(names),
+            2,
+            [pair.friction for pair in pairs],
+            [pair.restitution for pair in pairs],
+        )
+        self.position_names = _numbered(tree, tree.nqs)
+        self.velocity_names = _numbered(tree, tree.nvs)
+        self._data = tree.createData()
+        self._joints = [
+            tuple(
+                0 if joint == WORLD else int(tree.getJointId(joint))
+                for joint in (pair.first_joint, pair.second_joint)
+            )
+            for pair in pairs
+        ]
+        self._nearest = [NearestPoints(pair) for pair in pairs]
+
+    def record(self) -> dict[str, Any]:
+        """What a run keeps of the mechanism."""
+        return {"bodies": [dict(body) for body in self._drawn]} if self._drawn else {}
+
+    def chart(self, q: np.ndarray) -> TreeChart:
+        """Coordinates around a configuration."""
+        return TreeChart(self.tree, q)
+
+    def check_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise :class:`ConfigurationError` where q or v cannot be used.
+
+        A run begins here: nothing is known of where surfaces touch.
+        """
+        for nearest in self._nearest:
+            nearest.forget()
+        if q.shape != (self.nq,) or v.shape != (self.nv,):
+            raise ConfigurationError(
+                f"{self.name} has {self.nq} coordinates "
+                f"({', '.join(self.position_names)}) and {self.nv} velocities, not "
+                f"{q.shape} and {v.shape}"
+            )
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise ConfigurationError(f"q and v of {self.name} must be finite")
+        if not pin.isNormalized(self.tree, q, _UNIT):
+            raise ConfigurationError(
+                f"a quaternion in q of {self.name} has no length 1"
+            )
+
+    def _poses(self, k: int) -> tuple[pin.SE3, pin.SE3]:
+        one, two = self._joints[k]
+        return self._data.oMi[one], self._data.oMi[two]
+
+    def _pair(self, k: int) -> PairMotion:
+        poses = self._poses(k)
+        found = self._nearest[k].find(poses[0].actInv(poses[1]))
+        return pair_motion(self.pairs[k], found, poses)
+
+    def gaps(self, q: np.ndarray) -> np.ndarray:
+        """Gaps of all pairs [m]."""
+        pin.forwardKinematics(self.tree, self._data, q)
+        gaps = np.empty(len(self.pairs))
+        for k, nearest in enumerate(self._nearest):
+            one, two = self._poses(k)
+            gaps[k] = nearest.find(one.actInv(two)).gap
+        return gaps
+
+    def gap_rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps of all pairs and their rates."""
+        pin.forwardKinematics(self.tree, self._data, q, v)
+        gaps, rates = np.empty(len(self.pairs)), np.empty(len(self.pairs))
+        for k in range(len(self.pairs)):
+            pair = self._pair(k)
+            velocity, _ = self._relative_motion(k, pair)
+            gaps[k], rates[k] = pair.gap, pair.frame[0] @ velocity
+        return gaps, rates
+
+    def _twist(self, joint: int) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity of a body at the world's origin, and its spin."""
+        if joint == 0:
+            return np.zeros(3), np.zeros(3)
+        twist = self._data.oMi[joint].act(self._data.v[joint])
+        return twist.linear, twist.angular
+
+    def _relative_motion(
+        self, k: int, pair: PairMotion
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity of body 2 relative to body 1 at the points; both spins (2, 3)."""
+        twists = [self._twist(joint) for joint in self._joints[k]]
+        at = [v + cross(w, p) for (v, w), p in zip(twists, pair.points, strict=True)]
+        return at[1] - at[0], np.array([w for _, w in twists])
+
+    def _acceleration(self, joint: int, point: np.ndarray) -> np.ndarray:
+        """Of a body's point in the world, where all joints have no acceleration."""
+        if joint == 0:
+            return np.zeros(3)
+        pose, data = self._data.oMi[joint], self._data
+        speed, rate = data.v[joint], data.a[joint]
+        arm = pose.actInv(point)
+        velocity = speed.linear + cross(speed.angular, arm)
+        own = rate.linear + cross(rate.angular, arm) + cross(speed.angular, velocity)
+        return np.asarray(pose.rotation @ own)
+
+    def terms(self, q: np.ndarray, v: np.ndarray, which: np.ndarray) -> Terms:
+        """The equations of motion with the contacts ``which``."""
+        pin.computeJointJacobians(self.tree, self._data, q)
+        pin.forwardKinematics(self.tree, self._data, q, v, np.zeros(self.nv))
+        count = len(which)
+        gap, drift = np.empty(count), np.empty((count, 3))
+        rows = np.zeros((count, 3, self.nv))
+        for row, k in enumerate(which):
+            pair = self._pair(int(k))
+            velocity, spins = self._relative_motion(int(k), pair)
+            speeds = running_speeds(pair, velocity, spins)
+            gap[row], change = pair.gap, np.zeros(3)
+            for side, joint in enumerate(self._joints[int(k)]):
+                sign, point = (-1.0, 1.0)[side], pair.points[side]
+                change += sign * self._acceleration(joint, point)
+                change += sign * cross(spins[side], speeds[side])
+                if joint:
+                    rows[row] += sign * pair.frame @ self._jacobian(joint, point)
+            drift[row] = pair.frame @ change
+            bent = pair.frame[1:].T @ (
+                pair.bending[0] @ (pair.frame[1:] @ speeds[0])
+            ) + cross(spins[0], pair.frame[0])
+            drift[row, 0] += bent @ velocity
+        mass = pin.crba(self.tree, self._data, q, pin.Convention.WORLD)
+        mass = np.triu(mass) + np.triu(mass, 1).T
+        bias = pin.nonLinearEffects(self.tree, self._data, q, v)
+        return Terms(mass, np.array(bias), gap, rows, drift)
+
+    def _jacobian(self, joint: int, point: np.ndarray) -> np.ndarray:
+        """Of a body's point in the world (3, nv)."""
+        whole = pin.getJointJacobian(
+            self.tree, self._data, joint, pin.ReferenceFrame.WORLD
+        )
+        return np.asarray(whole[:3] - pin.skew(point) @ whole[3:])
+
+    def active_contact_terms(
+        self, q: np.ndarray, v: np.ndarray, time: float, closed: np.ndarray
+    ) -> tuple[np.ndarray, Terms]:
+        """The contacts that are closed or close within a time, and their equations."""
+        gap, rate = self.gap_rates(q, v)
+        near = gap <= time * np.maximum(-rate, SLOW)
+        which = np.flatnonzero(near | (closed != 0))
+        return which, self.terms(q, v, which)
+
+    def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        kinetic = pin.computeKineticEnergy(self.tree, self._data, q, v)
+        potential = pin.computePotentialEnergy(self.tree, self._data, q)
+        return float(kinetic), float(potential)
+
+
+def _numbered(tree: pin.Model, sizes: Sequence[int]) -> tuple[str, ...]:
+    """Names of coordinates: a joint's own, numbered where it has several."""
+    names: list[str] = []
+    for name, size in list(zip(tree.names, sizes, strict=True))[1:]:
+        names += [name] if size == 1 else [f"{name}_{k}" for k in range(size)]
+    return tuple(names)

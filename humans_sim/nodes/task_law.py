@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``task_law``: Bip's control law in its task space, from what Bip measures.
+
+Takes ``joint_states``, or what encoders read of them, and ``<sole>/wrench`` of every
+sole, put together by their stamps; the position observer adds the base. Gives
+``joint_commands``: the voltages of the motors in ``effort``, by the names of the
+motors, with the stamp of the state that they answer; and ``/diagnostics``. The node
+``actuation`` (``kind: motors``) turns them into torques.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+
+from humans_sim.applications.bip_station import MOTIONS, STAND, BipStation
+from humans_sim.control.bip.step import StepShape
+from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.nodes.common.conversions import (
+    joint_values,
+    joints_of,
+    nanoseconds_of,
+    time_of,
+    vector_of,
+)
+from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
+
+_DEPTH = 100
+_BEAT = 1.0
+"""Wall time between diagnostics [s]."""
+_REPEAT = 0.5
+"""Wall time within which a state that comes again is not answered again [s]."""
+
+
+class TaskLaw(ModelNode):
+    """Answers each state of Bip with the voltages of its motors."""
+
+    usual_model = "bip"
+
+    def __init__(self, name: str = "task_law", **options: Any) -> None:
+        """Declare everything; the first state begins."""
+        super().__init__(name, **options)
+        self._station = self._declare_station(Parameters(self))
+        self._joints = self.model.neutral()[7:]
+        self._speeds = np.zeros_like(self._joints)
+        soles = [sole.name for sole in self.model.soles]
+        self._topics = {f"{sole}/wrench": sole for sole in soles}
+        self._synchronizer = StampSynchronizer(self._states, list(self._topics))
+        self._stamp, self._answered_at, self._heard_at = -1, -math.inf, -math.inf
+        self._failure, self._refusal = "", ""
+        self._refused = self._reported = 0
+        self._status = StatusTopic(self, "task law", self.model.name)
+        self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
+        listen = self.create_subscription
+        for topic in self._topics:
+            listen(WrenchStamped, topic, self._on_wrench(topic), _DEPTH)
+        listen(JointState, self._states, self._on_state, _DEPTH)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_BEAT, self._diagnose, clock=steady)
+
+    def _declare_station(self, given: Parameters) -> BipStation:
+        self._states = given.text(
+            "joint_states_topic", "joint_states", "or measured_joint_states"
+        )
+        motion = given.text("motion", STAND, "stand, step, or the path of a .traj3")
+        if motion not in MOTIONS and not motion.endswith(".traj3"):
+            raise ParameterError(
+                f"motion must be {', '.join(MOTIONS)} or a .traj3 file, not '{motion}'"
+            )
+        usual = StepShape()
+        shape = StepShape(
+            length=given.number(
+                "step.length", usual.length, "of a step [m]", -0.3, 0.3
+            ),
+            lift=given.number("step.lift", usual.lift, "of the foot [m]", 1e-3, 0.2),
+        )
+        station = BipStation(
+            self.model,
+            motion,
+            shape,
+            delay=given.number("delay", 0.0, "of the motors [s]", 0.0, 0.1),
+            period=given.number("period", 0.005, "between states [s]", 1e-4, 0.05),
+            stiffness=given.number("stiffness", 60.0, "Kp [1/s^2]", 1.0, 1e4),
+            friction=given.number("friction", 0.4, "that forces may use", 0.01, 10.0),
+        )
+        # First a trial: it may have to compile, and states should be answered at once.
+        joints, weight = station.start[7:], 9.81 * self.model.mass
+        forces = dict.fromkeys((s.name for s in self.model.soles), 0.5 * weight)
+        station.voltages(0.0, joints, np.zeros_like(joints), forces)
+        station.reset()
+        return station
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            if not message.name:
+                raise ConfigurationError("no joint is named")
+            self._joints = joints_of(self.model, message, self._joints)
+            self._speeds = joint_values(
+                self.model, message.name, message.velocity, self._speeds, "velocity"
+            )
+        except ConfigurationError as error:
+            self._refuse(self._states, error)
+            return
+        self._heard_at = time.monotonic()
+        stamp = nanoseconds_of(message.header.stamp)
+        self._put(self._states, stamp, (self._joints, self._speeds))
+
+    def _on_wrench(self, topic: str) -> Any:
+        def take(message: WrenchStamped) -> None:
+            try:
+                force = vector_of(message.wrench.force)
+            except ConfigurationError as error:
+                self._refuse(topic, error)
+                return
+            self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
+
+        return take
+
+    def _put(self, topic: str, stamp: int, value: Any) -> None:
+        complete = self._synchronizer.put(topic, stamp, value)
+        if complete is None:
+            return
+        now = time.monotonic()
+        if stamp == self._stamp and now < self._answered_at + _REPEAT:
+            return
+        joints, speeds = complete[self._states]
+        forces = {sole: complete[topic] for topic, sole in self._topics.items()}
+        try:
+            voltages = self._station.voltages(stamp / 1e9, joints, speeds, forces)
+            if not np.isfinite(voltages).all():
+                raise ConfigurationError("the voltages are not finite numbers")
+        except HumansError as error:
+            self._failure = f"at {stamp / 1e9:.9g} s: {error}"
+            self._refuse("measurement", error)
+            return
+        self._failure, self._stamp, self._answered_at = "", stamp, now
+        command = JointState(name=list(self._station.motors))
+        command.header.stamp = time_of(stamp)
+        command.effort = [float(x) for x in voltages]
+        self._commands.publish(command)
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self._refused += 1
+        self._refusal = f"{topic}: {error}"
+        warn_refused(self, topic, error)
+
+    def _diagnose(self) -> None:
+        base, state, warning = self._station.estimate, f"waiting for {self._states}", ""
+        if time.monotonic() <= self._heard_at + _BEAT:
+            state = "waiting for wrenches" if base is None else "running"
+        elif base is not None:
+            warning = gone(self, self._states)
+        if self._refused > self._reported:
+            warning = f"messages were refused: {self._refusal}"
+        self._reported = self._refused
+        values = {
+            "time [s]": f"{max(self._stamp, 0) / 1e9:.9g}",
+            "reference": "" if base is None else base.reference,
+            "refused_messages": str(self._refused),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, self._failure, warning, values)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of a network: forces of all links, then motion of all masses.
+
+Plain springs with dampers have a loop of their own; conditional links run through the
+table of their automata.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class MassTable(NamedTuple):
+    """Attributes: gain: T² / m, 0 for masses that are held (n,); weight: (n, 3) [N]."""
+
+    gain: np.ndarray
+    weight: np.ndarray
+
+
+class SpringTable(NamedTuple):
+    """Plain links.
+
+    Attributes:
+        ends: masses (m, 2).
+        numbers: stiffness [N/m], viscosity / period [N/m], rest length [m] (m, 3).
+        reaction: 1, or 0 where the first mass feels nothing (m,).
+    """
+
+    ends: np.ndarray
+    numbers: np.ndarray
+    reaction: np.ndarray
+
+
+class StateTable(NamedTuple):
+    """States of all automata.
+
+    Attributes:
+        numbers: stiffness, viscosity / period, rest, limit, hardening, potential
+            (s, 6).
+        kinds: anchored, sign, first transition, end of transitions (s, 4).
+        choices: target, variable, above (t, 3).
+        thresholds: of the transitions (t,); rates are per period.
+    """
+
+    numbers: np.ndarray
+    kinds: np.ndarray
+    choices: np.ndarray
+    thresholds: np.ndarray
+
+
+class ConditionalTable(NamedTuple):
+    """Conditional links. Attributes: ends (m, 2); reaction (m,); states: a table."""
+
+    ends: np.ndarray
+    reaction: np.ndarray
+    states: StateTable
+
+
+class LinkMemory(NamedTuple):
+    """What links remember.
+
+    Attributes:
+        springs: distances of plain links one sample ago (m,) [m].
+        distances: of conditional links one sample ago (c,) [m].
+        state: of conditional links (c,).
+        rest: length, and distance yielded, of conditional links (c, 2) [m].
+    """
+
+    springs: np.ndarray
+    distances: np.ndarray
+    state: np.ndarray
+    rest: np.ndarray
+
+
+class Motion(NamedTuple):
+    """Attributes: now, before: positions (n, 3) [m]; force: on masses (n, 3) [N]."""
+
+    now: np.ndarray
+    before: np.ndarray
+    force: np.ndarray
+
+
+@njit(cache=True, error_model="numpy")
+def add_springs(table, x, last, force):
+    """Add the forces of plain links; their distances are kept in ``last``."""
+    ends, numbers, reaction = table.ends, table.numbers, table.reaction
+    for link in range(ends.shape[0]):
+        i, j = np.uint64(ends[link, 0]), np.uint64(ends[link, 1])
+        a = x[j, 0] - x[i, 0]
+        b = x[j, 1] - x[i, 1]
+        c = x[j, 2] - x[i, 2]
+        d = np.sqrt(a * a + b * b + c * c)
+        pull = numbers[link, 0] * (d - numbers[link, 2])
+        pull += numbers[link, 1] * (d - last[link])
+        last[link] = d
+        pull = -pull / d if d > 0.0 else 0.0
+        back = pull * reaction[link]
+        force[j, 0] += pull * a
+        force[j, 1] += pull * b
+        force[j, 2] += pull * c
+        force[i, 0] -= back * a
+        force[i, 1] -= back * b
+        force[i, 2] -= back * c
+
+
+@njit(cache=True, inline="always")
+def state_force(row, sign, rest, yielded, d, rate):
+    """Force of a state, with rest length and distance yielded where it yields.
+
+    Args:
+        row: numbers of the state (6,).
+        sign: of forces that it may have; 0 for both.
+        rest: length now [m].
+        yielded: distance so far [m].
+        d: distance [m].
+        rate: distance gained in this sample [m].
+    """
+    k = row[0]
+    elastic = -k * (d - rest)
+    limit = row[3] + row[4] * yielded
+    if abs(elastic) > limit:
+        excess = (abs(elastic) - limit) / (k + row[4])
+        rest += -excess if elastic > 0.0 else excess
+        yielded += excess
+        elastic = -k * (d - rest)
+    total = elastic - row[1] * rate
+    if sign * total < 0.0:
+        total = 0.0
+    return total, rest, yielded
+
+
+@njit(cache=True)
+def next_state(states, state, rest, d, rate):
+    """State after all transitions of one sample, its rest length, and whether new."""
+    numbers, kinds = states.numbers, states.kinds
+    choices, thresholds = states.choices, states.thresholds
+    fresh = False
+    for _ in range(numbers.shape[0]):
+        entered = -1
+        for row in range(kinds[state, 2], kinds[state, 3]):
+            variable = choices[row, 1]
+            if variable == 0:
+                value = d
+            elif variable == 2:
+                value = rate
+            else:
+                value = -numbers[state, 0] * (d - rest) - numbers[state, 1] * rate
+            threshold = thresholds[row]
+            if choices[row, 2] == 1:
+                passed = value > threshold
+            else:
+                passed = value < threshold
+            if passed:
+                entered = choices[row, 0]
+                break
+        if entered < 0:
+            break
+        state, fresh = entered, True
+        rest = d if kinds[state, 0] == 1 else numbers[state, 2]
+    return state, rest, fresh
+
+
+@njit(cache=True, error_model="numpy")
+def add_conditional(table, x, memory, force):
+    """Add the forces of conditional links, and move their automata."""
+    ends, reaction, states = table.ends, table.reaction, table.states
+    numbers, kinds = states.numbers, states.kinds
+    distances, memory_state, memory_rest = memory.distances, memory.state, memory.rest
+    for link in range(ends.shape[0]):
+        i, j = ends[link, 0], ends[link, 1]
+        a = x[j, 0] - x[i, 0]
+        b = x[j, 1] - x[i, 1]
+        c = x[j, 2] - x[i, 2]
+        d = np.sqrt(a * a + b * b + c * c)
+        rate = d - distances[link]
+        distances[link] = d
+        state, rest = memory_state[link], memory_rest[link, 0]
+        yielded = memory_rest[link, 1]
+        state, rest, fresh = next_state(states, state, rest, d, rate)
+        if fresh:
+            memory_state[link], yielded = state, 0.0
+        push, rest, yielded = state_force(
+            numbers[state], kinds[state, 1], rest, yielded, d, rate
+        )
+        memory_rest[link, 0], memory_rest[link, 1] = rest, yielded
+        push = push / d if d > 0.0 else 0.0
+        back = push * reaction[link]
+        force[j, 0] += push * a
+        force[j, 1] += push * b
+        force[j, 2] += push * c
+        force[i, 0] -= back * a
+        force[i, 1] -= back * b
+        force[i, 2] -= back * c
+
+
+@njit(cache=True, error_model="numpy")
+def add_pairs(pairs, states, first, motion):
+    """Add the forces of pairs whose state follows from the distance alone.
+
+    Args:
+        pairs: of masses (p, 2).
+        states: table of the law.
+        first: state from which transitions are tried.
+        motion: its force is added to.
+    """
+    x, before, force = motion
+    numbers, kinds = states.numbers, states.kinds
+    for row in range(pairs.shape[0]):
+        i, j = pairs[row, 0], pairs[row, 1]
+        a = x[j, 0] - x[i, 0]
+        b = x[j, 1] - x[i, 1]
+        c = x[j, 2] - x[i, 2]
+        d = np.sqrt(a * a + b * b + c * c)
+        old_a = before[j, 0] - before[i, 0]
+        old_b = before[j, 1] - before[i, 1]
+        old_c = before[j, 2] - before[i, 2]
+        rate = d - np.sqrt(old_a * old_a + old_b * old_b + old_c * old_c)
+        state, rest, _ = next_state(states, first, numbers[first, 2], d, rate)
+        push, _, _ = state_force(numbers[state], kinds[state, 1], rest, 0.0, d, rate)
+        push = push / d if d > 0.0 else 0.0
+        force[j, 0] += push * a
+        force[j, 1] += push * b
+        force[j, 2] += push * c
+        force[i, 0] -= push * a
+        force[i, 1] -= push * b
+        force[i, 2] -= push * c
+
+
+@njit(cache=True)
+def add_floor(floor, motion):
+    """Add a visco-elastic stop below a height: height, stiffness, viscosity / T."""
+    height, k, z = floor[0], floor[1], floor[2]
+    x, before, force = motion
+    for i in range(x.shape[0]):
+        if x[i, 2] < height:
+            force[i, 2] -= k * (x[i, 2] - height) + z * (x[i, 2] - before[i, 2])
+
+
+@njit(cache=True)
+def move_masses(masses, motion):
+    """(1.6): positions of the next sample; forces begin anew with the weights."""
+    x, before, force = motion
+    for i in range(x.shape[0]):
+        gain = masses.gain[i]
+        if gain > 0.0:
+            for axis in range(3):
+                new = 2.0 * x[i, axis] - before[i, axis] + gain * force[i, axis]
+                before[i, axis] = x[i, axis]
+                x[i, axis] = new
+        for axis in range(3):
+            force[i, axis] = masses.weight[i, axis]
+
+
+@njit(cache=True)
+def drive_masses(driven, positions, motion):
+    """Set the positions of driven masses for the next sample."""
+    for row in range(driven.shape[0]):
+        i = driven[row]
+        for axis in range(3):
+            motion.before[i, axis] = motion.now[i, axis]
+            motion.now[i, axis] = positions[row, axis]

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of masses and links, as a language of communication points.
+
+A mass has one M point: it takes forces and gives its position. A link has two L points
+that take positions and give forces. An M point takes any number of L points, an L point
+exactly one M point; nothing else may be connected (thesis, section 1.5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from humans_sim.soft.errors import NetworkConnectionError, SoftError
+from humans_sim.soft.networks.laws import LinkLaw, check_automaton
+
+
+@dataclass(frozen=True)
+class MPoint:
+    """The communication point of a mass. Attributes: index: of the mass."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class LPoint:
+    """A communication point of a link. Attributes: link: its index; end: 0 or 1."""
+
+    link: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Masses of which all pairs are linked by one law: grains, bricks that may touch.
+
+    Attributes:
+        masses: indices.
+        law: one whose state follows from the distance, such as a stop.
+        apart: number of the part that each mass belongs to; pairs of one part are
+            left out. None where all pairs count.
+    """
+
+    masses: tuple[int, ...]
+    law: LinkLaw
+    apart: tuple[int, ...] | None = None
+
+
+@dataclass
+class Link:
+    """A link of a network.
+
+    Attributes:
+        law: of the link.
+        ends: masses of its L points, None where one is open.
+        one_way: whether the first mass feels nothing of it.
+    """
+
+    law: LinkLaw
+    ends: list[int | None] = field(default_factory=lambda: [None, None])
+    one_way: bool = False
+
+
+class Network:
+    """Masses and links, built piece by piece.
+
+    Attributes:
+        names: of the masses, in their order.
+        masses: 0 for those that are held or driven [kg].
+        positions: at the beginning [m].
+        velocities: at the beginning [m/s].
+        driven: indices of the masses whose motion is given.
+        links: in their order.
+        crowds: groups of masses with a law between all pairs.
+    """
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.names: list[str] = []
+        self.masses: list[float] = []
+        self.positions: list[np.ndarray] = []
+        self.velocities: list[np.ndarray] = []
+        self.driven: list[int] = []
+        self.links: list[Link] = []
+        self.crowds: list[Crowd] = []
+
+    def add_mass(
+        self,
+        mass: float,
+        position: Sequence[float] | np.ndarray,
+        velocity: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+        name: str = "",
+    ) -> MPoint:
+        """Add a mass [kg] at a position [m] with a velocity [m/s].
+
+        Raises:
+            SoftError: the mass is not above 0, a vector is none, a name stands twice.
+        """
+        if not (np.isfinite(mass) and mass > 0.0):
+            shown = name or f"mass {len(self.names)}"
+            raise SoftError(f"{shown}: its mass is {mass:g} kg, must be above 0")
+        return self._add(float(mass), position, velocity, name)
+
+    def add_fixed(
+        self, position: Sequence[float] | np.ndarray, name: str = ""
+    ) -> MPoint:
+        """Add a point of the ground [m]."""
+        return self._add(0.0, position, (0.0, 0.0, 0.0), name)
+
+    def add_driven(
+        self, position: Sequence[float] | np.ndarray, name: str = ""
+    ) -> MPoint:
+        """Add a point whose motion is given in each run; here it begins [m]."""
+        point = self._add(0.0, position, (0.0, 0.0, 0.0), name)
+        self.driven.append(point.index)
+        return point
+
+    def _add(
+        self,
+        mass: float,
+        position: Sequence[float] | np.ndarray,
+        velocity: Sequence[float] | np.ndarray,
+        name: str,
+    ) -> MPoint:
+        name = name or f"mass {len(self.names)}"
+        if name in self.names:
+            raise SoftError(f"the network has a mass '{name}' already")
+        vectors = [np.array(v, dtype=float) for v in (position, velocity)]
+        for vector in vectors:
+            if vector.shape != (3,) or not np.isfinite(vector).all():
+                raise SoftError(f"{name}: a position or velocity has 3 finite numbers")
+        self.names.append(name)
+        self.masses.append(mass)
+        self.positions.append(vectors[0])
+        self.velocities.append(vectors[1])
+        return MPoint(len(self.names) - 1)
+
+    def add_open_link(self, law: LinkLaw, one_way: bool = False) -> list[LPoint]:
+        """Add a link of which both L points are open still; :meth:`connect` them."""
+        check_automaton(law.automaton())
+        self.links.append(Link(law, one_way=one_way))
+        return [LPoint(len(self.links) - 1, end) for end in (0, 1)]
+
+    def add_link(
+        self, first: MPoint, second: MPoint, law: LinkLaw, one_way: bool = False
+    ) -> int:
+        """Link two masses.
+
+        Args:
+            first: of the masses.
+            second: of the masses.
+            law: between them.
+            one_way: the first mass feels nothing of the link.
+
+        Returns:
+            The link's index.
+        """
+        ends = self.add_open_link(law, one_way)
+        for end, mass in zip(ends, (first, second), strict=True):
+            self.connect(end, mass)
+        return ends[0].link
+
+    def connect(self, first: MPoint | LPoint, second: MPoint | LPoint) -> None:
+        """Connect an L point with an M point, in either order.
+
+        Raises:
+            NetworkConnectionError: two M points, two L points, an L point that is
+                connected already, or a link with both ends at one mass.
+        """
+        if isinstance(first, MPoint) and isinstance(second, MPoint):
+            raise NetworkConnectionError(
+                f"{self._name(first)} and {self._name(second)}: two masses cannot be "
+                "connected without a link between them"
+            )
+        if isinstance(first, LPoint) and isinstance(second, LPoint):
+            raise NetworkConnectionError(
+                f"links {first.link} and {second.link}: two links cannot be connected "
+                "without a mass between them"
+            )
+        end, mass = (first, second) if isinstance(first, LPoint) else (second, first)
+        assert isinstance(end, LPoint) and isinstance(mass, MPoint)
+        name = self._name(mass)
+        if not 0 <= end.link < len(self.links):
+            raise NetworkConnectionError(f"the network has no link {end.link}")
+        ends = self.links[end.link].ends
+        if ends[end.end] is not None:
+            raise NetworkConnectionError(
+                f"link {end.link}: its end {end.end} has a mass, "
+                f"'{self.names[ends[end.end] or 0]}'; '{name}' would be a second"
+            )
+        if ends[1 - end.end] == mass.index:
+            raise NetworkConnectionError(f"link {end.link}: both ends are at '{name}'")
+        ends[end.end] = mass.index
+
+    def _name(self, point: MPoint) -> str:
+        if not 0 <= point.index < len(self.names):
+            raise NetworkConnectionError(f"the network has no mass {point.index}")
+        return self.names[point.index]
+
+    def add_crowd(
+        self,
+        masses: Sequence[MPoint],
+        law: LinkLaw,
+        apart: Sequence[int] | None = None,
+    ) -> None:
+        """Put a law between all pairs of masses; near ones are looked up by a tree.
+
+        Raises:
+            SoftError: the law remembers more than the distance, or has no reach.
+        """
+        automaton = law.automaton()
+        check_automaton(automaton)
+        crowd_reach(law)
+        if apart is not None and len(apart) != len(masses):
+            raise SoftError("a crowd: as many parts as masses are needed")
+        parts = None if apart is None else tuple(int(part) for part in apart)
+        self.crowds.append(Crowd(tuple(m.index for m in masses), law, parts))
+
+    def add_module(
+        self,
+        module: Network,
+        prefix: str = "",
+        offset: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+        velocity: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    ) -> list[MPoint]:
+        """Add another network as a part of this one.
+
+        Args:
+            module: it is copied.
+            prefix: before the names of its masses.
+            offset: of its positions [m].
+            velocity: added to those of its masses [m/s].
+
+        Returns:
+            The M points of its masses here, in their order.
+        """
+        base, shift = len(self.names), len(self.links)
+        moving = np.asarray(velocity, dtype=float)
+        for index, name in enumerate(module.names):
+            free = module.masses[index] > 0.0
+            self._add(
+                module.masses[index],
+                module.positions[index] + np.asarray(offset, dtype=float),
+                module.velocities[index] + (moving if free else 0.0),
+                f"{prefix}{name}" if prefix or name not in self.names else "",
+            )
+        self.driven += [base + index for index in module.driven]
+        for link in module.links:
+            ends = [None if end is None else end + base for end in link.ends]
+            self.links.append(Link(link.law, ends, link.one_way))
+        for crowd in module.crowds:
+            masses = tuple(base + index for index in crowd.masses)
+            self.crowds.append(Crowd(masses, crowd.law, crowd.apart))
+        assert len(self.links) == shift + len(module.links)
+        return [MPoint(base + index) for index in range(len(module.names))]
+
+    def point(self, name: str) -> MPoint:
+        """The M point of a mass by name.
+
+        Raises:
+            SoftError: there is none.
+        """
+        if name not in self.names:
+            raise SoftError(f"the network has no mass '{name}'")
+        return MPoint(self.names.index(name))
+
+    def check(self) -> None:
+        """Look for holes.
+
+        Raises:
+            NetworkConnectionError: a link has an open end; the network has no mass.
+        """
+        if not any(mass > 0.0 for mass in self.masses):
+            raise NetworkConnectionError("the network has no mass that can move")
+        for index, link in enumerate(self.links):
+            for end in (0, 1):
+                if link.ends[end] is None:
+                    raise NetworkConnectionError(
+                        f"link {index} ({type(link.law).__name__}): its end {end} is "
+                        "connected to no mass"
+                    )
+
+
+def crowd_reach(law: LinkLaw) -> float:
+    """Distance beyond which a law does nothing [m].
+
+    Raises:
+        SoftError: the law reaches any distance, or remembers its past.
+    """
+    states = law.automaton().states
+    name = type(law).__name__
+    if any(state.anchored or np.isfinite(state.limit) for state in states):
+        raise SoftError(f"{name}: remembers its past and cannot be of a crowd")
+    last = states[-1]
+    if last.stiffness or last.viscosity or len(states) < 2:
+        raise SoftError(f"{name}: reaches any distance and cannot be of a crowd")
+    return max(t.threshold for state in states for t in state.transitions)

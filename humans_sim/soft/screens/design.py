@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Design of pin screens by their modes in the plane (K, Z).
+
+The modes of a screen lie on a segment from :math:`(k_s T^2 / m, z_s T / m)` to
+:math:`((k_s + \lambda_N k_v) T^2 / m, (z_s + \lambda_N z_v) T / m)`, with
+:math:`\lambda_N` = 4, 8, 12 in one, two, three dimensions. Its two ends are what is
+designed: near S marks stay, near O they ring, near C they are smooth, near L all is
+free (thesis, chapter 8).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from humans_sim.soft.errors import SoftError, UnstableStepError
+from humans_sim.soft.networks.stability import cell_radius, is_in_triangle
+
+POINTS = {"O": (1.0, 0.0), "L": (0.0, 0.0), "S": (0.0, 1.0), "C": (1.0, 1.0)}
+"""The cardinal points of the plane (K, Z)."""
+PROTOTYPES = {
+    "O": ("O", "O"),
+    "L": ("L", "L"),
+    "S": ("S", "S"),
+    "C": ("C", "C"),
+    "I": ("L", "O"),
+    "II": ("L", "S"),
+    "III": ("O", "C"),
+    "IV": ("S", "C"),
+    "V": ("L", "C"),
+}
+"""Where the lowest and the highest mode of each prototype lie."""
+
+
+@dataclass(frozen=True)
+class ScreenLaw:
+    """What the pins of a screen are made of.
+
+    Attributes:
+        mass: of a pin [kg].
+        period: of a sample [s].
+        ground_stiffness: k_s, to the ground [N/m].
+        ground_viscosity: z_s [N s/m].
+        stiffness: k_v, to each neighbour [N/m].
+        viscosity: z_v [N s/m].
+    """
+
+    mass: float = 0.01
+    period: float = 1e-3
+    ground_stiffness: float = 0.0
+    ground_viscosity: float = 0.0
+    stiffness: float = 0.0
+    viscosity: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number, and masses and periods of 0 or less."""
+        for name, value in self.__dict__.items():
+            if not math.isfinite(value):
+                raise SoftError(f"pin screen: {name} is {value}, must be a number")
+        for name in ("mass", "period"):
+            if not getattr(self, name) > 0.0:
+                value = getattr(self, name)
+                raise SoftError(f"pin screen: {name} is {value:g}, must be above 0")
+
+    def mode(self, eigenvalue: float) -> tuple[float, float]:
+        """K and Z of the mode with an eigenvalue of the neighbours' matrix."""
+        k = self.ground_stiffness + eigenvalue * self.stiffness
+        z = self.ground_viscosity + eigenvalue * self.viscosity
+        return k * self.period**2 / self.mass, z * self.period / self.mass
+
+    def segment(self, dimensions: int) -> tuple[tuple[float, float], ...]:
+        """Both ends of the modal segment."""
+        return self.mode(0.0), self.mode(4.0 * dimensions)
+
+    def in_contact(self, stiffness: float, viscosity: float = 0.0) -> ScreenLaw:
+        """The law with markers of a stiffness [N/m] and viscosity [N s/m] on it."""
+        return replace(
+            self,
+            ground_stiffness=self.ground_stiffness + stiffness,
+            ground_viscosity=self.ground_viscosity + viscosity,
+        )
+
+    def is_stable(self, dimensions: int) -> bool:
+        """Whether the whole modal segment is in the triangle."""
+        return all(is_in_triangle(*end) for end in self.segment(dimensions))
+
+    def check(self, dimensions: int, where: str = "pin screen") -> None:
+        """Refuse a law whose segment leaves the triangle.
+
+        Raises:
+            UnstableStepError: which end of the segment, which bound.
+        """
+        names = ("lowest", "highest")
+        for name, end in zip(names, self.segment(dimensions), strict=True):
+            if not is_in_triangle(*end):
+                raise UnstableStepError(f"{where}: its {name} mode", *end)
+
+    def remanence(self, eigenvalue: float) -> float:
+        """Time in which a mode fades to 1/e [s]; infinite where it stays."""
+        radius = cell_radius(*self.mode(eigenvalue))
+        if radius >= 1.0 - 1e-15:
+            return math.inf
+        return 0.0 if radius == 0.0 else -self.period / math.log(radius)
+
+
+def design(
+    prototype: str | tuple[tuple[float, float], tuple[float, float]],
+    dimensions: int = 1,
+    mass: float = 0.01,
+    period: float = 1e-3,
+) -> ScreenLaw:
+    """The law whose modal segment has given ends.
+
+    Args:
+        prototype: of :data:`PROTOTYPES`, or the ends (K, Z) of the segment.
+        dimensions: of the screen, 1 to 3.
+        mass: of a pin [kg].
+        period: of a sample [s].
+
+    Raises:
+        SoftError: there is no such prototype.
+        UnstableStepError: an end is outside the triangle.
+    """
+    if isinstance(prototype, str):
+        if prototype not in PROTOTYPES:
+            known = ", ".join(PROTOTYPES)
+            raise SoftError(f"'{prototype}' is no prototype (known: {known})")
+        low, high = (POINTS[letter] for letter in PROTOTYPES[prototype])
+    else:
+        low, high = prototype
+    if dimensions not in (1, 2, 3):
+        raise SoftError(f"a screen of {dimensions} dimensions: 1, 2 or 3 are known")
+    largest = 4.0 * dimensions
+    law = ScreenLaw(
+        mass,
+        period,
+        low[0] * mass / period**2,
+        low[1] * mass / period,
+        (high[0] - low[0]) * mass / (period**2 * largest),
+        (high[1] - low[1]) * mass / (period * largest),
+    )
+    law.check(dimensions)
+    return law
+
+
+def fixed_eigenvalues(shape: tuple[int, ...]) -> np.ndarray:
+    """Eigenvalues of the neighbours' matrix with fixed edges, (8.13) to (8.15)."""
+    total = np.zeros(shape)
+    for axis, count in enumerate(shape):
+        angles = np.pi * np.arange(1, count + 1) / (count + 1)
+        sides = [1] * len(shape)
+        sides[axis] = count
+        total = total + (2.0 - 2.0 * np.cos(angles)).reshape(sides)
+    return total

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""The pin screen: masses on a grid that move along one axis.
+
+Each pin is linked to the ground (k_s, z_s) and to its neighbours (k_v, z_v); markers
+press on it through visco-elastic stops. Sample by sample,
+
+.. math:: u_{n+1} = 2 u_n - u_{n-1} - K u_n - Z (u_n - u_{n-1}) + T^2 F / m
+
+with K and Z the matrices of (8.8). Three arrays are kept: 24 bytes a pin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.soft.errors import SoftError
+from humans_sim.soft.screens import screen_kernels as kernels
+from humans_sim.soft.screens.design import ScreenLaw
+
+EDGES = {"fixed": kernels.FIXED, "free": kernels.FREE, "periodic": kernels.PERIODIC}
+BORDERS = {
+    1: kernels.fill_border,
+    2: kernels.fill_border_2,
+    3: kernels.fill_border_3,
+}
+STEPS = {1: kernels.step_1, 2: kernels.step_2, 3: kernels.step_3}
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Points that press on a screen of two dimensions.
+
+    Attributes:
+        positions: x, y and height, from the first pin (p, 3) [m].
+        reach: distance at which a marker touches a pin [m].
+        stiffness: [N/m].
+        viscosity: [N s/m].
+    """
+
+    positions: np.ndarray
+    reach: float
+    stiffness: float
+    viscosity: float = 0.0
+
+
+class PinScreen:
+    """A screen of pins in one, two or three dimensions.
+
+    Args:
+        shape: numbers of pins.
+        law: of pins and links; refused where a mode leaves the triangle.
+        edges: "fixed" (walls at rest height around), "free" or "periodic".
+        spacing: of pins [m].
+        rest: height at rest [m].
+
+    Attributes:
+        shape: numbers of pins.
+        law: as given.
+        spacing: [m].
+        rest: [m].
+        time: of the heights [s].
+
+    Raises:
+        SoftError: a shape or edge that is none.
+        UnstableStepError: which mode, which bound.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        law: ScreenLaw,
+        edges: str = "fixed",
+        spacing: float = 0.01,
+        rest: float = 0.0,
+    ) -> None:
+        """All pins at rest."""
+        if len(shape) not in STEPS or min(shape) < 2:
+            raise SoftError(f"a screen of {shape} pins: 1 to 3 sides of 2 or more")
+        if edges not in EDGES:
+            raise SoftError(f"'{edges}' are no edges (known: {', '.join(EDGES)})")
+        if not spacing > 0.0:
+            raise SoftError(f"the spacing of pins is {spacing:g} m, must be above 0")
+        law.check(len(shape), f"pin screen of {' x '.join(map(str, shape))}")
+        self.shape, self.law, self.edges = tuple(shape), law, edges
+        self.spacing, self.rest, self.time = float(spacing), float(rest), 0.0
+        bordered = tuple(count + 2 for count in shape)
+        self._buffers = [np.zeros(bordered) for _ in range(3)]
+        self._inner = tuple(slice(1, -1) for _ in shape)
+        self._force = np.zeros(shape)
+        self._stencil = _stencil(law, len(shape), EDGES[edges])
+        self._marked: np.ndarray | None = None
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Heights above rest now [m]."""
+        return self._buffers[0][self._inner].copy()
+
+    @property
+    def heights(self) -> np.ndarray:
+        """Of all pins now [m]."""
+        height: np.ndarray = self.rest + self._buffers[0][self._inner]
+        return height
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Of all pins, backwards [m/s]."""
+        now, before = (b[self._inner] for b in self._buffers[:2])
+        speed: np.ndarray = (now - before) / self.law.period
+        return speed
+
+    def set(self, deviations: np.ndarray, before: np.ndarray | None = None) -> None:
+        """Set deviations from rest now, and one sample ago: the same where None [m]."""
+        if np.shape(deviations) != self.shape:
+            raise SoftError(f"deviations are {np.shape(deviations)}, not {self.shape}")
+        self._buffers[0][self._inner] = deviations
+        self._buffers[1][self._inner] = deviations if before is None else before
+
+    def step(self, force: np.ndarray | None = None) -> None:
+        """One sample under forces on the pins [N]."""
+        if force is None:
+            self._force[...] = 0.0
+        else:
+            self._force[...] = force
+        self._advance()
+
+    def _advance(self) -> None:
+        now, before, spare = self._buffers
+        STEPS[len(self.shape)](now, before, spare, self._force, self._stencil)
+        self._buffers = [spare, now, before]
+        self.time += self.law.period
+
+    def run(self, steps: int, force: np.ndarray | None = None) -> None:
+        """Many samples under constant forces on the pins [N]."""
+        if len(self.shape) != 2:
+            for _ in range(steps):
+                self.step(force)
+            return
+        if force is None:
+            self._force[...] = 0.0
+        else:
+            self._force[...] = force
+        buffers = tuple(self._buffers)
+        newest = kernels.run_2(buffers, self._force, self._stencil, steps)
+        order = (newest, (newest + 1) % 3, (newest + 2) % 3)
+        self._buffers = [buffers[index] for index in order]
+        self.time += steps * self.law.period
+
+    def imprint(self, markers: Markers) -> np.ndarray:
+        """One sample under markers.
+
+        Args:
+            markers: as many at each sample as at the one before, or they begin anew.
+
+        Returns:
+            What the pins do to the markers (p, 3) [N].
+        """
+        if len(self.shape) != 2:
+            raise SoftError("markers press on screens of two dimensions")
+        now = np.ascontiguousarray(markers.positions, dtype=float)
+        before = self._marked
+        if before is None or before.shape != now.shape:
+            before = now
+        period = self.law.period
+        row = [markers.reach, markers.stiffness, markers.viscosity / period]
+        table = kernels.MarkerTable(
+            now, before, np.tile(row, (len(now), 1)), self.spacing, self.rest
+        )
+        reaction = np.empty_like(now)
+        self._force[...] = 0.0
+        kernels.imprint(
+            table, self._buffers[0], self._buffers[1], self._force, reaction
+        )
+        self._marked = now.copy()
+        self._advance()
+        return reaction
+
+    def energy(self) -> float:
+        """Kinetic and elastic energy: of velocities half a sample ago [J].
+
+        It is the quantity that samples without viscosity keep:
+        half of m v² and of the product of deviations now and one sample ago with K.
+        """
+        now, before = self._buffers[:2]
+        law = self.law
+        v = (now - before)[self._inner] / law.period
+        total = 0.5 * law.mass * float(np.sum(v * v))
+        total += 0.5 * law.ground_stiffness * float(np.sum((now * before)[self._inner]))
+        for buffer in (now, before):
+            BORDERS[len(self.shape)](buffer, self._stencil.edges)
+        for axis in range(len(self.shape)):
+            others = tuple(
+                slice(None) if a == axis else slice(1, -1)
+                for a in range(len(self.shape))
+            )
+            a, b = np.diff(now[others], axis=axis), np.diff(before[others], axis=axis)
+            if self.edges == "periodic":
+                keep = [slice(None)] * len(self.shape)
+                keep[axis] = slice(1, None)
+                a, b = a[tuple(keep)], b[tuple(keep)]
+            total += 0.5 * law.stiffness * float(np.sum(a * b))
+        return total
+
+
+def _stencil(law: ScreenLaw, dimensions: int, edges: int) -> kernels.Stencil:
+    """Coefficients of one sample."""
+    k_s, z_s = law.mode(0.0)
+    k, z = (
+        law.stiffness * law.period**2 / law.mass,
+        law.viscosity * law.period / law.mass,
+    )
+    neighbours = 2 * dimensions
+    return kernels.Stencil(
+        2.0 - z_s - k_s - neighbours * (k + z),
+        z_s - 1.0 + neighbours * z,
+        k + z,
+        -z,
+        law.period**2 / law.mass,
+        edges,
+    )

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The graph ``fes-stand`` as processes: ros2 launch humans_sim fes-stand.launch.py."""
+
+from humans_sim.nodes.common.launch_graph import describe
+from launch import LaunchDescription
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The nodes of the graph; with gui:=false, without its page."""
+    return describe("fes-stand", model="human36", sync="lockstep")

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Postures of given feet and centre of mass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import humans_sim as hs
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.whole_body_ik import WalkKinematics
+
+
+@pytest.mark.parametrize("name", ["khr1", "human36"])
+def test_the_compiled_search_finds_what_the_other_one_finds(name: str) -> None:
+    """Both end in one posture, with the soles and the centre of mass where asked."""
+    model = hs.load_model(name)
+    settings = WalkSettings.of_model(model)
+    kinematics = WalkKinematics(model, settings)
+    assert kinematics._tree is not None
+    joints = np.zeros(len(model.joint_names))
+    for joint, angle in settings.posture.items():
+        joints[model.joint_names.index(joint)] = angle
+    q = model.standing(joints)
+    com = model.tags(q)[-1] + 0.01 * model.tags(q)[-1, 2] * np.array([1.0, -1.0, -1.0])
+    left = model.frame_pose(q, settings.left)
+    right = model.frame_pose(q, settings.right)
+    attitude = pin.rpy.rpyToMatrix(0.0, 0.05, 0.0)
+    posture = kinematics.solve(q, com, left, right, attitude)
+    start = q.copy()
+    start[3:7] = pin.Quaternion(attitude).coeffs()
+    other = kinematics._search(start, com, left, right, attitude)
+    assert posture == pytest.approx(other, abs=1e-9)
+    assert model.tags(posture)[-1] == pytest.approx(com, abs=1e-9)
+    for sole, pose in ((settings.left, left), (settings.right, right)):
+        there = model.frame_pose(posture, sole)
+        assert there.translation == pytest.approx(pose.translation, abs=1e-9)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/humans.md has every name of the manual, and what it says works."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import humans_sim as hs
+from humans_sim.cli.commands import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "humans.md"
+NAMES = ROOT / "test" / "data" / "humans_names.txt"
+IDENTIFIERS = (
+    r"\b[A-Za-z]\w*(?:\#\w+)?\.(?:sci|c|h|maple|mw|csv|traj3)\b",  # files
+    r"\b(?=\w*[a-z])[A-Z]\w*[a-z0-9][A-Z]\w*\b",  # TwoWords
+    r"\b[A-Z]{2,}[a-z]\w*[A-Z]\w*\b",  # FESSwingUp
+    r"\b[a-z]+_[a-z]\w+\b",  # two_words
+    r"\b(?:N[A-Z]{3,}|QREC|TOBS|TUTILISES|[A-Z]*STATE|QDOT)\b",
+)
+NO_NAMES = (
+    # symbols with an index, rows of the tables that are printed in part, LaTeX
+    r"[a-zA-Z]+_[0-9kint]|[a-z]+_[0-9]+|.*_(?:G|\d+)|varphi_.|[a-z]_[a-z]|k_e|au_1",
+    r"text[a-z]*|math[a-z]*|begin\w*|(?:sub)?dot_.*",
+    # halves of names that the lines of the text part, and words for numbers
+    r"ConvertFromCsvTo|StaticCalciumRig|Data\.maple|Jacobian\.c|NumberOfTAgs",
+    r"calcaneous_post|lateral_malleolus|fl_c_dat|NGUYEN|STATURE|ESTIMATED_STATURE",
+    r"[LM]\d\d|Mn\d|[A-Z]+(?:JC|JCs)|T10|EJCStyloidProjection|(?:Hu)?MAnS",
+)
+
+
+def rows() -> list[list[str]]:
+    """Rows of the page's tables."""
+    found = []
+    for line in PAGE.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if line.startswith("| "):
+            assert len(cells) == 3, line
+            found.append(cells)
+    return found
+
+
+def quoted(cell: str) -> list[str]:
+    """What stands in backticks in a cell."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def names() -> set[str]:
+    """Names of the manual, as kept beside the tests."""
+    lines = NAMES.read_text().splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def table() -> list[tuple[list[str], str]]:
+    """Names of the manual with what stands beside them."""
+    return [(quoted(cells[0]), cells[2]) for cells in rows() if quoted(cells[0])]
+
+
+def test_every_name_has_a_row() -> None:
+    """No function, file, module, parameter or application of the manual is missing."""
+    listed = [name for found, _ in table() for name in found]
+    assert names() - set(listed) == set()
+    assert len(listed) == len(set(listed)) > 200
+
+
+def test_the_list_is_the_manuals(shared_data: Path) -> None:
+    """Names in the manual's text are in the list, or are no names."""
+    texts = [p.read_text() for p in (shared_data.parent / "seeds").glob("*.txt")]
+    manual = [text for text in texts if text.startswith("HuMAnS User Documentation")]
+    if not manual:
+        pytest.skip("the text of the manual is not there")
+    text = manual[0]
+    start, end = text.index("Chapter 1\n\nGeneral"), text.index("\nBibliography\n")
+    text = text[start:end].replace("\\_", "_")
+    text = re.sub(r"(\w)-\n?(?=[A-Z][a-z]+[A-Z])", r"\1", text)
+    found = {name for rule in IDENTIFIERS for name in re.findall(rule, text)}
+    known = names() | set(hs.load_model("human36").tag_names)
+    known |= {name.rsplit(".", 1)[0] for name in known}
+    unknown = {n for n in found - known if not re.fullmatch("|".join(NO_NAMES), n)}
+    assert unknown == set()
+    for name in names():
+        spelt = re.escape(name).replace("_", r"[_{\s]*").replace("\\ ", r"\s")
+        assert re.search(spelt, text, re.I) or name in SYMBOLS, name
+
+
+SYMBOLS = {"Tx_k", "Ty_k", "Tz_k"}
+"""Names that the text has in another form of mathematics."""
+
+
+@pytest.fixture(scope="module")
+def namespace(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The names that the page prepares."""
+    snippet = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    assert snippet is not None
+    prepared: dict[str, Any] = {}
+    exec(compile(snippet.group(1), "humans.md", "exec"), prepared)
+    return prepared
+
+
+def test_each_call_works(
+    namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Calls are evaluated, commands parsed, and files looked for."""
+    monkeypatch.chdir(tmp_path)
+    tried = 0
+    for found, here in table():
+        assert quoted(here) or here.startswith("left out"), found
+        for item in quoted(here):
+            tried += 1
+            if item.startswith("humans-sim "):
+                parse_command(shlex.split(item)[1:])
+            elif re.fullmatch(r"(?:docs|config|examples)/[\w./#-]+", item):
+                assert (ROOT / item).is_file(), item
+            else:
+                eval(compile(item, str(found), "eval"), namespace)
+    assert tried > 100
+
+
+def test_calls_of_the_differences_work(namespace: dict[str, Any]) -> None:
+    """Calls in the tables of misprints and differences are evaluated, too."""
+    for cells in rows():
+        for item in quoted(cells[2]):
+            if item.startswith("hs.") and not quoted(cells[0]):
+                eval(compile(item, cells[0], "eval"), namespace)
+
+
+def parse_command(words: list[str]) -> None:
+    """Parse a command line without running it."""
+    command = typer.main.get_command(app)
+    context = command.make_context("humans-sim", list(words), resilient_parsing=True)
+    name, rest = words[0], words[1:]
+    chosen = command.get_command(context, name)  # type: ignore[attr-defined]
+    assert chosen is not None, name
+    chosen.make_context(name, rest)
+
+
+def test_reasons_are_given() -> None:
+    """What is left out has a reason."""
+    for found, here in table():
+        if "left out" in here:
+            assert re.search(r"left out[^:]*: .{15}", here), found

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of free bodies: coins, stones and balls look like what they are."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import humans_sim as hs
+from humans_sim.core.errors import RunFileError
+from humans_sim.dynamics.surfaces.rolling_problems import (
+    coin,
+    rattleback,
+    rolling_cylinder,
+    rolling_start,
+    steady_coin,
+)
+from humans_sim.view.body_meshes import body_meshes
+from humans_sim.view.browser.bodies_page import BodiesView
+from humans_sim.view.film.body_pictures import BodyPicture, body_film, body_strip
+
+
+@pytest.fixture(scope="module")
+def disk() -> hs.Run:
+    """A coin goes round on its edge for some turns of its face."""
+    q, v, _ = steady_coin(0.25)
+    return hs.Simulation(coin()).run(q, v, t_end=0.05, sampling_period=0.025)
+
+
+def test_shapes_are_those_of_the_surfaces() -> None:
+    """A coin is as wide as its edge, a stone half an ellipsoid; both turn visibly."""
+    disk, stone, roller = (
+        body_meshes(system.record())[0]
+        for system in (coin(), rattleback(), rolling_cylinder())
+    )
+    assert disk.extents == pytest.approx([0.082, 0.082, 0.002], rel=2e-3)
+    assert stone.extents == pytest.approx([0.4, 0.06, 0.02], rel=5e-3)
+    assert stone.bounds[1, 2] == pytest.approx(0.01)
+    assert roller.extents[2] == pytest.approx(0.102)
+    for mesh in (disk, stone):
+        assert len(np.unique(mesh.visual.face_colors, axis=0)) == 2
+
+
+def test_a_coin_lies_on_the_floor_it_rolls_on(disk: hs.Run) -> None:
+    """The lowest point of what is drawn is at the floor, at every sample."""
+    import pinocchio as pin
+
+    mesh = body_meshes(disk.info)[0]
+    for row in disk.q:
+        turn = pin.Quaternion(row[3:7]).matrix()
+        lowest = (mesh.vertices @ turn.T + row[:3])[:, 2].min()
+        assert lowest == pytest.approx(0.0, abs=2e-3)
+
+
+def test_film_and_strip_show_the_turning_face(disk: hs.Run, tmp_path: Path) -> None:
+    """Frames differ, have the coin's colour in them, and are written by animate."""
+    frames = Image.open(io.BytesIO(body_film(disk, frames=3)))
+    assert frames.n_frames == 3
+    pictures = []
+    for k in range(3):
+        frames.seek(k)
+        pictures.append(np.asarray(frames.convert("RGB")).astype(int))
+    red = (pictures[0][..., 0] - pictures[0][..., 2]) > 60
+    assert 0.01 < red.mean() < 0.5
+    assert np.abs(pictures[0] - pictures[1]).max() > 60
+    strip = Image.open(io.BytesIO(body_strip(disk)))
+    assert strip.width > strip.height
+    assert hs.animate(disk, tmp_path / "coin.png").stat().st_size > 1000
+
+
+def test_a_page_shows_the_coin(disk: hs.Run) -> None:
+    """Its mesh is where the sample has it."""
+    page = BodiesView(disk, port=0)
+    try:
+        page.show(2)
+        assert page._bodies[0].position == pytest.approx(disk.q[2, :3])
+    finally:
+        page.stop()
+
+
+def test_other_records_are_refused() -> None:
+    """Shapes that nobody knows are damaged; robots among bodies have pages alone."""
+    with pytest.raises(RunFileError, match="no shape is called 'teapot'"):
+        body_meshes({"bodies": [{"name": "pot", "shape": "teapot"}]})
+    system = rattleback()
+    q, v = rolling_start(system, np.eye(3), np.zeros(3))
+    run = hs.Simulation(system).run(q, v, t_end=0.01)
+    run.info["model"] = {}
+    with pytest.raises(hs.ParameterError, match=r"\.html"):
+        BodyPicture(run)
