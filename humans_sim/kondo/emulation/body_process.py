@@ -25,11 +25,12 @@ from humans_sim.kondo.emulation.simulated_body import (
 )
 from humans_sim.kondo.emulation.virtual_board import Memory
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS
+from humans_sim.kondo.protocol.frames import CHANNELS, FREE
 from humans_sim.results.run import Run
 
-_TRIAL = 0.05
-"""Simulated time of the trial that compiles everything [s]."""
+_STANDS = 0.05
+_FALLS = 0.5
+"""Simulated times of the trial that compiles everything [s]."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +137,16 @@ class _Server:
 
 
 def _try(plan: BodyPlan) -> None:
-    """Compile what there is to compile, before time counts."""
+    """Compile what there is to compile, before time counts: stand, go limp and fall."""
     body = SimulatedBody(plan.robot, plan.settings, plan.start)
-    for k, board in enumerate(body.boards):
-        channels = plan.robot.channels.home()[CHANNELS * k : CHANNELS * (k + 1)]
-        body.hear(0.0, rcb1.SetPositions(board.board, 7, channels))
-    body.advance(_TRIAL)
+    home = plan.robot.channels.home()
+    for t, channels in ((0.0, home), (_STANDS, [FREE] * len(home))):
+        for k, board in enumerate(body.boards):
+            part = tuple(channels[CHANNELS * k : CHANNELS * (k + 1)])
+            body.hear(t, rcb1.SetPositions(board.board, 7, part))
+    body.advance(_STANDS + _FALLS)
+    system = body.simulation.system
+    system.terms(body.q, np.zeros(system.nv), np.array([0]))  # of rare corrections
 
 
 def serve(connection: Connection) -> None:
