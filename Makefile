@@ -102,6 +102,8 @@ ifeq ($(EMULATE),1)
 	  $(EMULATED) test-ros || { echo "ROS 2 tests failed under emulation: those once more:"; \
 	    $(EMULATED) test-ros PYTEST_ARGS="--last-failed --last-failed-no-failures none"; }; \
 	else echo "No emulated ROS 2 could be made: its tests are skipped below."; fi
+else
+	@echo "Nothing is emulated: tests of ROS 2 run where it is, else they are skipped."
 endif
 
 # Nothing but downloads and builds: other things may run beside it.
