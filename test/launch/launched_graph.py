@@ -124,11 +124,17 @@ class GraphCase(unittest.TestCase):
         """The base is about as high as it was at first."""
         self.assertGreater(self.places[-1][2], 0.9 * self.places[0][2])
 
-    def wait(self, condition: Callable[[], bool], what: str) -> None:
-        """Spin until a condition holds."""
+    def wait(
+        self,
+        condition: Callable[[], bool],
+        what: str,
+        missing: Callable[[], list[str]] = list,
+    ) -> None:
+        """Spin until a condition holds; what is missing is said if it does not."""
         end = time.monotonic() + PATIENCE
         while not condition():
-            self.assertLess(time.monotonic(), end, f"waited {PATIENCE} s for {what}")
+            if time.monotonic() > end:
+                self.fail(f"waited {PATIENCE} s for {what} {missing() or ''}")
             self._executor.spin_once(timeout_sec=0.05)
 
     def wait_for_graph(self) -> None:
@@ -137,9 +143,12 @@ class GraphCase(unittest.TestCase):
         def silent() -> list[str]:
             return [flow.topic for flow in self.node.flows() if not flow.count]
 
-        self.wait(lambda: set(self.node.get_node_names()) >= self._nodes, "the nodes")
+        def absent() -> list[str]:
+            return sorted(self._nodes - set(self.node.get_node_names()))
+
+        self.wait(lambda: not absent(), "the nodes", absent)
         self.assertNotIn("viewer", self.node.get_node_names())
-        self.wait(lambda: not silent(), f"all topics of {self.graph}")
+        self.wait(lambda: not silent(), f"all topics of {self.graph}", silent)
 
     def parameter(self, node: str, name: str) -> Any:
         """A parameter of a node of the graph."""
