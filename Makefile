@@ -7,6 +7,8 @@ HEADLESS ?=
 # What the demo writes, and how fast it walks [m/s].
 DEMO := build/demo
 SPEED ?= 0.06
+# ROS=0 sets up without ROS 2.
+ROS ?= 1
 MSGS := $(shell find msgs -type f)
 # Nothing enters the environment that a lock does not name with its hash: packages without a
 # wheel are built with the tools of requirements/build.lock.
@@ -50,7 +52,7 @@ $(VENV)/.ready: $(VENV)/.base $(VENV)/.messages
 
 # Messages are slow to build: only where they or ROS 2 itself changed.
 $(VENV)/.messages: requirements/ros.lock $(MSGS) | $(VENV)/.base
-	@$(BIN)/python -m humans_sim.core.doctor ros_setup > $(VENV)/.ros || true; \
+	@$(if $(filter 0,$(ROS)),echo "ROS 2 is left out (ROS=0).",$(BIN)/python -m humans_sim.core.doctor ros_setup) > $(VENV)/.ros || true; \
 	case "$$(cat $(VENV)/.ros)" in \
 	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (docs/install.md)";; \
 	wheels) set -ex; export PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"; \
