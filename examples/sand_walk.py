@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The KHR-1 walks over sand: how deep each foot sinks, and a picture of its prints.
 
-    python examples/sand_walk.py footprints.png
+python examples/sand_walk.py footprints.png
 """
 
 from __future__ import annotations

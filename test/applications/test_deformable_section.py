@@ -11,6 +11,7 @@ import pytest
 from humans_sim.analysis.sinkage import sinkages
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import HumansError
+from humans_sim.soft import footprints_of
 from humans_sim.soft.screens.packed_heights import packed_heights, unpacked_heights
 
 
@@ -26,6 +27,12 @@ def test_mud_stand() -> None:
     surface = run.info["surface"]
     heights = unpacked_heights(surface["heights"], tuple(surface["shape"]))
     assert -left.depth < heights.min() < -1e-4
+    prints = footprints_of(run)
+    assert np.array_equal(prints.heights, heights)
+    image = prints.picture()
+    assert image.shape == (118, 118, 3) and image.dtype == np.uint8
+    level, shaded = image[0, 0], image.reshape(-1, 3).min(axis=0)
+    assert (level == (205, 170, 110)).all() and (shaded < level).all()
     assert f"sinkage into {surface['name']}" in run.summary()
 
 
@@ -57,6 +64,14 @@ def test_faults_name_the_line(tmp_path: Path, ground: str, message: str) -> None
     )
     with pytest.raises(HumansError, match=message):
         read_scenario(str(path)).prepare()
+
+
+def test_rigid_ground_has_no_footprints() -> None:
+    """Nothing to sink into, nothing to draw."""
+    run = read_scenario("slide").with_changes(end=0.02).run(progress=False)
+    assert sinkages(run) == ()
+    with pytest.raises(HumansError, match="rigid"):
+        footprints_of(run)
 
 
 def test_heights_as_text() -> None:
