@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from humans_sim.analysis.gait import WalkSummary
+from humans_sim.analysis.sinkage import sinkage_lines
 from humans_sim.core.errors import HumansError
 from humans_sim.results.events import FAILURE
 from humans_sim.results.export import has_free_base
@@ -41,7 +42,8 @@ def _walk(run: Run) -> list[str]:
     except HumansError as error:
         return [f"walk: n/a ({error})"]
     rows = [row for row in summary.rows() if row.section != "result"]
-    return [summary.headline, *(f"  {row.name}: {row.value}" for row in rows)]
+    lines = [f"  {row.name}: {row.value}" for row in rows]
+    return [summary.headline, *lines, *(f"  {x}" for x in sinkage_lines(run))]
 
 
 def _events(run: Run) -> list[str]:

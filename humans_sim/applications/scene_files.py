@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from humans_sim.applications.deformable_section import with_deformable
 from humans_sim.applications.terrain_sections import (
     TERRAIN,
     whole_number,
@@ -39,6 +40,7 @@ _GROUND = (
     "chair",
     "empty",
     "floor",
+    "deformable",
     *TERRAIN,
 )
 
@@ -68,7 +70,9 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         return Ground(friction=friction)
     given = value.fields((), _GROUND)
     words = ("friction", "restitution", "rolling", "torsional")
-    numbers = {word: given[word].number() for word in words if word in given}
+    numbers: dict[str, Any] = {
+        word: given[word].number() for word in words if word in given
+    }
     numbers.setdefault("friction", friction)
     law = given["law"].choice(("coulomb", "sticking")) if "law" in given else "coulomb"
     solids: tuple[HalfSpace, ...] = (HalfSpace(),)
@@ -81,6 +85,11 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         solids = ()
     with located_errors(value):
         ground = Ground(law=law, solids=solids, **numbers)
+    if "deformable" in given:
+        for word in ("slope", "empty", "floor"):
+            if word in given:
+                raise given[word].error("a deformable ground is level and has no floor")
+        ground = with_deformable(ground, given["deformable"])
     if "steps" in given:
         steps = given["steps"].fields(("count", "rise", "depth", "start"))
         steps["count"].positive()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything but contacts that acts on a system: its actuation, and pushes."""
+"""What acts on a system but rigid contacts: actuation, pushes, a soft surface."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.drive_kernels import DriveTable
 from humans_sim.dynamics.pushes import Pushes
 from humans_sim.dynamics.state import State
+from humans_sim.dynamics.surface_reaction import reaction_of
 from humans_sim.dynamics.system import System
 from humans_sim.results import events as kinds
 from humans_sim.results.events import Event
@@ -21,7 +22,7 @@ class Loads(NamedTuple):
 
     Attributes:
         torques: of the actuation (nv,) [N m, N].
-        applied: the same with pushes (nv,) [N m, N].
+        applied: the same with pushes and the surface (nv,) [N m, N].
         rates: of the states of the actuation (nz,).
     """
 
@@ -36,12 +37,16 @@ class AppliedLoads:
     Args:
         system: what they act on.
         actuation: its states are those of :class:`~humans_sim.dynamics.state.State`.
+
+    Attributes:
+        reaction: of a surface that gives way; None where there is none.
     """
 
     def __init__(self, system: System, actuation: Actuation) -> None:
         """No push yet."""
         self._system, self.actuation = system, actuation
         self.pushes = Pushes(system)
+        self.reaction = reaction_of(system)
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Loads:
         """The loads at a state.
@@ -53,13 +58,20 @@ class AppliedLoads:
         if locked.size:
             torques = torques.copy()
             torques[locked] = 0.0
+        applied = torques
+        if self.reaction is not None:
+            applied = applied + self.reaction.held
         if self.pushes.active:
-            return Loads(torques, torques + self.pushes.force(t, q), rates)
-        return Loads(torques, torques, rates)
+            applied = applied + self.pushes.force(t, q)
+        return Loads(torques, applied, rates)
 
     def drives(self) -> DriveTable | None:
         """The same until the next event, for kernels; None where that is no table."""
-        return None if self.pushes.active else self.actuation.drives()
+        table = None if self.pushes.active else self.actuation.drives()
+        if table is None or self.reaction is None:
+            return table
+        held = self.reaction.held
+        return table._replace(held=held + table.held if table.held.size else held)
 
     def signals(self, state: State) -> np.ndarray:
         """Functions of the actuation whose change of sign is an event."""
@@ -78,6 +90,14 @@ class AppliedLoads:
             state.t, state.q, state.v, state.z, fired
         )
         state.events.extend(happened)
+
+    def update_surface(self, state: State) -> None:
+        """Make a sample of the surface where one is due."""
+        reaction = self.reaction
+        if reaction is not None and reaction.due <= state.t:
+            applied = self.at(state.t, state.q, state.v, state.z).applied
+            held = reaction.held
+            reaction.update(state.t, state.q, state.v, applied - held)
 
     def add_push(
         self,

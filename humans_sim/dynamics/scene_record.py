@@ -27,8 +27,15 @@ def scene_record(system: System) -> dict[str, Any]:
         return {}
     return {
         **model_and_ground(system.model, system.ground),
+        **surface_record(system),
         **touching_record(system),
     }
+
+
+def surface_record(system: ModelSystem) -> dict[str, Any]:
+    """A surface that gives way, as plain data; its state is that of the last sample."""
+    surface = system.ground.surface
+    return {} if surface is None else {"surface": surface.record()}
 
 
 def touching_record(system: ModelSystem) -> dict[str, Any]:

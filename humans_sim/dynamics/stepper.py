@@ -146,6 +146,8 @@ class Stepper(ABC):
         )
         z = np.asarray(actuation.initialise(float(t), q, v), float)
         self.state = State(float(t), q, v, z)
+        if self.loads.reaction is not None:
+            self.loads.reaction.start(self.t)
         if control is not None:
             control.start(self.t)
 
@@ -236,7 +238,13 @@ class Stepper(ABC):
         return None
 
     def next_event(self) -> float:
-        """Time of the next event of controller or actuation known in advance [s]."""
+        """Time of the next event of controller, actuation or surface known now [s]."""
+        reaction = self.loads.reaction
+        due = self._next_command()
+        return due if reaction is None else min(due, reaction.due)
+
+    def _next_command(self) -> float:
+        """The same of controller and actuation alone [s]."""
         due = self.actuation.next_time(self.t)
         return due if self.control is None else min(due, self.control.next_call)
 
@@ -251,6 +259,14 @@ class Stepper(ABC):
         Args:
             fired: which signals of the actuation fired; none where only a time came.
         """
-        if self.control is not None:
-            self.control.tick(self.t, self.control_state(), self.actuation.command)
-        self.loads.handle_events(self.state, fired)
+        surface = self.loads.reaction is not None
+        if not surface or fired is not None or self._next_command() <= self.t:
+            if self.control is not None:
+                self.control.tick(self.t, self.control_state(), self.actuation.command)
+            self.loads.handle_events(self.state, fired)
+        self.loads.update_surface(self.state)
+
+    def with_surface(self, sample: Sample) -> Sample:
+        """A sample with the contacts of a surface that gives way, if there is one."""
+        reaction = self.loads.reaction
+        return sample if reaction is None else reaction.complete(sample)

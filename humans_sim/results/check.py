@@ -11,6 +11,8 @@ import numpy as np
 
 from humans_sim.core.errors import HumansError
 from humans_sim.core.row_blocks import row_blocks
+from humans_sim.models.soles import tag_of
+from humans_sim.results.contact_table import POINT
 from humans_sim.results.event_details import DURATION
 from humans_sim.results.events import HAND_OVER, IMPACT
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 GAP, FORCE, PRODUCT, ENERGY = 1e-8, 1e-8, 1e-6, 1e-8
 CONE = 1e-8
+SUNK = 1e-3
+"""How deep a point may be in a ground that gives way, beyond what its force explains
+[m]: with a viscous contact that is a little, as it leaves."""
 HANDED_OVER = 0.5
 """Share of an event-driven run that time steps may have continued."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
@@ -86,12 +91,20 @@ def check_run(run: Run) -> Check:
     fall where it says that the body stands (``stands``). The time-stepping method keeps
     gaps only up to its step: its limit is taken from the run's information. What could
     not be looked at is neither right nor wrong: its ``ok`` is None.
+
+    On a ground that gives way, gaps are those to its deformed surface; a point may be
+    below it by its force times the compliance of its contact, no deeper.
     """
     findings = []
     gap_limit = float(run.info.get("gap_tolerance", GAP))
     worst = _Worst(len(run.table))
+    soft, compliance = _soft_contacts(run)
     for rows in row_blocks(run.gaps, run.forces):  # a long run lies on the disk
         gaps, forces = run.gaps[rows], run.forces[rows]
+        if soft.any():
+            sunk = -gaps - compliance * forces[:, :, 0]
+            worst.add("sunk", rows.start, np.where(soft, sunk, -np.inf))
+            gaps = np.where(soft, 0.0, gaps)
         worst.add("gap", rows.start, -gaps)
         worst.add("force", rows.start, -forces[:, :, 0])
         worst.add("size", rows.start, np.abs(forces[:, :, 0]))
@@ -100,12 +113,15 @@ def check_run(run: Run) -> Check:
     limit = PRODUCT
     if gap_limit != GAP:
         limit = max(PRODUCT, gap_limit * max(1.0, worst["size"].value))
-    for key, name, sign, bound, unit in (
+    looked_at = [
         ("gap", "least gap", -1.0, gap_limit, "m"),
         ("force", "least normal force", -1.0, FORCE, "N"),
         ("product", "largest gap x force", 1.0, limit, "N m"),
         ("cone", "largest force outside its cone", 1.0, CONE, "N"),
-    ):
+    ]
+    if soft.any():
+        looked_at.append(("sunk", "deepest in soft ground", -1.0, SUNK, "m"))
+    for key, name, sign, bound, unit in looked_at:
         value, row, contact = worst[key]
         where, ok = "no contacts", None
         if len(run.table):
@@ -117,6 +133,20 @@ def check_run(run: Run) -> Check:
     return Check(tuple(findings))
 
 
+def _soft_contacts(run: Run) -> tuple[np.ndarray, float]:
+    """Which contacts are with a ground that gives way (nc,), compliance [m/N]."""
+    surface = run.info.get("surface")
+    if surface is None:
+        return np.zeros(len(run.table), dtype=bool), 0.0
+    own = f"/{surface['name']}"
+    rows = zip(run.table.names, run.table.kinds, strict=True)
+    soft = [
+        kind == POINT and (name == tag_of(name) or name.endswith(own))
+        for name, kind in rows
+    ]
+    return np.array(soft, dtype=bool), float(surface["compliance"])
+
+
 def _shapes(run: Run) -> Finding:
     """What is drawn of a biped, against what it stands on."""
     from humans_sim.results.drawn_shapes import TOLERANCE, deepest_shape
@@ -124,7 +154,9 @@ def _shapes(run: Run) -> Finding:
 
     name = "deepest shape below the ground"
     where = "no biped alone"
-    if has_free_base(run) and "bodies" not in run.info:
+    if "surface" in run.info:
+        where = "soft ground: its contacts are looked at"
+    elif has_free_base(run) and "bodies" not in run.info:
         try:
             deepest = deepest_shape(run)
         except HumansError as error:

@@ -35,6 +35,7 @@ from humans_sim.soft.ground.deformable_ground import (
     DeformableGround,
     PointContact,
 )
+from humans_sim.soft.ground.footprints import Footprints, footprints_of
 from humans_sim.soft.networks.implicit_step import ImplicitSimulation
 from humans_sim.soft.networks.laws import (
     Automaton,
@@ -86,6 +87,7 @@ __all__ = [
     "Energy",
     "Field",
     "Floor",
+    "Footprints",
     "HollowStop",
     "ImplicitSimulation",
     "Influence",
@@ -123,6 +125,7 @@ __all__ = [
     "coat_window",
     "cut_error",
     "design",
+    "footprints_of",
     "is_in_triangle",
     "line",
     "line_kernel",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from humans_sim.contact.geometry.compliant_surface import CompliantSurface
 from humans_sim.contact.geometry.mesh_kernels import (
     NODES,
     NORMALS,
@@ -48,6 +49,8 @@ class Ground:
             ``time_stepping``).
         torsional: moment of friction about the normal, over the normal force [m]
             (method ``time_stepping``).
+        surface: one that gives way, above the solid of its name; None for none
+            (:mod:`humans_sim.soft`).
     """
 
     friction: float = 0.7
@@ -56,6 +59,7 @@ class Ground:
     solids: Sequence[Solid] = (HalfSpace(),)
     rolling: float = 0.0
     torsional: float = 0.0
+    surface: CompliantSurface | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""

@@ -38,6 +38,11 @@ def event_stepper_of(system: System) -> type[Stepper]:
         raise ParameterError(
             "rolling and torsional friction of the ground need method='time_stepping'"
         )
+    if system.ground.surface is not None and system.rubbing_joints.size:
+        raise ParameterError(
+            "a ground that gives way under joints with dry friction needs "
+            "method='time_stepping' (or joint_friction=False)"
+        )
     return BrakedStepper if system.rubbing_joints.size else EventStepper
 
 

@@ -375,7 +375,7 @@ class EventStepper(Stepper):
 
     def _sample(self, torques: np.ndarray, forces: np.ndarray) -> Sample:
         kinetic, potential = self.system.energies(self.q, self.v)
-        return Sample(
+        sample = Sample(
             self.t,
             self.q,
             self.v,
@@ -387,3 +387,4 @@ class EventStepper(Stepper):
             kinetic,
             potential,
         )
+        return self.with_surface(sample)

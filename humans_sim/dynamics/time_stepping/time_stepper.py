@@ -75,7 +75,7 @@ class TimeStepper(Stepper):
         in which alone the method knows them.
         """
         gaps, (kinetic, potential) = self._measured()
-        return Sample(
+        sample = Sample(
             self.t,
             self.q,
             self.v,
@@ -88,6 +88,7 @@ class TimeStepper(Stepper):
             potential,
             moments=self.steps.moments(),
         )
+        return self.with_surface(sample)
 
     def _measured(self) -> _Measured:
         """Gaps and energies; a controller and a recording ask at one time."""

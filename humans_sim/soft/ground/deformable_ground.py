@@ -9,12 +9,18 @@ beginning. Pins move by the screen's own samples.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from humans_sim.contact.geometry.ground import Ground, Solid
+from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.soft.errors import SoftError
+from humans_sim.soft.ground.ground_reaction import GroundReaction
 from humans_sim.soft.screens.design import ScreenLaw
+from humans_sim.soft.screens.packed_heights import packed_heights
 from humans_sim.soft.screens.pin_screen import PinScreen
 
 _MASS, _PERIOD = 0.01, 1e-3
@@ -48,13 +54,22 @@ class PointContact:
         stiffness: k of each point [N/m].
         viscosity: z of each point [N s/m].
         friction: Coulomb's coefficient.
-        slip: speed at which friction is full [m/s].
+        slip: speed at which friction is full [m/s], of points moved by hand; bipeds
+            stick exactly.
     """
 
     stiffness: float = 2000.0
     viscosity: float = 2.0
     friction: float = 0.7
     slip: float = 0.01
+
+    def times(self, firmness: float) -> PointContact:
+        """The same with stiffness and viscosity so many times larger."""
+        return replace(
+            self,
+            stiffness=firmness * self.stiffness,
+            viscosity=firmness * self.viscosity,
+        )
 
 
 class DeformableGround:
@@ -66,14 +81,22 @@ class DeformableGround:
         spacing: of pins [m].
         origin: place of the first pin in the world, at rest height (3,) [m].
         contact: of the points.
+        firmness: how many times heavier, stiffer and more viscous all is than given:
+            behaves the same under a load so many times larger.
+        patch: half the width of what a point presses on [m]; the spacing unless given.
+        thickness: how far below rest it ends on what never gives way [m].
+        name: what messages and contacts call it; that of a preset unless given.
 
     Attributes:
         screen: its pins.
         origin: (3,) [m].
-        contact: as given.
+        contact: as given, times the firmness.
+        patch: the same [m].
+        thickness: the same [m].
+        name: the same.
 
     Raises:
-        SoftError: there is no such preset.
+        SoftError: there is no such preset, or a length is none.
         UnstableStepError: a mode, free or in contact, leaves the triangle.
     """
 
@@ -84,48 +107,134 @@ class DeformableGround:
         spacing: float = 0.01,
         origin: tuple[float, float, float] = (-1.0, -0.5, 0.0),
         contact: PointContact | None = None,
+        firmness: float = 1.0,
+        patch: float | None = None,
+        thickness: float = 0.1,
+        name: str | None = None,
     ) -> None:
         """All pins at rest."""
+        self.name = "soft_ground" if name is None else name
         if isinstance(law, str):
             if law not in PRESETS:
                 raise SoftError(f"'{law}' is no ground (known: {', '.join(PRESETS)})")
+            self.name = law if name is None else name
             law = PRESETS[law]
-        self.contact = PointContact() if contact is None else contact
+        self.patch = float(spacing if patch is None else patch)
+        for word, value, least in (
+            ("firmness", firmness, 0.0),
+            ("thickness", thickness, 0.0),
+            ("patch", self.patch, spacing * (1.0 - 1e-9)),
+        ):
+            if not (math.isfinite(value) and value > least):
+                raise SoftError(
+                    f"deformable ground: {word} is {value:g}, must be above {least:g}"
+                )
+        own = PointContact() if contact is None else contact
+        self.contact = own.times(firmness)
+        law = law.times(firmness)
         touched = law.in_contact(self.contact.stiffness, self.contact.viscosity)
         touched.check(2, "deformable ground under contact")
         self.screen = PinScreen(shape, law, spacing=spacing)
         self.origin = np.array(origin, dtype=float)
+        self.thickness = float(thickness)
 
     @property
     def period(self) -> float:
         """Of its samples [s]."""
         return self.screen.law.period
 
-    def _around(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pins around points, as flat numbers (n, 4), and their weights (n, 4)."""
-        place = (points[:, :2] - self.origin[:2]) / self.screen.spacing
-        rows, columns = self.screen.shape
-        last = np.array([rows - 1, columns - 1])
-        outside = ((place < 0.0) | (place > last)).any(axis=1)
+    def scene(self, friction: float = 0.7, *solids: Solid) -> Ground:
+        """A scene that bipeds stand in on this ground.
+
+        Args:
+            friction: Coulomb's coefficient.
+            solids: what else is there.
+        """
+        x, y, z = self.origin
+        bottom = HalfSpace(point=(x, y, z - self.thickness), name=self.name)
+        return Ground(friction=friction, solids=(bottom, *solids), surface=self)
+
+    def reaction(self, system: Any) -> GroundReaction:
+        """What it does to a biped (a :class:`SurfaceReaction`)."""
+        return GroundReaction(self, system)
+
+    def record(self) -> dict[str, Any]:
+        """Law, place and the heights of all pins as plain data."""
+        law = self.screen.law
+        return {
+            "name": self.name,
+            "compliance": 1.0 / self.contact.stiffness,
+            "law": dict(law.__dict__),
+            "contact": dict(self.contact.__dict__),
+            "spacing": self.screen.spacing,
+            "patch": self.patch,
+            "thickness": self.thickness,
+            "origin": self.origin.tolist(),
+            "shape": list(self.screen.shape),
+            "heights": packed_heights(self.screen.deviations),
+        }
+
+    def reset(self) -> None:
+        """Put all pins to rest."""
+        self.screen.set(np.zeros(self.screen.shape))
+
+    def is_beside(self, points: np.ndarray) -> np.ndarray:
+        """Whether what points press on is not on the screen (n,)."""
+        place = (np.asarray(points, float)[:, :2] - self.origin[:2]) / (
+            self.screen.spacing
+        )
+        room = self.patch / self.screen.spacing - 1.0
+        last = np.array(self.screen.shape) - 1
+        beside: np.ndarray = ((place < room) | (place > last - room)).any(axis=1)
+        return beside
+
+    def check_on(self, points: np.ndarray) -> None:
+        """Refuse points beside the screen.
+
+        Raises:
+            SoftError: one is.
+        """
+        outside = self.is_beside(points)
         if outside.any():
             x, y = points[int(np.argmax(outside)), :2]
             raise SoftError(
                 f"a point at x = {x:.3g} m, y = {y:.3g} m is beside the deformable "
                 "ground; make its screen larger"
             )
-        cell = np.minimum(place.astype(int), last - 1)
-        a, b = (place - cell).T
-        i, j = cell.T
-        first = i * columns + j
-        pins = np.stack(
-            [first, first + 1, first + columns, first + columns + 1], axis=1
-        )
-        weights = np.stack([(1 - a) * (1 - b), (1 - a) * b, a * (1 - b), a * b], axis=1)
-        return pins, weights
+
+    def patches(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pins that points press on, and their shares.
+
+        A share falls off evenly to zero along x and along y; with a patch of the
+        spacing they are those of bilinear interpolation.
+
+        Args:
+            points: in the world (n, 2 or 3) [m].
+
+        Returns:
+            numbers of pins, row by row (n, m), and shares, which sum up to 1 (n, m).
+
+        Raises:
+            SoftError: a point is beside the screen.
+        """
+        self.check_on(points)
+        place = (points[:, :2] - self.origin[:2]) / self.screen.spacing
+        width = self.patch / self.screen.spacing
+        count = math.floor(2.0 * width + 1e-9) + 1
+        first = np.ceil(place - width - 1e-9).astype(int)
+        index = first[:, :, None] + np.arange(count)
+        share = np.maximum(0.0, 1.0 - np.abs(index - place[:, :, None]) / width)
+        share /= share.sum(axis=2, keepdims=True)
+        last = np.array(self.screen.shape)[:, None] - 1
+        rows, columns = np.clip(index, 0, last).transpose(1, 0, 2)
+        pins = rows[:, :, None] * self.screen.shape[1] + columns[:, None, :]
+        weights = share[:, 0, :, None] * share[:, 1, None, :]
+        size = count * count
+        return pins.reshape(-1, size), weights.reshape(-1, size)
 
     def heights_at(self, points: np.ndarray) -> np.ndarray:
         """Height of the surface under or over points (n, 2 or 3) [m]."""
-        pins, weights = self._around(np.asarray(points, dtype=float))
+        pins, weights = self.patches(np.asarray(points, dtype=float))
         surface = self.screen.deviations.ravel()[pins]
         height: np.ndarray = self.origin[2] + np.sum(weights * surface, axis=1)
         return height
@@ -141,7 +250,7 @@ class DeformableGround:
             Forces on the points (n, 3) [N].
         """
         points, velocities = np.asarray(points, float), np.asarray(velocities, float)
-        pins, weights = self._around(points)
+        pins, weights = self.patches(points)
         contact = self.contact
         surface = np.sum(weights * self.screen.deviations.ravel()[pins], axis=1)
         rising = np.sum(weights * self.screen.velocities.ravel()[pins], axis=1)

@@ -82,6 +82,13 @@ class ScreenLaw:
             ground_viscosity=self.ground_viscosity + viscosity,
         )
 
+    def times(self, factor: float) -> ScreenLaw:
+        """Heavier, stiffer and more viscous pins with the same modes."""
+        return replace(
+            self,
+            **{k: factor * x for k, x in self.__dict__.items() if k != "period"},
+        )
+
     def is_stable(self, dimensions: int) -> bool:
         """Whether the whole modal segment is in the triangle."""
         return all(is_in_triangle(*end) for end in self.segment(dimensions))

@@ -131,6 +131,29 @@ class PinScreen:
         self._buffers = [spare, now, before]
         self.time += self.law.period
 
+    def bordered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Deviations now, one sample and two samples ago, with a border [m].
+
+        Forces F on pins that are found after a sample without them add T² F / m to the
+        first one.
+        """
+        now, before, earlier = self._buffers
+        return now, before, earlier
+
+    def highest(self) -> float:
+        """The highest pin now, above rest, at least 0 [m]."""
+        return max(0.0, float(self._buffers[0].max()))
+
+    def middle(self, ago: int = 0) -> np.ndarray:
+        """Heights above rest half a sample ago: means of two samples [m].
+
+        Args:
+            ago: 1 for one sample earlier.
+        """
+        now, before = (b[self._inner] for b in self._buffers[ago : ago + 2])
+        mean: np.ndarray = 0.5 * (now + before)
+        return mean
+
     def run(self, steps: int, force: np.ndarray | None = None) -> None:
         """Many samples under constant forces on the pins [N]."""
         if len(self.shape) != 2:
@@ -176,13 +199,16 @@ class PinScreen:
         self._advance()
         return reaction
 
-    def energy(self) -> float:
+    def energy(self, ago: int = 0) -> float:
         """Kinetic and elastic energy: of velocities half a sample ago [J].
 
         It is the quantity that samples without viscosity keep:
         half of m v² and of the product of deviations now and one sample ago with K.
+
+        Args:
+            ago: 1 for the energy one sample before.
         """
-        now, before = self._buffers[:2]
+        now, before = self._buffers[ago : ago + 2]
         law = self.law
         v = (now - before)[self._inner] / law.period
         total = 0.5 * law.mass * float(np.sum(v * v))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heights of the ground that a run ended on, and a picture of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.core.errors import MALFORMED_CONTENT
+from humans_sim.results.run import Run
+from humans_sim.soft.chroma import ColourLaw, picture
+from humans_sim.soft.errors import SoftError
+from humans_sim.soft.screens.packed_heights import unpacked_heights
+
+_SAND = (205, 170, 110)
+
+
+@dataclass(frozen=True)
+class Footprints:
+    """A field of heights.
+
+    Attributes:
+        heights: above the ground at rest, along x and y (n, m) [m].
+        spacing: of the pins [m].
+        origin: place of the first pin in the world (3,) [m].
+    """
+
+    heights: np.ndarray
+    spacing: float
+    origin: np.ndarray
+
+    def picture(self, colour: tuple[int, int, int] = _SAND) -> np.ndarray:
+        """Seen from above in slanting light, x to the right (rows, columns, 3).
+
+        It is the chroma operator ``light``, with the steepest slope in half the colour.
+
+        Args:
+            colour: of the ground where it is level, red, green and blue, 0 to 255.
+        """
+        rises = [np.abs(np.diff(self.heights, axis=k)).max() for k in (0, 1)]
+        law = ColourLaw(-4.0 * max(*rises, 1e-6), 0.0, colour)
+        image = picture(self.heights, law, "light", light=(0.7, -0.7), pixels=3)
+        turned: np.ndarray = image.transpose(1, 0, 2)[::-1]
+        return turned
+
+
+def footprints_of(run: Run) -> Footprints:
+    """What a run left in its ground.
+
+    Raises:
+        SoftError: its ground is rigid, or the record is damaged.
+    """
+    surface = run.info.get("surface")
+    if surface is None:
+        raise SoftError("the run's ground is rigid: there are no footprints")
+    try:
+        shape = (int(surface["shape"][0]), int(surface["shape"][1]))
+        heights = unpacked_heights(str(surface["heights"]), shape)
+        origin = np.array(surface["origin"], dtype=float).reshape(3)
+        return Footprints(heights, float(surface["spacing"]), origin)
+    except MALFORMED_CONTENT as error:
+        raise SoftError(f"the run's record of its ground is damaged: {error}") from None
