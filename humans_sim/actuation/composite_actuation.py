@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -120,6 +121,14 @@ class CompositeActuation(Actuation):
                 for part, own in zip(self.parts, self._slices, strict=True)
             ]
         )
+
+    def record(self) -> dict[str, dict[str, Any]]:
+        """That of all of them."""
+        whole: dict[str, dict[str, Any]] = {}
+        for part in self.parts:
+            for key, entries in part.record().items():
+                whole.setdefault(key, {}).update(entries)
+        return whole
 
     def reset(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray

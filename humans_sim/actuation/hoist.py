@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -31,6 +32,8 @@ from humans_sim.results.signal import Signal
 CABLE_TAUT = "cable_taut"
 CABLE_SLACK = "cable_slack"
 """Kinds of events."""
+CABLES = "cables"
+"""Where runs keep the anchors."""
 SUSPENSION_PREFIX = "suspension_"
 """Tags of a model by which it can hang start with this."""
 LENGTH = 1.5
@@ -209,6 +212,12 @@ class Hoist(Actuation):
     ) -> np.ndarray:
         """The numbers of :meth:`signals`."""
         return np.concatenate([[self.paid_out(t)[0]], self.tensions(t, q, v)])
+
+    def record(self) -> dict[str, dict[str, Any]]:
+        """The anchors of the cables by their tags [m]."""
+        return {
+            CABLES: dict(zip(self.tags, self._anchors.tolist(), strict=True)),
+        }
 
 
 class SuspendedActuation(CompositeActuation):

@@ -110,5 +110,9 @@ class Actuation:
         """The numbers of :meth:`signals` at a state; NaN where there is none."""
         return _NONE
 
+    def record(self) -> dict[str, dict[str, Any]]:
+        """What a run keeps of it in its info: mappings of plain data, by their keys."""
+        return {}
+
 
 _NONE = np.zeros(0)

@@ -20,6 +20,7 @@ from humans_sim.dynamics.surfaces.rolling_problems import (
     rattleback,
     rolling_cylinder,
     rolling_ellipsoid,
+    rolling_knee,
 )
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
@@ -336,5 +337,6 @@ PROBLEMS: dict[str, Callable[..., GeneralSystem | SurfaceSystem]] = {
     "rattleback": rattleback,
     "rolling_ellipsoid": rolling_ellipsoid,
     "rolling_cylinder": rolling_cylinder,
+    "rolling_knee": rolling_knee,
 }
 """By the names that scenario files use."""

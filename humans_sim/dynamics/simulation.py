@@ -410,6 +410,7 @@ class Simulation(OwnIntegration):
             "options": dict(vars(self.options)),
             "z_names": list(self.actuation.z_names),
             **self.recorded.info(samples),
+            **self.actuation.record(),
             **scene_record(self.system),
         }
         if self.method == "time_stepping":

@@ -34,7 +34,7 @@ from humans_sim.nodes.common.conversions import (
 from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.refusals import Refusals
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.common.start_posture import NEUTRAL, POSTURES, start_posture
 from humans_sim.observation import BaseEstimate, BaseObserver
@@ -68,7 +68,7 @@ class Observer(ModelNode):
         self._synchronizer = StampSynchronizer(_STATES, list(self._topics))
         self._begun, self._t = 0, -math.inf
         self._estimate: BaseEstimate | None = None
-        self._refused, self._reported, self._refusal = 0, 0, ""
+        self._refusals = Refusals(self)
         self._heard_at = -math.inf
         self._status = StatusTopic(self, "base", self.model.name)
         self._odometry = self.create_publisher(Odometry, "odom", _DEPTH)
@@ -108,7 +108,7 @@ class Observer(ModelNode):
                 names, rates = message.name, message.velocity
                 speeds = joint_values(self.model, names, rates, still, "velocity")
         except ConfigurationError as error:
-            self._refuse(_STATES, error)
+            self._refusals.add(_STATES, error)
             return
         if self._step:
             # Encoders that round say nothing of speeds.
@@ -122,7 +122,7 @@ class Observer(ModelNode):
             try:
                 force = vector_of(message.wrench.force)
             except ConfigurationError as error:
-                self._refuse(topic, error)
+                self._refusals.add(topic, error)
                 return
             self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
 
@@ -145,7 +145,7 @@ class Observer(ModelNode):
                 t, joints, speeds, sole_forces=forces
             )
         except HumansError as error:
-            self._refuse("measurement", error)
+            self._refusals.add("measurement", error)
             return
         self._t = t
         self._publish_estimate(stamp, joints, self._estimate)
@@ -169,11 +169,6 @@ class Observer(ModelNode):
         if moved:
             self._tf.publish(TFMessage(transforms=moved))
 
-    def _refuse(self, topic: str, error: Exception) -> None:
-        self._refused += 1
-        self._refusal = f"{topic}: {error}"
-        warn_refused(self, topic, error)
-
     def _diagnose(self) -> None:
         silent = time.monotonic() > self._heard_at + _BEAT
         base, state, warning = self._estimate, "waiting for joint_states", ""
@@ -184,15 +179,12 @@ class Observer(ModelNode):
             warning = f"nothing comes on {missing}"
         elif base is not None:
             warning = gone(self, _STATES)
-        if self._refused > self._reported:
-            warning = f"messages were refused: {self._refusal}"
+        warning = self._refusals.warning() or warning
         values = {
             "time [s]": f"{max(self._t, 0.0):.9g}",
             "starts": str(self._begun),
             "mismatch [m]": "" if base is None else f"{base.mismatch:.3g}",
             "unsupported [s]": "" if base is None else f"{base.unsupported:.3g}",
-            "refused_messages": str(self._refused),
-            "last_refusal": self._refusal,
+            **self._refusals.values(),
         }
         self._status.publish(state, "", warning, values)
-        self._reported = self._refused

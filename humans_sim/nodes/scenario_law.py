@@ -35,7 +35,7 @@ from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.named_values import LARGEST
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.refusals import Refusals
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 
 _DEPTH = 100
@@ -56,8 +56,7 @@ class ScenarioLaw(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
         self._stamp, self._answered_at, self._heard_at = -1, -math.inf, -math.inf
-        self._failure, self._refusal = "", ""
-        self._refused = self._reported = 0
+        self._failure, self._refusals = "", Refusals(self)
         self._status = StatusTopic(self, "scenario law", self.model.name)
         self._make_topics()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -106,7 +105,7 @@ class ScenarioLaw(ModelNode):
                 self.model, message.name, message.velocity, self._speeds, "velocity"
             )
         except ConfigurationError as error:
-            self._refuse(_STATES, error)
+            self._refusals.add(_STATES, error)
             return
         self._heard_at = time.monotonic()
         self._put(_STATES, message, (self._joints, self._speeds))
@@ -115,7 +114,7 @@ class ScenarioLaw(ModelNode):
         try:
             base = base_of(message.pose.pose), velocity_of(message.twist.twist)
         except ConfigurationError as error:
-            self._refuse(self._base_topic, error)
+            self._refusals.add(self._base_topic, error)
             return
         self._put(self._base_topic, message, base)
 
@@ -127,7 +126,7 @@ class ScenarioLaw(ModelNode):
         for name, numbers in states.items():
             if not all(abs(x) <= LARGEST for x in numbers):
                 error = ConfigurationError(f"the state of '{name}' is {numbers}")
-                self._refuse(_MUSCLES, error)
+                self._refusals.add(_MUSCLES, error)
                 return
         self._put(_MUSCLES, message, states)
 
@@ -147,7 +146,7 @@ class ScenarioLaw(ModelNode):
                 raise ConfigurationError("the commands are not finite numbers")
         except HumansError as error:
             self._failure = f"at {stamp / 1e9:.9g} s: {error}"
-            self._refuse("state", error)
+            self._refusals.add("state", error)
             return
         self._failure, self._stamp, self._answered_at = "", stamp, now
         self._publish(stamp, command)
@@ -173,11 +172,6 @@ class ScenarioLaw(ModelNode):
 
     # -- diagnostics -----------------------------------------------------------------
 
-    def _refuse(self, topic: str, error: Exception) -> None:
-        self._refused += 1
-        self._refusal = f"{topic}: {error}"
-        warn_refused(self, topic, error)
-
     def _diagnose(self) -> None:
         state, warning = "waiting for joint_states", ""
         if time.monotonic() <= self._heard_at + _BEAT:
@@ -187,12 +181,9 @@ class ScenarioLaw(ModelNode):
                 state = f"waiting for {', '.join(self._synchronizer.missing(newest))}"
         elif self._stamp >= 0:
             warning = gone(self, _STATES)
-        if self._refused > self._reported:
-            warning = f"messages were refused: {self._refusal}"
-        self._reported = self._refused
+        warning = self._refusals.warning() or warning
         values = {
             "time [s]": f"{max(self._stamp, 0) / 1e9:.9g}",
-            "refused_messages": str(self._refused),
-            "last_refusal": self._refusal,
+            **self._refusals.values(),
         }
         self._status.publish(state, self._failure, warning, values)

@@ -32,7 +32,7 @@ from humans_sim.nodes.common.conversions import (
 from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
-from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.refusals import Refusals
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 
 _DEPTH = 100
@@ -57,8 +57,7 @@ class TaskLaw(ModelNode):
         self._topics = {f"{sole}/wrench": sole for sole in soles}
         self._synchronizer = StampSynchronizer(self._states, list(self._topics))
         self._stamp, self._answered_at, self._heard_at = -1, -math.inf, -math.inf
-        self._failure, self._refusal = "", ""
-        self._refused = self._reported = 0
+        self._failure, self._refusals = "", Refusals(self)
         self._status = StatusTopic(self, "task law", self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         listen = self.create_subscription
@@ -109,7 +108,7 @@ class TaskLaw(ModelNode):
                 self.model, message.name, message.velocity, self._speeds, "velocity"
             )
         except ConfigurationError as error:
-            self._refuse(self._states, error)
+            self._refusals.add(self._states, error)
             return
         self._heard_at = time.monotonic()
         stamp = nanoseconds_of(message.header.stamp)
@@ -120,7 +119,7 @@ class TaskLaw(ModelNode):
             try:
                 force = vector_of(message.wrench.force)
             except ConfigurationError as error:
-                self._refuse(topic, error)
+                self._refusals.add(topic, error)
                 return
             self._put(topic, nanoseconds_of(message.header.stamp), float(force[2]))
 
@@ -141,7 +140,7 @@ class TaskLaw(ModelNode):
                 raise ConfigurationError("the voltages are not finite numbers")
         except HumansError as error:
             self._failure = f"at {stamp / 1e9:.9g} s: {error}"
-            self._refuse("measurement", error)
+            self._refusals.add("measurement", error)
             return
         self._failure, self._stamp, self._answered_at = "", stamp, now
         command = JointState(name=list(self._station.motors))
@@ -149,24 +148,16 @@ class TaskLaw(ModelNode):
         command.effort = [float(x) for x in voltages]
         self._commands.publish(command)
 
-    def _refuse(self, topic: str, error: Exception) -> None:
-        self._refused += 1
-        self._refusal = f"{topic}: {error}"
-        warn_refused(self, topic, error)
-
     def _diagnose(self) -> None:
         base, state, warning = self._station.estimate, f"waiting for {self._states}", ""
         if time.monotonic() <= self._heard_at + _BEAT:
             state = "waiting for wrenches" if base is None else "running"
         elif base is not None:
             warning = gone(self, self._states)
-        if self._refused > self._reported:
-            warning = f"messages were refused: {self._refusal}"
-        self._reported = self._refused
+        warning = self._refusals.warning() or warning
         values = {
             "time [s]": f"{max(self._stamp, 0) / 1e9:.9g}",
             "reference": "" if base is None else base.reference,
-            "refused_messages": str(self._refused),
-            "last_refusal": self._refusal,
+            **self._refusals.values(),
         }
         self._status.publish(state, self._failure, warning, values)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import trimesh
+from scipy.spatial.transform import Rotation
 
-from humans_sim.core.errors import RunFileError
+from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError
 
 COLOURS = (
     (209, 96, 61),
@@ -31,22 +32,45 @@ _ROUND = 64
 def body_meshes(info: Mapping[str, Any]) -> list[trimesh.Trimesh]:
     """Meshes of the bodies of a run, in their own frames.
 
+    Bodies on one joint have one colour.
+
     Raises:
         RunFileError: what is recorded of them is damaged.
     """
     try:
+        bodies = list(info["bodies"])
+        links = [str(body.get("joint", k)) for k, body in enumerate(bodies)]
+        order = {link: k for k, link in enumerate(dict.fromkeys(links))}
         return [
-            _coloured(body, np.array(COLOURS[k % len(COLOURS)], dtype=float))
-            for k, body in enumerate(info["bodies"])
+            _coloured(body, np.array(COLOURS[order[link] % len(COLOURS)], dtype=float))
+            for body, link in zip(bodies, links, strict=True)
         ]
-    except (KeyError, TypeError, ValueError) as error:
+    except MALFORMED_CONTENT as error:
         raise RunFileError(f"the run's record of its bodies is damaged: {error}") from (
             error
         )
 
 
+def body_balls(
+    meshes: Sequence[trimesh.Trimesh], poses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Balls that hold bodies at all samples: centres (samples, n, 3), radii (n, 1) [m].
+
+    Args:
+        meshes: of the bodies.
+        poses: of the bodies (samples, n, 7).
+    """
+    middles = np.array([mesh.bounds.mean(axis=0) for mesh in meshes])
+    radii = np.array([[np.linalg.norm(mesh.extents) / 2] for mesh in meshes])
+    turned = Rotation.from_quat(poses[..., 3:].reshape(-1, 4)).apply(
+        np.tile(middles, (len(poses), 1))
+    )
+    return poses[..., :3] + turned.reshape(poses.shape[:2] + (3,)), radii
+
+
 def _coloured(body: Mapping[str, Any], colour: np.ndarray) -> trimesh.Trimesh:
     mesh, marked = _mesh(body)
+    mesh.apply_translation([float(x) for x in body.get("at", (0.0, 0.0, 0.0))])
     pale = colour + _PALE * (255 - colour)
     faces = np.where(marked[:, None], colour, pale)
     opaque = np.full((len(faces), 1), 255.0)
@@ -78,7 +102,6 @@ def _mesh(body: Mapping[str, Any]) -> tuple[trimesh.Trimesh, np.ndarray]:
         top = float(body["top"]) / radii[2] if "top" in body else 1.0
         points = np.array(mesh.vertices)
         points[:, 2] = np.minimum(points[:, 2], top)
-        middle = np.array([float(x) for x in body.get("at", (0.0, 0.0, 0.0))])
-        mesh = trimesh.Trimesh(points * radii + middle, mesh.faces, process=False)
+        mesh = trimesh.Trimesh(points * radii, mesh.faces, process=False)
         return mesh, mesh.triangles_center[:, 0] > 0
     raise ValueError(f"no shape is called '{str(kind)[:40]}'")

@@ -48,7 +48,7 @@ SCENES = {"box-stack", "off-centre-push", "push-box", "tumbling-top"}
 """Looked at one by one in bodies/test_scene_scenarios.py."""
 
 
-ROLLING = {"rattleback"}
+ROLLING = {"rattleback", "rolling-knee"}
 """Looked at in dynamics/surfaces/test_rolling.py."""
 
 

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from PIL import Image
 
 import humans_sim as hs
+from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import RunFileError
 from humans_sim.dynamics.surfaces.rolling_problems import (
     coin,
@@ -19,6 +23,7 @@ from humans_sim.dynamics.surfaces.rolling_problems import (
     rolling_start,
     steady_coin,
 )
+from humans_sim.results.body_poses import body_poses
 from humans_sim.view.body_meshes import body_meshes
 from humans_sim.view.browser.bodies_page import BodiesView
 from humans_sim.view.film.body_pictures import BodyPicture, body_film, body_strip
@@ -47,8 +52,6 @@ def test_shapes_are_those_of_the_surfaces() -> None:
 
 def test_a_coin_lies_on_the_floor_it_rolls_on(disk: hs.Run) -> None:
     """The lowest point of what is drawn is at the floor, at every sample."""
-    import pinocchio as pin
-
     mesh = body_meshes(disk.info)[0]
     for row in disk.q:
         turn = pin.Quaternion(row[3:7]).matrix()
@@ -80,6 +83,64 @@ def test_a_page_shows_the_coin(disk: hs.Run) -> None:
         assert page._bodies[0].position == pytest.approx(disk.q[2, :3])
     finally:
         page.stop()
+
+
+@pytest.fixture(scope="module")
+def knee() -> hs.Run:
+    """A leg begins to stand up on its rolling knee."""
+    return read_scenario("rolling-knee").with_changes(end=0.02).run(progress=False)
+
+
+def test_condyles_are_drawn_on_their_plateau(knee: hs.Run) -> None:
+    """Bodies on joints: condyles touch the plateau, at every sample."""
+    names = [body["name"] for body in knee.info["bodies"]]
+    meshes = dict(zip(names, body_meshes(knee.info), strict=True))
+    plate = names.index("plateau")
+    for rows in body_poses(knee):
+        for name in ("medial condyle", "lateral condyle"):
+            pose = pin.XYZQUATToSE3(rows[plate]).actInv(
+                pin.XYZQUATToSE3(rows[names.index(name)])
+            )
+            points = meshes[name].vertices @ pose.rotation.T + pose.translation
+            top = meshes["plateau"].bounds[1, 2]
+            assert points[:, 2].min() == pytest.approx(top, abs=3e-4)
+    assert meshes["shank"].visual.face_colors[0] == pytest.approx(
+        meshes["plateau"].visual.face_colors[0]
+    )
+
+
+def test_film_and_page_show_the_leg(knee: hs.Run, tmp_path: Path) -> None:
+    """It goes into a strip as high as the leg, and onto a page, from a file alone."""
+    run = hs.load_run(knee.save(tmp_path / "knee.npz"))
+    picture = BodyPicture(run)
+    assert picture._high[1] - picture._low[1] == pytest.approx(0.95, abs=0.2)
+    assert len(body_strip(run, 2)) > 1000
+    page = BodiesView(run, port=0)
+    try:
+        page.show(2)
+        assert page._bodies[-1].position == pytest.approx([0, 0, 0.06 + run.q[2, 1]])
+    finally:
+        page.stop()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parent": 7}, "no joint 7"),
+        ({"at": [0.0] * 7}, "no placement"),
+        ({"kind": "JointModelTeapot"}, "Teapot"),
+        ({"kind": "JointModelSpherical"}, "9 coordinates, the run has 6"),
+        ({"name": "elbow"}, "'ankle' is not in list"),
+    ],
+)
+def test_damaged_joints_are_refused(
+    knee: hs.Run, change: dict[str, Any], message: str
+) -> None:
+    """A record of joints that are none is a typed error."""
+    first, *others = knee.info["joints"]
+    run = replace(knee, info={**knee.info, "joints": [{**first, **change}, *others]})
+    with pytest.raises(RunFileError, match=message):
+        body_poses(run)
 
 
 def test_other_records_are_refused() -> None:

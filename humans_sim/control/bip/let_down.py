@@ -2,9 +2,10 @@
 """Bip hangs, is let down, stands, and makes a step (manual sections 7.1 and 8.2).
 
 It hangs in the posture in which it will stand (contact code 4). The hoist lets it down
-until the feet carry a part of its weight, and holds; in the transition (code 5) the law
-lets the feet carry the rest; then the cables are paid out, and Bip stands (code 3) and
-steps. The hoist goes by the clock: nobody commands it.
+until the feet touch, a little further, and holds. The law plans no forces of the feet
+till then, so that legs give way and feet carry a few per cent of the weight; in the
+transition (code 5) it lets them take over; then the cables are paid out, and Bip stands
+(code 3) and steps. The hoist goes by the clock: nobody commands it.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class LetDown(PositiveNumbers):
         height: of the feet above the ground at the start [m].
         hang: time to hang at the start [s].
         descent: time of the way down [s].
-        loaded: how far the hoist goes below the landing, as a share of the stretch of
-            its cables under the weight. Legs give way, so that feet carry less.
+        overtravel: how far the hoist goes below the landing, as a share of the stretch
+            of its cables under the weight. Stiff legs would carry that share.
         load: time in which the feet take over [s].
         release: time in which the cables are paid out [s].
         slack: what is paid out then [m].
@@ -40,7 +41,7 @@ class LetDown(PositiveNumbers):
     height: float = 0.05
     hang: float = 0.4
     descent: float = 1.2
-    loaded: float = 0.4
+    overtravel: float = 0.4
     load: float = 0.6
     release: float = 0.8
     slack: float = 0.3
@@ -50,7 +51,7 @@ class LetDown(PositiveNumbers):
         model = task.model
         hoist = Hoist(model)
         stretch = _GRAVITY * model.mass / (len(hoist.tags) * hoist.stiffness)
-        down = self.height + self.loaded * stretch
+        down = self.height + self.overtravel * stretch
         times = np.cumsum([self.hang, self.descent, self.load, self.release])
         lengths = (0.0, down, down, down + self.slack)
         return Hoist(model, list(zip(times.tolist(), lengths, strict=True)))

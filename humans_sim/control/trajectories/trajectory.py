@@ -140,7 +140,14 @@ class Trajectory:
         self.phases = tuple(_phase(code, 2 * i + 1) for i, code in enumerate(phases))
         self.size = points.shape[1]
         self._codes = np.array(self.phases, dtype=int)
-        self._powers = _halves(points)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._powers = _halves(points)
+        beyond = np.flatnonzero(~np.isfinite(self._powers).all(axis=(0, 2)))
+        if beyond.size:
+            raise TrajectoryError(
+                "it is too far from the next for a finite curve",
+                2 * (int(beyond[0]) // 2) + 1,
+            )
         for array in (self.positions, self.times):
             array.setflags(write=False)
 

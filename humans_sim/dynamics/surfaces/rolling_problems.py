@@ -8,6 +8,7 @@ the rattleback, International Journal of Non-Linear Mechanics 17, 1982).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -15,6 +16,7 @@ import pinocchio as pin
 from humans_sim.bodies.mass_properties import MassProperties, of_cylinder
 from humans_sim.contact.joint.surface_implicit import Ellipsoid
 from humans_sim.contact.joint.surface_shapes import Plane, Sphere, Torus
+from humans_sim.dynamics.surfaces.joint_springs import JointSprings
 from humans_sim.dynamics.surfaces.rolling_bodies import RollingBody, rolling_bodies
 from humans_sim.dynamics.surfaces.surface_contact import SurfaceContact
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
@@ -142,8 +144,16 @@ def rolling_cylinder(
     return rolling_bodies([body], friction=friction)
 
 
+_ANKLE_HEIGHT, _SHANK, _THIGH = 0.06, 0.40, 0.42
+"""Of the leg of :func:`rolling_knee` [m]."""
+
+
 def rolling_knee(
-    load: float = 30.0, condyle: float = 0.022, friction: float = math.inf
+    load: float = 30.0,
+    condyle: float = 0.022,
+    friction: float = math.inf,
+    stiffness: float = 0.0,
+    damping: float = 0.0,
 ) -> SurfaceSystem:
     """A leg whose thigh rolls on the shank: two condyles on a plateau.
 
@@ -154,25 +164,27 @@ def rolling_knee(
         load: mass on the hip [kg].
         condyle: radius of both condyles [m].
         friction: Coulomb's coefficient; infinite: they do not slide.
+        stiffness: of springs at ankle and hip that stretch the leg [N m/rad].
+        damping: of dampers there [N m s/rad].
     """
-    tree, thigh, shank = pin.Model(), 0.42, 0.40
+    tree = pin.Model()
     tree.gravity.linear = -GRAVITY * _UP
-    still = pin.SE3.Identity()
-    ankle = tree.addJoint(0, pin.JointModelRY(), still, "ankle")
-    pelvis = tree.addJoint(0, pin.JointModelPZ(), still, "pelvis")
+    still, base = pin.SE3.Identity(), pin.SE3(np.eye(3), _ANKLE_HEIGHT * _UP)
+    ankle = tree.addJoint(0, pin.JointModelRY(), base, "ankle")
+    pelvis = tree.addJoint(0, pin.JointModelPZ(), base, "pelvis")
     hip = tree.addJoint(pelvis, pin.JointModelSpherical(), still, "hip")
     ball = 0.4 * load * 0.1**2 * np.eye(3)
     tree.appendBodyToJoint(pelvis, pin.Inertia(load, np.zeros(3), ball), still)
-    for joint, mass, length in ((ankle, 3.5, shank), (hip, 8.0, -thigh)):
+    for joint, mass, length in ((ankle, 3.5, _SHANK), (hip, 8.0, -_THIGH)):
         rod = of_cylinder(mass, 0.05, abs(length))
         middle = 0.5 * length * _UP
         tree.appendBodyToJoint(joint, pin.Inertia(mass, middle, rod.inertia), still)
-    plateau = Plane(pin.SE3(np.eye(3), shank * _UP))
+    plateau = Plane(pin.SE3(np.eye(3), _SHANK * _UP))
     pairs = [
         SurfaceContact(
             name,
             plateau,
-            Sphere(condyle, pin.SE3(np.eye(3), np.array([0.0, aside, -thigh]))),
+            Sphere(condyle, pin.SE3(np.eye(3), np.array([0.0, aside, -_THIGH]))),
             "ankle",
             "hip",
             friction,
@@ -180,4 +192,45 @@ def rolling_knee(
         )
         for name, aside in (("medial", -0.022), ("lateral", 0.022))
     ]
-    return SurfaceSystem(tree, pairs, "rolling knee")
+    turns = np.array([1.0, 0.0, 1.0, 1.0, 1.0])
+    springs = JointSprings(stiffness * turns, damping * turns, pin.neutral(tree))
+    return SurfaceSystem(tree, pairs, "rolling knee", _drawn_leg(condyle), springs)
+
+
+def _drawn_leg(condyle: float) -> list[dict[str, Any]]:
+    """What is drawn of :func:`rolling_knee`: shafts, plateau, condyles, foot, load."""
+
+    def shaft(name: str, joint: str, low: float, high: float) -> dict[str, Any]:
+        size = {"radius": 0.018, "thickness": high - low}
+        at = [0.0, 0.0, 0.5 * (low + high)]
+        return {"name": name, "joint": joint, "shape": "disk", **size, "at": at}
+
+    def box(
+        name: str, joint: str, size: list[float], at: list[float]
+    ) -> dict[str, Any]:
+        return {"name": name, "joint": joint, "shape": "box", "size": size, "at": at}
+
+    foot = box("foot", "universe", [0.2, 0.08, 0.03], [0.04, 0.0, 0.015])
+    trunk = box("load", "pelvis", [0.2, 0.2, 0.12], [0.0, 0.0, 0.1])
+    head = {"joint": "ankle", "shape": "ball", "radius": 0.03}
+    plate = box("plateau", "ankle", [0.12, 0.13, 0.012], [0.0, 0.0, _SHANK - 0.006])
+    ends = [
+        {
+            "name": f"{name} condyle",
+            "joint": "hip",
+            "shape": "ball",
+            "radius": condyle,
+            "at": [0.0, aside, -_THIGH],
+        }
+        for name, aside in (("medial", -0.022), ("lateral", 0.022))
+    ]
+    return [
+        foot,
+        {"name": "ankle", **head},
+        shaft("shank", "ankle", 0.0, _SHANK - 0.012),
+        plate,
+        *ends,
+        shaft("thigh", "hip", -_THIGH, 0.0),
+        {"name": "hip", **head, "joint": "hip"},
+        trunk,
+    ]

@@ -11,6 +11,7 @@ import pinocchio as pin
 
 from humans_sim.contact.joint.surfaces import cross
 from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.dynamics.surfaces.joint_springs import JointSprings
 from humans_sim.dynamics.surfaces.surface_contact import (
     WORLD,
     NearestPoints,
@@ -21,6 +22,7 @@ from humans_sim.dynamics.surfaces.surface_contact import (
 )
 from humans_sim.dynamics.surfaces.tree_chart import TreeChart
 from humans_sim.dynamics.system import EVENT_DRIVEN, SLOW, TIME_STEPPING, Terms
+from humans_sim.results.body_poses import joint_records
 from humans_sim.results.contact_table import POINT, ContactTable
 
 _UNIT = 1e-6
@@ -48,6 +50,7 @@ class SurfaceSystem:
         pairs: Sequence[SurfaceContact],
         name: str = "surfaces",
         drawn: Sequence[Mapping[str, Any]] = (),
+        springs: JointSprings | None = None,
     ) -> None:
         """Put surfaces on the joints of a tree.
 
@@ -55,8 +58,10 @@ class SurfaceSystem:
             tree: joints and masses; gravity is the tree's own.
             pairs: surfaces that may touch.
             name: what messages call the mechanism.
-            drawn: bodies as runs record them, one for each joint, all of them free
-                flyers on the floor z = 0; empty: nothing is drawn.
+            drawn: bodies as runs record them, on the floor z = 0: one for each joint,
+                all of them free flyers, or any number with the names of their
+                ``joint``; empty: nothing is drawn.
+            springs: at the joints; None for none.
 
         Raises:
             ParameterError: a joint is unknown, or two contacts have one name.
@@ -73,7 +78,7 @@ class SurfaceSystem:
                         f"{', '.join(joints)}"
                     )
         self.tree, self.pairs, self.name = tree, tuple(pairs), name
-        self._drawn = tuple(drawn)
+        self._drawn, self._springs = tuple(drawn), springs
         self.nq, self.nv = tree.nq, tree.nv
         self.locked = np.zeros(0, dtype=np.int64)
         self.contacts = ContactTable.of(
@@ -97,7 +102,13 @@ class SurfaceSystem:
 
     def record(self) -> dict[str, Any]:
         """What a run keeps of the mechanism."""
-        return {"bodies": [dict(body) for body in self._drawn]} if self._drawn else {}
+        if not self._drawn:
+            return {}
+        bodies = [dict(body) for body in self._drawn]
+        if not any("joint" in body for body in bodies):
+            return {"bodies": bodies}
+        joints = joint_records(self.tree)
+        return {} if joints is None else {"bodies": bodies, "joints": joints}
 
     def chart(self, q: np.ndarray) -> TreeChart:
         """Coordinates around a configuration."""
@@ -202,8 +213,10 @@ class SurfaceSystem:
             drift[row, 0] += bent @ velocity
         mass = pin.crba(self.tree, self._data, q, pin.Convention.WORLD)
         mass = np.triu(mass) + np.triu(mass, 1).T
-        bias = pin.nonLinearEffects(self.tree, self._data, q, v)
-        return Terms(mass, np.array(bias), gap, rows, drift)
+        bias = np.array(pin.nonLinearEffects(self.tree, self._data, q, v))
+        if self._springs is not None:
+            bias -= self._springs.force(self.tree, q, v)
+        return Terms(mass, bias, gap, rows, drift)
 
     def _jacobian(self, joint: int, point: np.ndarray) -> np.ndarray:
         """Of a body's point in the world (3, nv)."""
@@ -224,8 +237,10 @@ class SurfaceSystem:
     def energies(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
         kinetic = pin.computeKineticEnergy(self.tree, self._data, q, v)
-        potential = pin.computePotentialEnergy(self.tree, self._data, q)
-        return float(kinetic), float(potential)
+        potential = float(pin.computePotentialEnergy(self.tree, self._data, q))
+        if self._springs is not None:
+            potential += self._springs.energy(self.tree, q)
+        return float(kinetic), potential
 
 
 def _numbered(tree: pin.Model, sizes: Sequence[int]) -> tuple[str, ...]:

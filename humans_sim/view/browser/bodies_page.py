@@ -10,9 +10,10 @@ import trimesh
 import viser
 
 from humans_sim.contact import HalfSpace
+from humans_sim.results.body_poses import body_poses
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run
-from humans_sim.view.body_meshes import body_meshes
+from humans_sim.view.body_meshes import body_balls, body_meshes
 from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, silence, titled
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, Scene, free_port
@@ -42,7 +43,7 @@ class BodiesView:
             RunFileError: what is recorded of the bodies is damaged.
         """
         shapes = body_meshes(run.info)
-        self._run = run
+        self._run, self._poses = run, body_poses(run)
         robot = recorded_model(run.info) if "model" in run.info else None
         self._first = robot.nq if robot else 0
         ground = recorded_ground(run.info)
@@ -62,7 +63,7 @@ class BodiesView:
             for k, shape in enumerate(shapes)
         ]
         self._time = scene.add_label(f"{STAGE}/time", "")
-        centre, size = _extent(run, shapes, self._first, robot is not None)
+        centre, size = _extent(run, shapes, self._poses, robot is not None)
         self._time.position = centre + np.array([0.0, 0.0, 0.45 * size])
         camera = self.server.initial_camera
         camera.up = (0.0, 0.0, 1.0)
@@ -76,8 +77,7 @@ class BodiesView:
         if self._robot is not None:
             self._robot.show(q[: self._first])
         with self.server.atomic():
-            rows = q[self._first :].reshape(-1, 7)
-            for handle, row in zip(self._bodies, rows, strict=True):
+            for handle, row in zip(self._bodies, self._poses[k], strict=True):
                 handle.position = row[:3]
                 handle.wxyz = row[[6, 3, 4, 5]]
             self._time.text = f"{self._run.t[k]:.2f} s"
@@ -135,12 +135,13 @@ def _floor(
 
 
 def _extent(
-    run: Run, shapes: Sequence[trimesh.Trimesh], first: int, robot: bool
+    run: Run, shapes: Sequence[trimesh.Trimesh], poses: np.ndarray, robot: bool
 ) -> tuple[np.ndarray, float]:
     """Middle and size of what is to be seen [m]."""
-    places = run.q[:, first:].reshape(-1, 7)[:, :3]
+    places, radii = body_balls(shapes, poses)
+    low, high = (places - radii).min(axis=(0, 1)), (places + radii).max(axis=(0, 1))
     if robot:
-        places = np.vstack([places, run.q[:, :3]])
-    reach = max(float(np.linalg.norm(mesh.extents)) for mesh in shapes) / 2
-    low, high = places.min(axis=0) - reach, places.max(axis=0) + reach
+        reach = float(radii.max())
+        low = np.minimum(low, run.q[:, :3].min(axis=0) - reach)
+        high = np.maximum(high, run.q[:, :3].max(axis=0) + reach)
     return (low + high) / 2, float(np.linalg.norm(high - low)) / 1.5

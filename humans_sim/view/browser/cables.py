@@ -3,46 +3,47 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
-from humans_sim.actuation.hoist import LENGTH
+from humans_sim.actuation.hoist import CABLES
+from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError
 from humans_sim.models import Model
 from humans_sim.results.run import Run
 
 CABLE_COLOUR = (70, 72, 78)
 """Red, green, blue of a cable."""
-_TENSION = re.compile(r"(?:.*/)?hoist/([^/]+)/tension")
 
 
 class RunCables:
-    """The cables of a run: those whose tensions are among its signals.
-
-    Anchors are straight above where the tags are at the first sample, at the usual
-    length of a cable: runs keep tensions, not anchors.
+    """The cables of a run, from tags of its robot to the anchors that it keeps.
 
     Args:
         run: of a robot.
         model: its model.
+
+    Raises:
+        RunFileError: what is recorded of the cables is damaged.
     """
 
     def __init__(self, run: Run, model: Model) -> None:
         """Find tags and anchors."""
-        found = (_TENSION.fullmatch(n) for n in run.info.get("signal_names", ()))
-        names = [match[1] for match in found if match is not None]
-        self._rows = [model.tag_names.index(n) for n in names if n in model.tag_names]
+        try:
+            anchors = dict(run.info.get(CABLES, {}))
+            self._rows = [model.tag_names.index(name) for name in anchors]
+            self._anchors = np.array(list(anchors.values()), float).reshape(-1, 3)
+            if len(self._anchors) != len(anchors):
+                raise ValueError("an anchor has three coordinates")
+            if not np.isfinite(self._anchors).all():
+                raise ValueError("an anchor is not finite")
+        except MALFORMED_CONTENT as error:
+            raise RunFileError(
+                f"the run's record of its cables is damaged: {error}"
+            ) from error
         self._run, self._model = run, model
-        self._anchors = np.zeros((0, 3))
-        if self._rows:
-            self._anchors = self._tags(0) + [0.0, 0.0, LENGTH]
-
-    def _tags(self, k: int) -> np.ndarray:
-        places: np.ndarray = self._model.tags(self._run.q[k])[self._rows]
-        return places
 
     def at(self, k: int) -> np.ndarray:
         """From the tags to the anchors at a sample (n, 2, 3) [m]; empty without any."""
         if not self._rows:
             return np.zeros((0, 2, 3))
-        return np.stack([self._tags(k), self._anchors], axis=1)
+        tags = self._model.tags(self._run.q[k])[self._rows]
+        return np.stack([tags, self._anchors], axis=1)

@@ -20,9 +20,10 @@ from PIL import Image
 
 from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import ParameterError
+from humans_sim.results.body_poses import body_poses
 from humans_sim.results.record import recorded_ground
 from humans_sim.results.run import Run
-from humans_sim.view.body_meshes import body_meshes
+from humans_sim.view.body_meshes import body_balls, body_meshes
 from humans_sim.view.film.looping_film import looping_film
 
 STANCES, FRAMES = 6, 60
@@ -49,18 +50,19 @@ class BodyPicture:
         """Look at the whole run once."""
         if "model" in run.info:
             raise ParameterError("a robot among free bodies is written to .html")
-        self._run, self._meshes = run, body_meshes(run.info)
+        self._meshes = body_meshes(run.info)
         away = _SIGHT / np.linalg.norm(_SIGHT)
         right = np.cross([0.0, 0.0, 1.0], away)
         right /= np.linalg.norm(right)
         self._axes = np.array([right, np.cross(away, right), away])
         floors = recorded_ground(run.info).solids
         self._floor = any(isinstance(solid, HalfSpace) for solid in floors)
-        places = run.q.reshape(-1, 7)[:, :3]
-        reach = max(float(np.linalg.norm(m.extents)) for m in self._meshes) / 2
+        self._poses = body_poses(run)
+        places, radii = body_balls(self._meshes, self._poses)
         flat = places @ self._axes[:2].T
-        self._low, self._high = flat.min(axis=0) - reach, flat.max(axis=0) + reach
-        self._places, self._reach = places, reach
+        self._low = (flat - radii).min(axis=(0, 1))
+        self._high = (flat + radii).max(axis=(0, 1))
+        self._places, self._reach = places.reshape(-1, 3), float(radii.max())
 
     @property
     def ratio(self) -> float:
@@ -71,8 +73,7 @@ class BodyPicture:
     def draw(self, panel: Axes, k: int) -> None:
         """Draw a sample."""
         polygons, colours, depths = [], [], []
-        rows = self._run.q[k].reshape(-1, 7)
-        for mesh, row in zip(self._meshes, rows, strict=True):
+        for mesh, row in zip(self._meshes, self._poses[k], strict=True):
             turn = pin.Quaternion(row[3:7]).matrix()
             corners = (mesh.triangles @ turn.T + row[:3]) @ self._axes.T
             normals = mesh.face_normals @ turn.T

@@ -169,6 +169,12 @@ def test_let_down_stands_by_its_sensors(bip: hs.Model) -> None:
     hangs = run.t < 1.2
     assert total[hangs] == pytest.approx(weight, rel=0.05)
     assert not run.contacts[hangs].any()
+    # The law plans no forces of the feet before the transition: legs give way.
+    landed, taken = (int(np.argmin(abs(run.t - t))) for t in (1.6, 2.2))
+    shares = run.forces[[landed, taken], :, 0].sum(axis=1) / weight
+    assert 0.02 < shares[0] < 0.08
+    assert shares[1] > 0.8
+    assert run.signal("hoist/paid_out")[landed] == pytest.approx(0.0541, abs=1e-4)
     assert total[-1] == 0.0
     assert run.forces[-1, :, 0].sum() == pytest.approx(weight, rel=0.05)
     trusted = run.signal("observer/suspended")

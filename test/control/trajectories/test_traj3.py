@@ -86,6 +86,8 @@ def test_round_trip(
         ("1 2 3", "1 2_0 3", 7, "'2_0' is not a finite number"),
         ("1 2 3", "1 nan 3", 7, "'nan' is not a finite number"),
         ("1 2 3", "x 2 3", 7, "only numbers are wanted"),
+        ("1 2 3", "1 -1.7e308 3", 4, "too far from the next"),
+        ("1 2 3\n4.5", "1e307 2 3\n-1.7e308", 4, "too far from the next"),
         ("6.5\n", "6.5\n7 8 9\n", 9, "holds 4 lines, not 3"),
         ("Coordonnees points", "0 0 0", None, "'Coordonnees points' is missing"),
     ],

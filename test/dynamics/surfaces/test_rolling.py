@@ -20,6 +20,7 @@ from humans_sim.contact.joint.surface_shapes import Inside, Torus
 from humans_sim.contact.joint.surfaces import cross
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.surfaces import (
+    JointSprings,
     RollingBody,
     SurfaceContact,
     SurfaceSystem,
@@ -216,6 +217,40 @@ def test_knee_carries_load() -> None:
     assert (run.forces[:, :, 0] > 0.0).all()
     # The shank's weight does not come from above.
     assert run.forces[-1, :, 0].sum() == pytest.approx(38.0 * 9.81, rel=2e-3)
+
+
+def test_springs_pull_down_their_energy() -> None:
+    """Forces of springs are the gradient of their energy, at a ball joint as well."""
+    tree, rng = rolling_knee().tree, np.random.default_rng(5)
+    rest, q = (
+        pin.integrate(tree, pin.neutral(tree), x) for x in rng.normal(size=(2, 5))
+    )
+    springs = JointSprings(rng.uniform(1.0, 9.0, 5), np.zeros(5), rest)
+    h, v = 1e-6, rng.normal(size=5)
+    ahead, behind = (
+        springs.energy(tree, pin.integrate(tree, q, s * v)) for s in (h, -h)
+    )
+    assert springs.force(tree, q, v) @ v == pytest.approx((behind - ahead) / (2 * h))
+
+
+def test_leg_stands_up_on_its_knee() -> None:
+    """The condyles roll: their centres go by their radius times the knee's angle."""
+    scenario = read_scenario("rolling-knee")
+    run = scenario.with_changes(end=0.5).run(progress=False)
+    assert run.check(), run.check().findings
+    assert np.abs(run.gaps).max() < 1e-10
+    assert (run.forces[:, :, 0] > 0.0).all()
+    tree = rolling_knee().tree
+    data, places, angles = tree.createData(), [], []
+    for q in run.q:
+        pin.forwardKinematics(tree, data, q)
+        knee = data.oMi[1].actInv(data.oMi[3])
+        places.append(knee.act(np.array([0.0, 0.0, -0.42])))
+        angles.append(pin.log3(knee.rotation)[1])
+    assert angles[0] - angles[-1] < -0.6
+    along = np.array(places)[:, 0]
+    # At the start the centres are where those of a straight leg have rolled to.
+    np.testing.assert_allclose(along, 0.035 * np.array(angles), atol=1e-10)
 
 
 def test_bad_surfaces_are_refused() -> None:
