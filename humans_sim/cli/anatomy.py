@@ -150,6 +150,7 @@ def move(
         move_wrist,
         plausibility,
     )
+    from humans_sim.anatomy.wrist.plausibility import CARPALS
     from humans_sim.cli.progress import progress
 
     hand = HandMotion(motion, math.radians(angle))
@@ -165,9 +166,13 @@ def move(
         f"friction at most {float(run.friction.max()):.3f} of the normal force, "
         f"tension at most {float(run.tensions.max(initial=0.0)):.0f} N"
     )
-    report = plausibility(run)
-    for line in report.lines():
-        say(line)
+    report = None
+    if CARPALS <= set(bones.names):
+        report = plausibility(run)
+        for line in report.lines():
+            say(line)
+    else:
+        say("plausibility: n/a, not all carpal bones of two rows are there")
     written = _written(run, save, plot)
     result(
         motion=motion,

@@ -20,6 +20,8 @@ PROXIMAL = ("scaphoid", "lunate", "triquetrum")
 """Bones of the first row; the pisiform lies on the triquetrum."""
 DISTAL = ("trapezium", "trapezoid", "capitate", "hamate")
 """Bones of the second row."""
+CARPALS = frozenset((*PROXIMAL, *DISTAL))
+"""Those that are judged."""
 
 
 @dataclass(frozen=True)
