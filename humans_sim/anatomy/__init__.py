@@ -11,6 +11,7 @@ from humans_sim.anatomy.balls.distance_maps import (
     chamfer_map,
     squared_distance_map,
 )
+from humans_sim.anatomy.balls.inscribed import inscribe
 from humans_sim.anatomy.balls.medial_axis import ball_model
 from humans_sim.anatomy.balls.mesh_error import surface_error
 from humans_sim.anatomy.detection.contacts import (
@@ -43,22 +44,35 @@ from humans_sim.anatomy.volumes.shapes import of_ball, of_box, of_ellipsoid, of_
 from humans_sim.anatomy.volumes.slice_interpolation import fill_between_slices
 from humans_sim.anatomy.volumes.stack_files import read_stack
 from humans_sim.anatomy.volumes.volume import Volume
+from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers
+from humans_sim.anatomy.wrist.hand_motion import HandMotion
+from humans_sim.anatomy.wrist.plausibility import PlausibilityReport, plausibility
+from humans_sim.anatomy.wrist.wrist import Bone, Wrist
+from humans_sim.anatomy.wrist.wrist_files import load_wrist
+from humans_sim.anatomy.wrist.wrist_run import WristRun, move_wrist
 
 __all__ = [
     "AnatomyError",
     "BallModel",
     "BallModelFileError",
+    "Bone",
     "BoneMeshError",
+    "BoneSteps",
     "ContactDetector",
     "Contacts",
+    "HandMotion",
     "ImageStack",
     "ImageStackError",
     "Ligament",
     "Ligaments",
     "MASKS",
     "PenaltyLaw",
+    "PlausibilityReport",
     "Poses",
+    "StepNumbers",
     "Volume",
+    "Wrist",
+    "WristRun",
     "ball_model",
     "cash_karp",
     "chamfer_map",
@@ -67,17 +81,21 @@ __all__ = [
     "fill_balls",
     "fill_between_slices",
     "hysteresis",
+    "inscribe",
     "link_contours",
     "load_ball_model",
+    "load_wrist",
     "mass_of_balls",
     "mass_of_mesh",
     "mass_of_volume",
+    "move_wrist",
     "octree_cover",
     "of_ball",
     "of_box",
     "of_ellipsoid",
     "of_field",
     "percussion",
+    "plausibility",
     "prepare_mesh",
     "read_bone",
     "read_stack",

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim anatomy``: ball models of bones."""
+"""``humans-sim anatomy``: ball models of bones, a wrist that moves."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from humans_sim.cli.help import Group
-from humans_sim.cli.options import checked_option, number
+from humans_sim.cli.options import checked_option, number, output_file
 from humans_sim.cli.output import described_os_errors, register, result, say
 from humans_sim.core.output_paths import check_output_file
+
+if TYPE_CHECKING:
+    from humans_sim.anatomy import WristRun
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -105,5 +108,103 @@ def check(
     )
 
 
+def move(
+    wrist: Annotated[
+        str, typer.Argument(help="wrist, the synthetic one, or a YAML file.")
+    ] = "wrist",
+    motion: Annotated[
+        str, typer.Option(help="adduction, abduction, flexion or extension.")
+    ] = "adduction",
+    angle: Annotated[
+        float, checked_option("Of the hand [deg].", number(least=0.0, most=90.0))
+    ] = 30.0,
+    step: Annotated[
+        float, checked_option("Length of a step [ms].", number(least=0.1, most=50.0))
+    ] = 10.0,
+    friction: Annotated[
+        float, checked_option("Of cartilage on cartilage.", number(least=0.0, most=2.0))
+    ] = 0.02,
+    spacing: Annotated[
+        float, checked_option("Edge of a voxel [mm].", number(least=0.2, most=3.0))
+    ] = 0.8,
+    cut: Annotated[
+        list[str] | None, typer.Option(help="A ligament to cut; may be repeated.")
+    ] = None,
+    save: Annotated[
+        Path | None, checked_option("Write the motion: .npz.", output_file(".npz"))
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        checked_option(
+            "Draw it: .png, .svg, .pdf.", output_file(".png", ".svg", ".pdf")
+        ),
+    ] = None,
+) -> None:
+    """Move a wrist by its metacarpals, and say how its bones moved."""
+    import math
+
+    from humans_sim.anatomy import (
+        HandMotion,
+        StepNumbers,
+        load_wrist,
+        move_wrist,
+        plausibility,
+    )
+    from humans_sim.anatomy.wrist.plausibility import CARPALS
+    from humans_sim.cli.progress import progress
+
+    hand = HandMotion(motion, math.radians(angle))
+    bones = load_wrist(wrist, 1e-3 * spacing).cut(*(cut or ()))
+    say(f"{bones.title}: {len(bones.bones)} bones, {len(bones.ligaments)} ligaments")
+    with progress("moving") as watch:
+        run = move_wrist(
+            bones, hand, 1e-3 * step, StepNumbers(friction=friction), watch
+        )
+    say(f"{hand.end:g} s simulated in {run.wall:.1f} s")
+    say(
+        f"overlap of balls at most {max(0.0, 1e6 * float(run.depths.max())):.3f} um, "
+        f"friction at most {float(run.friction.max()):.3f} of the normal force, "
+        f"tension at most {float(run.tensions.max(initial=0.0)):.0f} N"
+    )
+    report = None
+    if CARPALS <= set(bones.names):
+        report = plausibility(run)
+        for line in report.lines():
+            say(line)
+    else:
+        say("plausibility: n/a, not all carpal bones of two rows are there")
+    written = _written(run, save, plot)
+    result(
+        motion=motion,
+        angle=hand.angle,
+        wall_time=run.wall,
+        overlap=float(run.depths.max()),
+        friction=float(run.friction.max()),
+        tension=float(run.tensions.max(initial=0.0)),
+        unsettled=run.unsettled,
+        plausibility=report,
+        written=written,
+    )
+
+
+def _written(run: WristRun, save: Path | None, plot: Path | None) -> list[Path]:
+    """Write and draw a motion."""
+    files = []
+    if save is not None:
+        with described_os_errors(save):
+            run.save(save)
+        files.append(save)
+    if plot is not None:
+        from humans_sim.view.plots.wrist_plots import plot_wrist
+
+        with described_os_errors(plot):
+            plot_wrist(run, plot)
+        files.append(plot)
+    for file in files:
+        say(f"written: {file}")
+    return files
+
+
 register(app, ball_model)
 register(app, check)
+register(app, move)

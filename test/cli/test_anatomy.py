@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import trimesh
 from typer.testing import CliRunner, Result
@@ -54,3 +55,29 @@ def test_faults_are_one_line(bone: Path) -> None:
         assert done.exit_code not in (0, None) and "Traceback" not in done.output
     assert typed("anatomy", "ball-model", bone, "--spacing", "1").exit_code == 0
     assert typed("anatomy", "ball-model", bone, "--spacing", "1").exit_code != 0
+
+
+def test_a_wrist_of_ones_own_is_moved(tmp_path: Path) -> None:
+    """Two balls and a ligament: moved, checked, saved; no carpus to judge."""
+    for name, x in (("one", 0.0), ("two", 11.0)):
+        ball = trimesh.creation.icosphere(2, 5.0)
+        ball.apply_translation([x, 0, 0])
+        ball.export(tmp_path / f"{name}.stl")
+    file = tmp_path / "own.yaml"
+    file.write_text(
+        "title: Two balls\nunit: mm\nbones:\n"
+        "  one: {role: free, mesh: one.stl, unit: mm}\n"
+        "  two: {role: driven, mesh: two.stl, unit: mm}\n"
+        "ligaments:\n"
+        "  tie: {bones: [one, two], points: [[0, 5, 0], [11, 5, 0]], strain: 0.1}\n"
+    )
+    saved = tmp_path / "motion.npz"
+    words = ("--angle", "2", "--step", "50", "--spacing", "2", "--save", saved)
+    done = typed("anatomy", "move", file, *words, "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["overlap"] < 1e-6 and document["plausibility"] is None
+    with np.load(saved) as motion:  # drawn to the other by more than half the gap
+        assert np.linalg.norm(motion["x"][-1, 0] - motion["x"][-1, 1]) < 10.5e-3
+    assert typed("anatomy", "move", file, "--motion", "twist").exit_code != 0
+    assert typed("anatomy", "move", file, "--cut", "none").exit_code != 0

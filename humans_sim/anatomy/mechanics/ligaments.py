@@ -88,6 +88,9 @@ class Ligaments:
     Attributes:
         names: of the ligaments.
         body_i, body_j: numbers of their bones (n,).
+        points: attachments on bones i and on bones j, from the bones' centres of mass,
+            in their frames (n, 3) each [m].
+        damping: of each (n,) [N s/m].
     """
 
     def __init__(self, ligaments: Sequence[Ligament]) -> None:
@@ -103,10 +106,11 @@ class Ligaments:
         self._point_j = np.array([o.point_j for o in ligaments], float).reshape(
             count, 3
         )
+        self.points = (self._point_i, self._point_j)
         self._slack = np.array([one.slack for one in ligaments], dtype=float)
         self._span = np.array([o.greatest - o.slack for o in ligaments], dtype=float)
         self._stiffness = np.array([one.stiffness for one in ligaments], dtype=float)
-        self._damping = np.array([one.damping for one in ligaments], dtype=float)
+        self.damping = np.array([one.damping for one in ligaments], dtype=float)
 
     def __len__(self) -> int:
         """How many."""
@@ -187,12 +191,12 @@ class Ligaments:
         length = np.linalg.norm(span, axis=1)
         along = span / np.where(length > 0, length, 1.0)[:, None]
         tension = self._curve(length)[0]
-        if self._damping.any():
+        if self.damping.any():
             u = moving.v[self.body_i] + np.cross(moving.w[self.body_i], arm_i)
             u = u - moving.v[self.body_j] - np.cross(moving.w[self.body_j], arm_j)
             rate = np.einsum("ni,ni->n", along, u)
             taut = length > self._slack
-            tension = np.maximum(tension + taut * self._damping * rate, 0.0)
+            tension = np.maximum(tension + taut * self.damping * rate, 0.0)
         return tension, along, arm_i, arm_j
 
     def _curve(self, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

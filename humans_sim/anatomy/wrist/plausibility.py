@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a wrist moved as wrists do: what anatomy knows without measurements.
+
+Perez (1994, chapter 3): the long axes of radius, lunate and capitate stay about
+aligned; in frontal inclination the bones of a row turn the same way; the scaphoid
+drags the lunate along. No figure here was compared with a person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from humans_sim.anatomy.wrist.hand_motion import AXES
+from humans_sim.anatomy.wrist.wrist_run import WristRun
+
+PROXIMAL = ("scaphoid", "lunate", "triquetrum")
+"""Bones of the first row; the pisiform lies on the triquetrum."""
+DISTAL = ("trapezium", "trapezoid", "capitate", "hamate")
+"""Bones of the second row."""
+CARPALS = frozenset((*PROXIMAL, *DISTAL))
+"""Those that are judged."""
+
+
+@dataclass(frozen=True)
+class PlausibilityReport:
+    """How the bones of a wrist moved.
+
+    Attributes:
+        turns: rotations of the free bones about the hand's axis at the end [rad].
+        lunate_tilt: greatest angle of the lunate from the radius [rad].
+        capitate_tilt: greatest angle of the capitate from the hand [rad].
+        proximal_coherent: whether the bones of the first row turned the same way.
+        distal_coherent: whether those of the second row did.
+        coupling: turn of the lunate over that of the scaphoid; nan where the scaphoid
+            turned by less than a degree.
+        scapho_lunate_gap: greatest change of the distance of their centres [m].
+        spread: greatest distance of a free bone's centre from where the hand, or the
+            forearm, would have it, whichever is less [m].
+        most_touching: greatest share of a bone's balls in contact.
+        most_deep: greatest share of deep contacts.
+        left: free bones that went further from both than a centimetre.
+    """
+
+    turns: dict[str, float]
+    lunate_tilt: float
+    capitate_tilt: float
+    proximal_coherent: bool
+    distal_coherent: bool
+    coupling: float
+    scapho_lunate_gap: float
+    spread: float
+    most_touching: float
+    most_deep: float
+    left: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """For people."""
+        degrees = {name: np.degrees(turn) for name, turn in self.turns.items()}
+        turned = ", ".join(f"{name} {angle:.0f}" for name, angle in degrees.items())
+        return [
+            f"turned about the hand's axis [deg]: {turned}",
+            f"lunate from radius up to {np.degrees(self.lunate_tilt):.0f} deg, "
+            f"capitate from hand up to {np.degrees(self.capitate_tilt):.0f} deg",
+            f"first row coherent: {_yes(self.proximal_coherent)}; second row: "
+            f"{_yes(self.distal_coherent)}",
+            f"lunate turns {self.coupling:.2f} of the scaphoid; their centres part by "
+            f"up to {1e3 * self.scapho_lunate_gap:.2f} mm",
+            f"balls in contact up to {self.most_touching:.1%} of a bone, deep contacts "
+            f"{self.most_deep:.1%}",
+            "bones that left: " + (", ".join(self.left) or "none"),
+        ]
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def plausibility(run: WristRun) -> PlausibilityReport:
+    """Judge the motion of a wrist that has the eight carpal bones.
+
+    Raises:
+        AnatomyError: one of them is missing.
+    """
+    axis = np.array(AXES[run.motion.kind])
+    vectors = {
+        name: _rotation_vectors(run.bone(name)[1]) for name in (*PROXIMAL, *DISTAL)
+    }
+    turns = {name: float(v[-1] @ axis) for name, v in vectors.items()}
+    hand = run.angles[:, None] * axis
+    relative = _relative(vectors["capitate"], hand)
+    gap = np.linalg.norm(run.bone("scaphoid")[0] - run.bone("lunate")[0], axis=1)
+    shifts = _shifts(run)
+    free = [n for n, role in enumerate(run.wrist.roles) if role == "free"]
+    scaphoid = turns["scaphoid"]
+    return PlausibilityReport(
+        turns,
+        float(np.linalg.norm(vectors["lunate"], axis=1).max()),
+        float(relative.max()),
+        _coherent([turns[name] for name in PROXIMAL]),
+        _coherent([turns[name] for name in DISTAL]),
+        turns["lunate"] / scaphoid if abs(scaphoid) > np.radians(1) else np.nan,
+        float(np.abs(gap - gap[0]).max()),
+        float(shifts[:, free].max()),
+        float(run.touching[:, free].max()),
+        float(run.deep.max()),
+        tuple(run.wrist.names[n] for n in free if shifts[-1, n] > 1e-2),
+    )
+
+
+def _rotation_vectors(frames: np.ndarray) -> np.ndarray:
+    """From the first sample on (n, 3) [rad]."""
+    return np.asarray(Rotation.from_matrix(frames @ frames[0].T).as_rotvec())
+
+
+def _relative(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Angles between rotations (n,) [rad]."""
+    between = Rotation.from_rotvec(other).inv() * Rotation.from_rotvec(one)
+    return np.asarray(between.magnitude())
+
+
+def _coherent(turns: list[float]) -> bool:
+    """Whether all that turned by more than a degree turned the same way."""
+    signs = {np.sign(turn) for turn in turns if abs(turn) > np.radians(1)}
+    return len(signs) <= 1
+
+
+def _shifts(run: WristRun) -> np.ndarray:
+    """From where the hand, or the forearm, would have the bones (n, b) [m]."""
+    rest, centre = run.x[0], run.wrist.centre
+    axis = np.array(AXES[run.motion.kind])
+    still = np.linalg.norm(run.x - rest, axis=2)
+    turned = Rotation.from_rotvec(run.angles[:, None] * axis).as_matrix()
+    carried = centre + np.einsum("nij,bj->nbi", turned, rest - centre)
+    return np.asarray(np.minimum(still, np.linalg.norm(run.x - carried, axis=2)))

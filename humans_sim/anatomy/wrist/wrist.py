@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrist: bones with their roles, and the ligaments between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from humans_sim.anatomy.balls.ball_model import BallModel
+from humans_sim.anatomy.detection.contacts import ROLES, ContactDetector, Poses
+from humans_sim.anatomy.errors import AnatomyError
+from humans_sim.anatomy.mechanics.ligaments import Ligament, Ligaments
+from humans_sim.bodies.mass_properties import MassProperties
+from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+
+if TYPE_CHECKING:
+    import trimesh
+
+
+@dataclass(frozen=True)
+class Bone:
+    """A bone at rest; mesh, balls and centre of mass are in the wrist's frame.
+
+    Attributes:
+        name: e.g. ``scaphoid``.
+        role: ``free``, ``driven`` or ``fixed``.
+        mesh: closed [m].
+        model: its balls [m].
+        mass: mass properties.
+        repairs: what was done to its mesh.
+    """
+
+    name: str
+    role: str
+    mesh: trimesh.Trimesh
+    model: BallModel
+    mass: MassProperties
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wrist:
+    """Bones and ligaments at rest.
+
+    Attributes:
+        title: one line.
+        bones: in the order of their numbers.
+        ligaments: between them, by bones' numbers.
+        numbers: of the ligaments in the thesis' figure; 0 for others.
+        centre: about which the driven bones turn (3,) [m].
+        synthetic: whether the bones are made of formulas.
+    """
+
+    title: str
+    bones: tuple[Bone, ...]
+    ligaments: Ligaments
+    numbers: tuple[int, ...]
+    centre: np.ndarray
+    synthetic: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot move.
+
+        Raises:
+            AnatomyError: a name stands twice, a role is unknown, or no bone is free.
+        """
+        names = self.names
+        for name in names:
+            if names.count(name) > 1:
+                raise AnatomyError(f"two bones are called '{name}'")
+        for bone in self.bones:
+            if bone.role not in ROLES:
+                raise AnatomyError(
+                    f"the role '{bone.role}' of {bone.name} is not known (there are: "
+                    f"{', '.join(ROLES)})"
+                )
+        if not any(bone.role == "free" for bone in self.bones):
+            raise AnatomyError("no bone is free: nothing would move")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the bones."""
+        return tuple(bone.name for bone in self.bones)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Of the bones."""
+        return tuple(bone.role for bone in self.bones)
+
+    @property
+    def centres(self) -> np.ndarray:
+        """Of mass, at rest (n, 3) [m]."""
+        return np.array([bone.mass.center for bone in self.bones])
+
+    def number(self, name: str) -> int:
+        """Of a bone.
+
+        Raises:
+            AnatomyError: there is none of the name.
+        """
+        if name not in self.names:
+            raise AnatomyError(
+                f"no bone is called '{name}' (there are: {', '.join(self.names)})"
+            )
+        return self.names.index(name)
+
+    def cut(self, *ligaments: str) -> Wrist:
+        """The wrist with ligaments cut.
+
+        Raises:
+            AnatomyError: there is none of a name.
+        """
+        left = self.ligaments.without(*ligaments)
+        numbers = tuple(
+            number
+            for name, number in zip(self.ligaments.names, self.numbers, strict=True)
+            if name not in ligaments
+        )
+        return replace(self, ligaments=left, numbers=numbers)
+
+    def bodies(self) -> RigidBodies:
+        """The bones as rigid bodies."""
+        return RigidBodies([bone.mass for bone in self.bones])
+
+    def rest(self) -> BodyState:
+        """All bones where they are, at rest."""
+        return self.bodies().state(self.centres)
+
+    def detector(self) -> ContactDetector:
+        """Search for contacts of its balls."""
+        return ContactDetector([bone.model for bone in self.bones], self.roles)
+
+    def poses(self, x: np.ndarray, frames: np.ndarray) -> Poses:
+        """Poses of the models from centres of mass (n, 3) and rotations (n, 3, 3)."""
+        return Poses(frames, x - np.einsum("nij,nj->ni", frames, self.centres))
+
+
+def tie(
+    name: str,
+    bones: Sequence[Bone],
+    ends: tuple[int, int],
+    points: tuple[np.ndarray, np.ndarray],
+    law: tuple[float, float, float, float],
+) -> Ligament:
+    """A ligament between points of two bones at rest.
+
+    Args:
+        name: of the ligament.
+        bones: of the wrist.
+        ends: numbers of its bones.
+        points: in the wrist's frame (3,) each [m].
+        law: strain at rest, greatest length over slack length, stiffness [N/m] and
+            damping [N s/m].
+    """
+    strain, greatest, stiffness, damping = law
+    i, j = ends
+    length = float(np.linalg.norm(points[0] - points[1]))
+    slack = length / (1 + strain)
+    return Ligament(
+        name,
+        i,
+        points[0] - bones[i].mass.center,
+        j,
+        points[1] - bones[j].mass.center,
+        slack,
+        greatest * slack,
+        stiffness,
+        damping,
+    )

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrist moved by its metacarpals, and what happened to its bones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.anatomy.errors import AnatomyError
+from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers, StepRecord
+from humans_sim.anatomy.wrist.hand_motion import HandMotion
+from humans_sim.anatomy.wrist.wrist import Wrist
+from humans_sim.bodies.loads import Moving
+from humans_sim.core.npz_writer import write_npz
+
+_TOUCHING = 1e-6
+"""Gap up to which balls touch [m]."""
+_DEEP = 2 / 3
+"""Distance of two balls over the sum of radii from which a contact is not deep."""
+_ROUGH = 1e-5
+"""Residual of the contact problem from which a step counts as unsettled."""
+
+
+@dataclass(frozen=True)
+class WristRun:
+    """A motion of a wrist.
+
+    Attributes:
+        wrist: that moved.
+        motion: of the hand.
+        method: ``complementarity`` or ``penalty``.
+        t: times, from the beginning of the ramp (n,) [s].
+        angles: of the hand (n,) [rad].
+        x: centres of mass (n, b, 3) [m].
+        frames: rotations (n, b, 3, 3).
+        tensions: of the ligaments (n, l) [N].
+        forces: greatest normal force of a pair of balls (n,) [N].
+        depths: greatest overlap of balls (n,) [m].
+        touching: share of each bone's balls that touch another bone (n, b).
+        deep: share of the touching pairs that are deep (n,).
+        friction: greatest tangential force over normal force (n,).
+        energy: kinetic, and stored in the ligaments (n, 2) [J].
+        steps: lengths of the steps (m,) [s].
+        unsettled: steps in which Newton's method came to no end, or no friction was
+            found.
+        wall: time that it took [s].
+    """
+
+    wrist: Wrist
+    motion: HandMotion
+    method: str
+    t: np.ndarray
+    angles: np.ndarray
+    x: np.ndarray
+    frames: np.ndarray
+    tensions: np.ndarray
+    forces: np.ndarray
+    depths: np.ndarray
+    touching: np.ndarray
+    deep: np.ndarray
+    friction: np.ndarray
+    energy: np.ndarray
+    steps: np.ndarray
+    unsettled: int
+    wall: float
+
+    def bone(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Centres of mass (n, 3) [m] and rotations (n, 3, 3) of a bone."""
+        n = self.wrist.number(name)
+        return self.x[:, n], self.frames[:, n]
+
+    def shifts(self) -> np.ndarray:
+        """Distances of the bones' centres from their places at rest (n, b) [m]."""
+        return np.asarray(np.linalg.norm(self.x - self.wrist.centres, axis=2))
+
+    def save(self, path: Path | str) -> None:
+        """Write the motion as ``.npz``: arrays by their names."""
+        arrays = ("t", "angles", "x", "frames", "tensions", "forces", "depths")
+        more = ("touching", "deep", "friction", "energy", "steps")
+        header = {
+            "kind": "humans-sim wrist motion",
+            "title": self.wrist.title,
+            "motion": self.motion.kind,
+            "method": self.method,
+            "bones": list(self.wrist.names),
+            "ligaments": list(self.wrist.ligaments.names),
+        }
+        content = {name: getattr(self, name) for name in (*arrays, *more)}
+        write_npz(Path(path), header, content)
+
+
+class Recorder:
+    """Collects samples of a moving wrist.
+
+    Args:
+        wrist: that moves.
+        motion: of its hand.
+        method: by which.
+    """
+
+    def __init__(self, wrist: Wrist, motion: HandMotion, method: str) -> None:
+        """No sample yet."""
+        self._wrist, self._motion, self._method = wrist, motion, method
+        self._detector, self._bodies = wrist.detector(), wrist.bodies()
+        self._rows: list[tuple[np.ndarray, ...]] = []
+        self._sizes = np.array([len(bone.model) for bone in wrist.bones])
+        self._began = time.perf_counter()
+
+    def add(
+        self, t: float, moving: Moving, tensions: np.ndarray, force: float, mu: float
+    ) -> None:
+        """Keep a sample: bones, ligaments, greatest force and friction."""
+        poses = self._wrist.poses(moving.x, moving.frames)
+        contacts = self._detector.detect(poses, margin=_TOUCHING)
+        touching = np.zeros(len(self._sizes))
+        for bodies, balls in (
+            (contacts.body_i, contacts.ball_i),
+            (contacts.body_j, contacts.ball_j),
+        ):
+            for bone in np.unique(bodies):
+                touching[bone] += len(np.unique(balls[bodies == bone]))
+        deep = float(np.mean(contacts.relative < _DEEP)) if contacts.count else 0.0
+        depth = float(contacts.depth.max()) if contacts.count else -_TOUCHING
+        free = np.array([role == "free" for role in self._wrist.roles])
+        state = self._bodies.state(moving.x, moving.frames, moving.v, moving.w)
+        kinetic = self._bodies.kinetic_energy(state)[free].sum()
+        ties = self._wrist.ligaments
+        stored = ties.energy(moving) if len(ties) else 0.0
+        single = (t, self._motion.angle_at(t), force, depth, deep, mu)
+        self._rows.append(
+            (
+                *(np.array(value) for value in single),
+                moving.x.copy(),
+                moving.frames.copy(),
+                np.array(tensions),
+                touching / self._sizes,
+                np.array([kinetic, stored]),
+            )
+        )
+
+    def run(self, steps: np.ndarray, unsettled: int) -> WristRun:
+        """All samples as a run."""
+        columns = [np.array(column) for column in zip(*self._rows, strict=True)]
+        t, angles, forces, depths, deep, mu, x, frames, tensions = columns[:9]
+        return WristRun(
+            self._wrist,
+            self._motion,
+            self._method,
+            t,
+            angles,
+            x,
+            frames,
+            tensions,
+            forces,
+            depths,
+            columns[9],
+            deep,
+            mu,
+            columns[10],
+            steps,
+            unsettled,
+            time.perf_counter() - self._began,
+        )
+
+
+def move_wrist(
+    wrist: Wrist,
+    motion: HandMotion | None = None,
+    step: float = 0.01,
+    numbers: StepNumbers | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> WristRun:
+    """Move a wrist by its driven bones, in the project's contact problem.
+
+    Args:
+        wrist: its bones and ligaments.
+        motion: of the hand; adduction by 30 degrees unless given.
+        step: length of the steps [s]; each is a sample.
+        numbers: friction and viscosity.
+        progress: called with the steps made and their number.
+
+    Raises:
+        AnatomyError: the step is not positive, or there are too many.
+        ContactProblemError: no contact forces were found.
+    """
+    motion = HandMotion() if motion is None else motion
+    if not (np.isfinite(step) and 0 < step <= motion.duration):
+        raise AnatomyError(f"steps lie between 0 and the duration, not {step} s")
+    recorder = Recorder(wrist, motion, "complementarity")
+    steps = BoneSteps(wrist, numbers)
+    before, count = round(motion.settling / step), round(motion.end / step)
+    unsettled = 0
+    for k in range(-before, count):
+        t = (k + 1) * step
+        record = steps.step(step, motion.places(wrist, t))
+        unsettled += not (record.settled and record.residual < _ROUGH)
+        if k >= -1:
+            recorder.add(t, steps.moving(), record.tensions, *_greatest(record))
+        if progress is not None:
+            progress(k + before + 1, count + before)
+    if before == 0 and count == 0:
+        raise AnatomyError("the motion has no step")
+    return recorder.run(np.full(count + before, step), unsettled)
+
+
+def _greatest(record: StepRecord) -> tuple[float, float]:
+    """Greatest normal force [N], and tangential over normal force of those above."""
+    if not len(record.forces):
+        return 0.0, 0.0
+    normal = record.forces[:, 0]
+    tangent = np.linalg.norm(record.forces[:, 1:], axis=1)
+    pressed = normal > 1e-9 * max(float(normal.max()), 1e-300)
+    ratios = tangent[pressed] / normal[pressed]
+    return float(normal.max()), float(ratios.max()) if len(ratios) else 0.0
