@@ -104,11 +104,11 @@ def check_run(run: Run) -> Check:
         if soft.any():
             sunk = -gaps - compliance * forces[:, :, 0]
             worst.add("sunk", rows.start, np.where(soft, sunk, -np.inf))
-            gaps = np.where(soft, 0.0, gaps)
-        worst.add("gap", rows.start, -gaps)
+        product = np.abs(gaps * forces[:, :, 0])
+        worst.add("gap", rows.start, np.where(soft, -np.inf, -gaps))
         worst.add("force", rows.start, -forces[:, :, 0])
         worst.add("size", rows.start, np.abs(forces[:, :, 0]))
-        worst.add("product", rows.start, np.abs(gaps * forces[:, :, 0]))
+        worst.add("product", rows.start, np.where(soft, -np.inf, product))
         worst.add("cone", rows.start, _outside(run.table.friction, forces))
     limit = PRODUCT
     if gap_limit != GAP:
@@ -124,7 +124,9 @@ def check_run(run: Run) -> Check:
     for key, name, sign, bound, unit in looked_at:
         value, row, contact = worst[key]
         where, ok = "no contacts", None
-        if len(run.table):
+        if value == -np.inf:
+            value, where = 0.0, "soft ground alone: how deep is looked at"
+        elif len(run.table):
             where = f"{run.table.names[contact]} at {run.t[row]:.6g} s"
             ok = value <= bound
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))

@@ -9,6 +9,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.results.check import Check, Finding
+from humans_sim.results.contact_table import POINT
 
 SHAPES = "deepest shape below the ground"
 STANDS = "stays on its feet: tilt of the base"
@@ -58,6 +59,19 @@ def test_shapes_below_the_ground_fail(standing: hs.Run) -> None:
     assert sunk.ok is False
     assert sunk.value == pytest.approx(-0.02, abs=1e-3)
     assert "foot" in sunk.where and f"{standing.t[-1]:.6g} s" in sunk.where
+
+
+def test_gaps_to_soft_ground_are_not_said_to_hold(standing: hs.Run) -> None:
+    """Only how deep its points are is looked at there: rigid laws do not apply."""
+    surface = {"name": "sand", "compliance": 1e-6}
+    check = replace(standing, info={**standing.info, "surface": surface}).check()
+    assert check["deepest in soft ground"].ok
+    rigid = [check[name] for name in ("least gap", "largest gap x force")]
+    points = [kind == POINT for kind in standing.table.kinds]
+    for found in rigid:
+        assert found.ok is (None if all(points) else True)
+        assert "foot" not in found.where
+    assert check["least normal force"].ok
 
 
 def test_a_body_in_the_floor_is_found_whatever_touches() -> None:
