@@ -141,7 +141,7 @@ COMPILE := uv pip compile -q --universal --fork-strategy fewest --python-version
 # What is installed beside library.lock leaves out what that has.
 BESIDE = $(COMPILE) -c requirements/library.lock $(shell sed -nE 's/^([a-z0-9.-]+)==.*/--no-emit-package \1/p' requirements/library.lock)
 lock: ## resolve the locked versions and hashes (needs uv; UPGRADE=--upgrade for newer ones)
-	$(COMPILE) pyproject.toml --extra c3d --extra dask --extra test --extra dev -o requirements/library.lock
+	$(COMPILE) pyproject.toml --extra c3d --extra dask --extra images --extra test --extra dev -o requirements/library.lock
 	$(BESIDE) pyproject.toml --extra ros --group messages -o requirements/ros.lock
 	$(BESIDE) pyproject.toml --extra bench -o requirements/bench.lock
 	$(COMPILE) -c requirements/library.lock -c requirements/ros.lock --group build -o requirements/build.lock

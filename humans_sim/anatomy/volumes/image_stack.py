@@ -13,6 +13,8 @@ from humans_sim.core.arrays import finite_array
 
 LARGEST_GAP = 4.0
 """Between neighbouring slices, in usual distances of slices: what may be missing."""
+MOST_VALUES = 1 << 28
+"""Values of the largest stack: 645 along each edge."""
 _FINEST, _COARSEST = 1e-6, 0.01
 """Edges of pixels and distances of slices of any image of a bone [m]."""
 

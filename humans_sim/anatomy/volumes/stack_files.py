@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks from files: arrays, folders of pictures, pages of TIFF, NIfTI and DICOM."""
+"""Stacks from files: arrays, folders of pictures, pages of TIFF.
+
+Medical files are those of :mod:`humans_sim.anatomy.volumes.medical_files`.
+"""
 
 from __future__ import annotations
 
 import io
-import math
 import re
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from humans_sim.anatomy.errors import ImageStackError
-from humans_sim.anatomy.volumes.image_stack import ImageStack, stack_of
-from humans_sim.core.errors import FileError, HumansError, MissingDependencyError
-from humans_sim.core.files import check_regular, is_folder, open_regular, read_bytes
+from humans_sim.anatomy.volumes.image_stack import MOST_VALUES, ImageStack, stack_of
+from humans_sim.anatomy.volumes.medical_files import read_dicom, read_nifti
+from humans_sim.core.errors import FileError, HumansError
+from humans_sim.core.files import is_folder, open_regular, read_bytes
 from humans_sim.core.npy_header import read_npy_header
 
 PICTURES = (".png", ".tif", ".tiff")
-MOST_VALUES = 1 << 28
-"""Values of the largest stack: 645 along each edge."""
 _LARGEST_PICTURE = 1 << 28
 _FORMATS = ("PNG", "TIFF")
 _MODES = ("L", "I;16", "I;16B", "I", "F")
@@ -53,10 +52,10 @@ def read_stack(
     if is_folder(path):
         names = sorted(path.iterdir())
         if any(entry.suffix.lower() == ".dcm" for entry in names):
-            return _read_dicom([e for e in names if e.suffix.lower() == ".dcm"])
+            return read_dicom([e for e in names if e.suffix.lower() == ".dcm"])
         return _read_pictures(path, names, _known(spacing, path), replace_nan)
     if name.endswith((".nii", ".nii.gz")):
-        return _read_nifti(path, replace_nan)
+        return read_nifti(path, replace_nan)
     if name.endswith(".npy"):
         size = _known(spacing, path)
         return stack_of(_read_array(path), size, replace_nan=replace_nan)
@@ -158,59 +157,3 @@ def _read_pages(path: Path) -> list[np.ndarray]:
     except Exception as error:  # Pillow's readers raise what they like
         raise FileError(f"not a picture: {error}", path) from error
     return pages
-
-
-def _library(module: str, what: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{what} needs {module}: pip install 'humans-sim[images]'"
-        ) from error
-
-
-def _read_nifti(path: Path, replace_nan: float | None) -> ImageStack:
-    nibabel = _library("nibabel", "a NIfTI file")
-    check_regular(path, FileError, 8 * MOST_VALUES)
-    try:
-        image = nibabel.as_closest_canonical(nibabel.load(str(path)))
-        zooms = np.array(image.header.get_zooms()[:3], dtype=float) * 1e-3
-        if len(image.shape) != 3 or math.prod(image.shape) > MOST_VALUES:
-            raise ValueError(f"an image {image.shape}, not one of three axes")
-        values = np.asarray(image.dataobj, dtype=np.float32)
-    except Exception as error:  # its readers raise what they like
-        raise FileError(f"not a NIfTI image: {error}", path) from error
-    return stack_of(
-        values.transpose(2, 1, 0), zooms[::-1].tolist(), replace_nan=replace_nan
-    )
-
-
-def _read_dicom(files: list[Path]) -> ImageStack:
-    pydicom = _library("pydicom", "a DICOM series")
-    slices = []
-    for path in files:
-        check_regular(path, FileError, _LARGEST_PICTURE)
-        try:
-            item = pydicom.dcmread(str(path))
-            across = np.array(item.ImageOrientationPatient, dtype=float).reshape(2, 3)
-            place = np.array(item.ImagePositionPatient, dtype=float)
-            height = float(np.cross(*across) @ place) * 1e-3
-            slope = float(getattr(item, "RescaleSlope", 1.0))
-            shift = float(getattr(item, "RescaleIntercept", 0.0))
-            values = (item.pixel_array * slope + shift).astype(np.float32)
-            pixel = np.array(item.PixelSpacing, dtype=float) * 1e-3
-        except Exception as error:  # its readers raise what they like
-            raise FileError(f"not a DICOM slice: {error}", path) from error
-        slices.append((height, values, pixel))
-    slices.sort(key=lambda item: item[0])
-    shapes = {values.shape for _, values, _ in slices}
-    if len(shapes) != 1 or len({tuple(pixel) for _, _, pixel in slices}) != 1:
-        raise ImageStackError("the slices of the series differ in size or pixel")
-    heights = np.array([height for height, _, _ in slices])
-    steps = np.diff(heights)
-    notes = []
-    if len(steps) and steps.max() > 1.5 * np.median(steps):
-        gone = round(float((steps / np.median(steps) - 1).sum()))
-        notes.append(f"{gone} slices are missing: interpolated from the others")
-    planes = np.stack([values for _, values, _ in slices])
-    return ImageStack(planes, heights, slices[0][2], tuple(notes))

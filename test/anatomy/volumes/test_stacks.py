@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -125,22 +124,3 @@ def test_wrong_spacing_is_refused() -> None:
         stack_of(slices()[:1], SPACING)
     with pytest.raises(hs.ImageStackError, match="truth values"):
         fill_between_slices(stack_of(slices().astype(float), SPACING))
-
-
-@pytest.mark.parametrize(
-    ("module", "name"), [("nibabel", "head.nii.gz"), ("pydicom", "series")]
-)
-def test_medical_files_name_what_they_need(
-    tmp_path: Path, module: str, name: str
-) -> None:
-    """Without the optional libraries the answer says what to install."""
-    if find_spec(module) is not None:
-        pytest.skip(f"{module} is installed")
-    path = tmp_path / name
-    if name == "series":
-        path.mkdir()
-        (path / "1.dcm").write_bytes(b"DICM")
-    else:
-        path.write_bytes(b"nifti")
-    with pytest.raises(hs.MissingDependencyError, match=r"humans-sim\[images\]"):
-        read_stack(path)
