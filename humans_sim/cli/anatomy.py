@@ -25,8 +25,12 @@ def ball_model(
         Path | None, typer.Option("--output", "-o", help="The file of the model.")
     ] = None,
     spacing: Annotated[
-        float, checked_option("Edge of a voxel [mm].", number(least=0.01, most=5.0))
-    ] = 0.5,
+        float | None,
+        checked_option(
+            "Edge of a voxel [mm]; else 0.5, or 1/300 of a longer bone.",
+            number(least=0.01, most=5.0),
+        ),
+    ] = None,
     metric: Annotated[
         str, typer.Option(help="3-4-5 (the thesis'), 5-7-9 or euclidean.")
     ] = "euclidean",
@@ -57,6 +61,8 @@ def ball_model(
     prepared = read_bone(bone, unit)
     for line in prepared.repairs:
         say(f"{bone.name}: {line}")
+    if spacing is None:
+        spacing = max(0.5, 1e3 * float(max(prepared.mesh.extents)) / 300)
     volume = voxelise(prepared.mesh, 1e-3 * spacing)
     model = medial_balls(volume, metric)
     if reduced:

@@ -8,10 +8,19 @@ cubes (5.3) is the plain cover to compare with.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from scipy.ndimage import binary_erosion
 
 from humans_sim.anatomy.balls.ball_model import EUCLIDEAN, BallGrid, BallModel
-from humans_sim.anatomy.balls.cover_kernels import choose_cover, cover_voxels
+from humans_sim.anatomy.balls.cover_kernels import (
+    SHIFT,
+    CoverBalls,
+    CoverGrids,
+    choose_cover,
+    cover_voxels,
+)
 from humans_sim.anatomy.balls.distance_maps import chamfer_map, find_mask
 from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.anatomy.volumes.volume import MOST_VOXELS, Volume, check_spacing
@@ -32,28 +41,35 @@ def reduce_cover(model: BallModel) -> BallModel:
     distances = grid.distances
     order = np.argsort(-distances, kind="stable")
     norm = _norm(grid)
-    reaches = np.empty(len(distances), dtype=np.int64)
-    along = norm[:, 0, 0]
-    reaches[:] = np.searchsorted(along, distances[order], side="left") - 1
-    counts = np.zeros(grid.shape, dtype=np.int16)
-    chosen = choose_cover(
+    balls = CoverBalls(
         np.ascontiguousarray(grid.voxels[order]),
-        reaches,
+        np.searchsorted(norm[:, 0, 0], distances[order], side="left") - 1,
         np.ascontiguousarray(distances[order]),
         norm,
-        counts,
     )
+    inside = grid.reconstruct().inside
+    # What covers a bone's outer layers covers its inside, but for some voxels.
+    chosen = choose_cover(balls, _wanted(inside & ~binary_erosion(inside, None, 2)))
+    missed = inside & ~_part(grid, np.sort(order[chosen])).reconstruct().inside
+    if missed.any():
+        chosen |= choose_cover(balls, _wanted(missed))
     kept = np.sort(order[chosen])
-    smaller = BallGrid(
-        grid.voxels[kept],
-        distances[kept],
-        grid.metric,
-        grid.shape,
-        grid.spacing,
-        grid.origin,
-    )
     note = f"reduced to {len(kept)} balls of {len(distances)}"
-    return BallModel.of_grid(smaller, (*model.notes, note))
+    return BallModel.of_grid(_part(grid, kept), (*model.notes, note))
+
+
+def _part(grid: BallGrid, kept: np.ndarray) -> BallGrid:
+    """Some of a grid's balls."""
+    return replace(grid, voxels=grid.voxels[kept], distances=grid.distances[kept])
+
+
+def _wanted(voxels: np.ndarray) -> CoverGrids:
+    """Voxels to be covered, none of them yet."""
+    blocks = [-(-size // (1 << SHIFT)) for size in voxels.shape]
+    present = np.zeros(blocks, dtype=np.int32)
+    np.add.at(present, tuple(np.argwhere(voxels).T >> SHIFT), 1)
+    counts = np.zeros(voxels.shape, dtype=np.int16)
+    return CoverGrids(voxels, counts, present, np.zeros_like(present))
 
 
 def _norm(grid: BallGrid) -> np.ndarray:
