@@ -13,7 +13,6 @@ from scipy import sparse
 
 from humans_sim.core.quadratic_program import (
     SOLVED,
-    RepeatedProgram,
     solve_quadratic_program,
 )
 
@@ -74,34 +73,3 @@ def test_ctrl_c_is_handed_on() -> None:
         signal.signal(signal.SIGINT, before)
     assert called == [signal.SIGINT]
     assert result.info.iter == 2_000
-
-
-def test_a_repeated_program_is_as_one_set_up_anew() -> None:
-    """Other numbers in the same places, with and without a start, give the same."""
-    rng = np.random.default_rng(2)
-    settings = {"verbose": False, "eps_abs": 1e-7, "eps_rel": 1e-9, "polishing": True}
-    inside = rng.random((7, 4)) < 0.7
-    repeated = RepeatedProgram(inside, settings)
-    start = None
-    for _ in range(5):
-        root = rng.normal(size=(4, 4))
-        hessian, gradient = root @ root.T + np.eye(4), rng.normal(size=4)
-        matrix = np.where(inside, rng.normal(size=inside.shape), 0.0)
-        low, high = -np.ones(7), np.full(7, np.inf)
-        problem = osqp.OSQP()
-        problem.setup(
-            sparse.csc_matrix(np.triu(hessian)),
-            gradient,
-            sparse.csc_matrix(matrix),
-            low,
-            high,
-            **settings,
-        )
-        if start is not None:
-            problem.warm_start(*start)
-        expected = solve_quadratic_program(problem)
-        result = repeated.solve(hessian, gradient, matrix, (low, high), start)
-        assert result.info.status_val in SOLVED
-        assert result.info.iter == expected.info.iter
-        assert result.x == pytest.approx(expected.x, abs=1e-10)
-        start = None if start else (result.x, result.y)

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.control.task.task_functions import Task
+from humans_sim.core.dual_active_set import INFEASIBLE, SOLVED, minimise
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.core.quadratic_program import SOLVED, RepeatedProgram
 from humans_sim.dynamics.model_system import ModelSystem
 
 Target = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -38,14 +38,6 @@ _RANK = 1e-8
 _LEAST_MOTION = 1e-4
 _LEAST_FORCE = 0.1
 _LEAST_PACE = 1e-6
-_SETTINGS = {
-    "verbose": False,
-    "eps_abs": 1e-7,
-    "eps_rel": 1e-9,
-    "max_iter": 20_000,
-    "polishing": True,
-    "adaptive_rho_interval": 25,
-}
 
 
 class ControlError(HumansError):
@@ -129,8 +121,6 @@ class WholeBody:
         joints = system.model.joint_names
         self._joint = {name: j for j, name in enumerate(joints)}
         self._contact = {name: i for i, name in enumerate(system.contacts.names)}
-        self._last: tuple[tuple[int, ...], np.ndarray, np.ndarray] | None = None
-        self._programs: dict[tuple[int, ...], RepeatedProgram] = {}
 
     def contacts(self, names: Sequence[str]) -> np.ndarray:
         """Indices of contacts by their names, as in ``run.table.names``."""
@@ -205,8 +195,10 @@ class WholeBody:
         load = mass[:, free] @ still + terms.bias
         bounds = self._bounds(given or {})
         matrix, low, high = self._conditions(moved, load, bounds, size, forces, weight)
-        program = self._program(matrix, size, forces)
-        solution = self._minimise(program, hessian, gradient, matrix, (low, high))
+        solution, answer = minimise(hessian, gradient, matrix, low, high)
+        if answer != SOLVED:
+            why = "they contradict each other" if answer == INFEASIBLE else "no end"
+            raise ControlError(f"no torques serve these tasks on these contacts: {why}")
         acceleration = np.zeros(system.nv)
         acceleration[free] = still + moves @ solution[:size]
         return WholeBodySolution(
@@ -257,34 +249,6 @@ class WholeBody:
             np.array(low + [0.0] * (5 * count)),
             np.array(high + [math.inf] * (5 * count)),
         )
-
-    def _program(self, matrix: np.ndarray, size: int, forces: int) -> RepeatedProgram:
-        """The program with conditions of one layout, the last rows of them pyramids."""
-        layout = (*matrix.shape, size, forces)
-        if layout not in self._programs:
-            inside = matrix != 0.0
-            inside[: len(matrix) - 5 * (forces // 3)] = True
-            self._programs[layout] = RepeatedProgram(inside, _SETTINGS)
-        return self._programs[layout]
-
-    def _minimise(
-        self,
-        program: RepeatedProgram,
-        hessian: np.ndarray,
-        gradient: np.ndarray,
-        matrix: np.ndarray,
-        bounds: tuple[np.ndarray, np.ndarray],
-    ) -> np.ndarray:
-        start = None
-        if self._last is not None and self._last[0] == matrix.shape:
-            start = self._last[1:]
-        result = program.solve(hessian, gradient, matrix, bounds, start)
-        if result.info.status_val not in SOLVED:
-            raise ControlError(
-                f"no torques serve these tasks on these contacts: {result.info.status}"
-            )
-        self._last = (matrix.shape, result.x, result.y)
-        return np.array(result.x)
 
 
 def _motions(rows: np.ndarray, desired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a walk needs to know of a biped: names, lengths and times, from a YAML file.
 
+What a file does not say follows from the robot
+(:mod:`humans_sim.control.walking.derived`).
+
 Numbers may be expressions on the model's parameters and lengths (``0.53*h``), so that
 one file serves a human model of any stature.
 """
@@ -8,15 +11,17 @@ one file serves a human model of any stature.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from humans_sim.actuation.robots import RobotSetup
+from humans_sim.control.walking.derived import derived_settings, sole_sides
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
 from humans_sim.models import Model
 
 HIP_YAW, SLIP = "hip_yaw", "slip"
@@ -25,7 +30,7 @@ _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
 _MOST_PERIODS = 10_000
 """Most periods of any duration."""
-_DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "ankle_limit", "fall_tilt")
+DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "ankle_limit", "fall_tilt")
 _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
 _MAY_BE_ZERO = (
     "max_backward",
@@ -208,49 +213,89 @@ class WalkSettings:
 
     @classmethod
     def of_model(cls, model: Model) -> WalkSettings:
-        """The settings that come with the package."""
+        """The settings of a model: the package's, those beside it, or derived ones.
+
+        A robot in ``robot.urdf`` or ``robot.yaml`` has its walk in ``robot.walk.yaml``.
+
+        Raises:
+            ModelFileError: a file is malformed; with file and line.
+            ParameterError: the model has no two soles, or no legs to walk with.
+        """
         path = resource("config", "walking", f"{model.name}.yaml")
-        if not path.is_file():
-            raise ParameterError(
-                f"no walk is set up for {model.name}: write a file like those in "
-                "config/walking"
-            )
-        return cls.from_file(model, path)
+        if path.is_file():
+            return cls.from_file(model, path)
+        beside = walk_file(model.parts.source)
+        if os.path.lexists(beside):
+            return cls.from_file(model, beside)
+        return cls._completed(model, parse_yaml("{}"))
 
     @classmethod
     def from_file(cls, model: Model, path: Path | str) -> WalkSettings:
-        """Read a file (see ``config/walking``).
+        """Read a file (see ``config/walking``); what it does not say is derived.
 
         Raises:
             ModelFileError: the file is malformed, names what the model does not have
                 or holds a number out of range; with file and line.
         """
+        return cls._completed(model, read_yaml(path))
+
+    @classmethod
+    def of_names(cls, model: Model, left: str, right: str) -> WalkSettings:
+        """Settings that all follow from the model, for two of its soles.
+
+        Raises:
+            ParameterError: it has no such soles, or no legs to walk with.
+        """
+        return cls(**_filled(model, {"left": left, "right": right}))
+
+    @classmethod
+    def _completed(cls, model: Model, root: YamlValue) -> WalkSettings:
         names = {**model.parts.parameters, **model.parts.lengths}
-        usual = {
-            "fall_tilt": RobotSetup.of_model(model).fall_tilt,
-            "pivot_share": 1.0,
-            "relief_gain": 0.0,
-        }
-        needed = [name for name in _NUMBERS if name not in usual]
-        entries = read_yaml(path).fields((*_WORDS, "posture", *needed), tuple(usual))
-        for side in ("left", "right"):
-            soles = [sole.name for sole in model.soles]
-            sole = entries[side].text()
-            if sole not in soles:
+        entries = root.fields((), (*_WORDS, "posture", *_NUMBERS))
+        soles = [sole.name for sole in model.soles]
+        for side in {"left", "right"} & set(entries):
+            if entries[side].text() not in soles:
                 known = ", ".join(soles) or "none"
                 raise entries[side].error(
-                    f"{model.name} has no sole '{sole}' (it has: {known})"
+                    f"{model.name} has no sole '{entries[side].text()}' (it has: "
+                    f"{known})"
                 )
-        values: dict[str, Any] = {word: entries[word].text() for word in _WORDS}
-        values |= usual
+        values: dict[str, Any] = {
+            word: entries[word].text() for word in set(_WORDS) & set(entries)
+        }
         for name in set(_NUMBERS) & set(entries):
-            unit = math.radians(1.0) if name in _DEGREES else 1.0
+            unit = math.radians(1.0) if name in DEGREES else 1.0
             values[name] = unit * entries[name].number(names)
-        posture = _posture(model, entries["posture"])
+        if "posture" in entries:
+            values["posture"] = _posture(model, entries["posture"])
         try:
-            return cls(posture=posture, **values)
+            return cls(**_filled(model, values))
         except SettingError as fault:
-            raise entries[fault.setting].error(fault.reason) from None
+            where = entries.get(fault.setting, root)
+            reason = fault.reason if fault.setting in entries else str(fault)
+            raise where.error(reason) from None
+
+
+def walk_file(source: Path) -> Path:
+    """Where the walk of a robot is looked for: beside its own file."""
+    return source.with_name(f"{source.stem}.walk.yaml")
+
+
+def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
+    """Settings, with those that are not given from the model itself."""
+    usual: dict[str, Any] = {
+        "fall_tilt": RobotSetup.of_model(model).fall_tilt,
+        "pivot_share": 1.0,
+        "relief_gain": 0.0,
+    }
+    wanted = {field.name for field in fields(WalkSettings)}
+    if wanted - set(values) - set(usual):
+        if not {"left", "right"} <= set(values):
+            sides = zip(("left", "right"), sole_sides(model), strict=True)
+            values = {**dict(sides), **values}
+        derived = derived_settings(model, values["left"], values["right"])
+        usual |= {name: item.value for name, item in derived.items()}
+    return {**usual, **values}
 
 
 _WORDS = ("left", "right", "turns")

@@ -41,8 +41,19 @@ _SECTIONS = (
 )
 
 
-def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelParts:
+def urdf_parts(
+    path: Path,
+    rotors: bool = True,
+    xacro: bool = True,
+    beside: YamlValue | None = None,
+) -> ModelParts:
     """Parts of the model in a URDF (or xacro) file with a floating base.
+
+    Args:
+        path: of the file.
+        rotors: False leaves drive rotors out.
+        xacro: whether a ``.xacro`` file is expanded.
+        beside: what the URDF does not say, instead of the YAML file beside it.
 
     Raises:
         ModelFileError: the URDF or its YAML is missing or malformed, or the file is
@@ -51,7 +62,9 @@ def urdf_parts(path: Path, rotors: bool = True, xacro: bool = True) -> ModelPart
     text = _read_text(path, xacro)
     pin_model, name = _parse(text, path)
     side = path.with_suffix(".yaml")
-    root = read_yaml(side) if os.path.lexists(side) else parse_yaml("{}")
+    root = beside
+    if root is None:
+        root = read_yaml(side) if os.path.lexists(side) else parse_yaml("{}")
     sections = root.fields((), _SECTIONS)
     _add_frames(pin_model, sections)
     _set_limits(pin_model, sections)

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+
+from humans_sim.core.files import atomic_stream
 
 LEFT, RIGHT, MIDDLE = "tab:blue", "tab:orange", "0.25"
 """Colours of what is on the left, on the right, and in between."""
@@ -16,6 +19,12 @@ WIDTH = 11.0
 """Width of a figure [inch]."""
 PANEL = 2.3
 """Height of a panel over time [inch]."""
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of its ending, whole or not at all."""
+    with atomic_stream(path) as stream:
+        figure.savefig(stream, format=path.suffix.lower().removeprefix("."), dpi=120)
 
 
 def stacked(

@@ -14,11 +14,11 @@ from matplotlib.patches import Patch
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.files import atomic_stream
 from humans_sim.results.contact_table import POINT
 from humans_sim.results.events import IMPACT
 from humans_sim.results.export import has_free_base
 from humans_sim.view.plots.actuation_panels import SignalPanel, actuation_panels
+from humans_sim.view.plots.figure_panels import save_figure
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -75,8 +75,7 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
         )
     figure = _draw(run)
     if path is not None:
-        with atomic_stream(path) as stream:
-            figure.savefig(stream, format=suffix, dpi=120)
+        save_figure(figure, path)
     return figure
 
 

@@ -56,11 +56,13 @@ def test_faults(
     assert new.split(":")[0] in line
 
 
-def test_missing_key(khr1: hs.Model, tmp_path: Path) -> None:
-    """A file without one of the settings is refused."""
+def test_missing_keys_are_derived(khr1: hs.Model, tmp_path: Path) -> None:
+    """What a file leaves out follows from the robot; what it says stays."""
     path = edited(tmp_path, "foot_lift: 0.015", "")
-    with pytest.raises(hs.ModelFileError, match="'foot_lift' is missing"):
-        WalkSettings.from_file(khr1, path)
+    settings = WalkSettings.from_file(khr1, path)
+    usual = WalkSettings.of_model(khr1)
+    assert settings.foot_lift == pytest.approx(0.06 * 0.13)
+    assert dataclasses.replace(settings, foot_lift=0.015) == usual
 
 
 def test_legs_must_turn_as_the_file_says(khr1: hs.Model) -> None:
@@ -79,14 +81,40 @@ def test_stature_scales(human: hs.Model) -> None:
 
 
 def test_no_file(khr1: hs.Model, tmp_path: Path) -> None:
-    """The error for a robot without a file says what to do; one's own file works."""
+    """A robot without a file has derived settings, or those of a file beside it."""
     path = khr1.save(tmp_path / "other.urdf")
     path.write_text(path.read_text().replace('name="khr1"', 'name="other"', 1))
     other = hs.load_model(path)
-    with pytest.raises(hs.ParameterError, match="no walk is set up for other"):
-        WalkSettings.of_model(other)
+    derived = WalkSettings.of_model(other)
+    assert (derived.left, derived.right, derived.turns) == ("l_sole", "r_sole", "slip")
+    assert derived.com_height == pytest.approx(0.2, rel=0.02)
     file = resource("config", "walking", "khr1.yaml")
     assert WalkSettings.from_file(other, file) == WalkSettings.of_model(khr1)
+    (tmp_path / "other.walk.yaml").write_text("foot_lift: 0.02\n")
+    assert WalkSettings.of_model(other) == dataclasses.replace(derived, foot_lift=0.02)
+    (tmp_path / "other.walk.yaml").write_text("step_duration: 0.5\n")
+    with pytest.raises(hs.ModelFileError, match="multiple of mpc_period") as caught:
+        WalkSettings.of_model(other)
+    assert caught.value.line == 1
+
+
+@pytest.mark.parametrize("name", ["khr1", "bip", "human36"])
+def test_derived_settings_are_like_those_by_hand(name: str) -> None:
+    """Heights, widths and times within a third of what the package's files say."""
+    model = hs.load_model(name)
+    usual = WalkSettings.of_model(model)
+    derived = WalkSettings.of_names(model, usual.left, usual.right)
+    assert derived.turns == usual.turns
+    for key in ("com_height", "stance_width", "step_duration", "max_forward"):
+        ratio = getattr(derived, key) / getattr(usual, key)
+        assert 0.7 < ratio < 1.35, key
+    for joint, angle in derived.posture.items():
+        assert angle * usual.posture[joint] > 0, joint
+    standing = WalkPattern(model, derived).standing()
+    for sole in (usual.left, usual.right):
+        pose = model.frame_pose(standing, sole)
+        assert abs(pose.translation[2]) < 1e-6
+        assert pose.rotation[2, 2] == pytest.approx(1.0)
 
 
 def test_periods_without_number(khr1: hs.Model) -> None:

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Propose the files that a URDF needs to walk: soles and contacts, and a walk.
+
+``robot.urdf`` gets ``robot.yaml`` (frames, tags, contacts, soles) and
+``robot.walk.yaml`` beside it, each line with its reason. What is not sure is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.control.walking.derived import Derived, derived_settings
+from humans_sim.control.walking.settings import DEGREES, WalkSettings, walk_file
+from humans_sim.core.errors import ModelFileError, ParameterError
+from humans_sim.core.files import write_atomically
+from humans_sim.core.yaml_file import parse_yaml
+from humans_sim.models import Model
+from humans_sim.models.files.urdf_file import urdf_parts
+from humans_sim.models.legs.feet import Feet, Foot, find_feet
+
+LEFT, RIGHT = "l_sole", "r_sole"
+"""Frames of the soles: REP 120."""
+_SAME = 2e-3
+"""How far a frame of the URDF may be from a sole that it is [m, 1]."""
+_CORNERS = ("toe_left", "heel_left", "heel_right", "toe_right")
+_SHOWN = (
+    "turns",
+    "com_height",
+    "stance_width",
+    "step_duration",
+    "foot_lift",
+    "max_forward",
+    "max_backward",
+    "max_sideways",
+    "max_turn",
+)
+"""Settings that people change first; the others are there as comments."""
+
+
+@dataclass(frozen=True)
+class RobotDraft:
+    """What was understood of a URDF.
+
+    Attributes:
+        model: with its soles and contacts.
+        feet: of the URDF.
+        settings: of its walk.
+        derived: the settings with their reasons.
+        files: texts by the paths where they belong.
+        doubts: what is not sure, one sentence each.
+    """
+
+    model: Model
+    feet: Feet
+    settings: WalkSettings
+    derived: dict[str, Derived]
+    files: dict[Path, str]
+    doubts: tuple[str, ...]
+
+    def save(self) -> list[Path]:
+        """Write the files beside the URDF.
+
+        Raises:
+            OSError: one cannot be written.
+        """
+        for path, text in self.files.items():
+            write_atomically(path, text)
+        return list(self.files)
+
+
+def draft_files(urdf: Path) -> tuple[Path, Path]:
+    """Where the draft of a robot is written: its soles, and its walk."""
+    return urdf.with_suffix(".yaml"), walk_file(urdf)
+
+
+def draft_robot(urdf: Path | str) -> RobotDraft:
+    """Find legs, feet and soles of a URDF, and derive its walk.
+
+    Args:
+        urdf: file of the robot; a YAML file beside it is not read.
+
+    Raises:
+        ModelFileError: the URDF cannot be read.
+        NoBipedError: it has no two legs with flat feet.
+    """
+    urdf = Path(urdf)
+    if urdf.suffix.lower() in (".yaml", ".yml"):
+        raise ModelFileError("a URDF is wanted: tables have their soles", urdf)
+    bare = Model(urdf_parts(urdf, beside=parse_yaml("{}")))
+    feet = find_feet(bare)
+    soles, walk = draft_files(urdf)
+    names = tuple(
+        _sole_name(bare, name, foot)
+        for name, foot in ((LEFT, feet.left), (RIGHT, feet.right))
+    )
+    text = _soles_text(bare, feet, names)
+    model = Model(urdf_parts(urdf, beside=parse_yaml(text, soles)))
+    try:
+        derived = derived_settings(model, *names)
+        settings = WalkSettings.of_names(model, *names)
+    except ParameterError as error:
+        raise ModelFileError(str(error), urdf) from error
+    doubts = (*feet.doubts, *_doubts(model, feet))
+    files = {soles: text, walk: _walk_text(model, names, derived)}
+    return RobotDraft(model, feet, settings, derived, files, doubts)
+
+
+def _sole_name(model: Model, name: str, foot: Foot) -> str:
+    """The frame of a sole: the URDF's own where it is one, else a name that is free."""
+    if not model.pin.existFrame(name):
+        return name
+    frame = model.pin.frames[model.pin.getFrameId(name)]
+    link = model.pin.frames[model.pin.getFrameId(foot.link)]
+    away = (link.placement * foot.sole).inverse() * frame.placement
+    if frame.parentJoint == foot.joint and abs(away.translation[2]) < _SAME:
+        if away.rotation[2, 2] > 1 - _SAME and away.rotation[0, 0] > 1 - _SAME:
+            return name
+    return f"{name}_found"
+
+
+def _soles_text(model: Model, feet: Feet, given: tuple[str, ...]) -> str:
+    frames = [name for name in given if not model.pin.existFrame(name)]
+    lines = [
+        f"# What {model.parts.source.name} does not say, found by humans-sim",
+        "# init-robot. Lengths [m], in the frames of their links.",
+    ]
+    if frames:
+        lines.append(
+            "frames:                    # soles: below the last joint, x forwards, z up"
+        )
+    sides = tuple(zip(given, (feet.left, feet.right), strict=True))
+    for name, foot in sides:
+        if name not in frames:
+            continue
+        rpy = _angles(foot.sole.rotation)
+        turned = "" if np.abs(rpy).max() < 1e-6 else f", rpy: {_listed(rpy, 5)}"
+        lines.append(
+            f"  - {{name: {name}, link: {foot.link}, "
+            f"xyz: {_listed(foot.sole.translation)}{turned}}}"
+        )
+    lines.append("tags:                      # corners of the lowest face of each foot")
+    names: dict[str, list[str]] = {}
+    for name, foot in sides:
+        names[name] = [f"{name}_{corner}" for corner in _CORNERS]
+        lines += [
+            f"  - {{name: {tag}, link: {foot.link}, xyz: {_listed(corner)}}}"
+            for tag, corner in zip(names[name], foot.corners, strict=True)
+        ]
+    lines.append("contacts:                  # tags that touch the ground")
+    lines += [f"  - {tag}" for tags in names.values() for tag in tags]
+    lines.append("soles:")
+    lines += [f"  {name}: [{', '.join(tags)}]" for name, tags in names.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _walk_text(
+    model: Model, soles: tuple[str, ...], derived: dict[str, Derived]
+) -> str:
+    lines = [
+        f"# How {model.name} walks, derived by humans-sim init-robot.",
+        "# Lengths [m], times [s], angles [degrees]. What is left out is derived again",
+        "# from the model: take the mark from a line to change it.",
+        f"left: {soles[0]}",
+        f"right: {soles[1]}",
+    ]
+    for name in _SHOWN:
+        lines.append(_line(name, derived[name], ""))
+    lines.append("")
+    for name, item in derived.items():
+        if name == "posture":
+            lines.append(f"# posture:                 # {item.reason}")
+            assert isinstance(item.value, dict)
+            lines += [
+                f"#   {joint}: {math.degrees(angle):.4g}"
+                for joint, angle in item.value.items()
+            ]
+        elif name not in _SHOWN:
+            lines.append(_line(name, item, "# "))
+    return "\n".join(lines) + "\n"
+
+
+def _line(name: str, item: Derived, mark: str) -> str:
+    value = item.value
+    if isinstance(value, float):
+        value = f"{math.degrees(value) if name in DEGREES else value:.6g}"
+    start = f"{mark}{name}: {value}"
+    return f"{start:<26} # {item.reason}"
+
+
+def _doubts(model: Model, feet: Feet) -> Iterable[str]:
+    """What a person should look at."""
+    for foot in (feet.left, feet.right):
+        oblique = [
+            name
+            for name, kind in zip(foot.leg.names, foot.leg.kinds, strict=True)
+            if not kind
+        ]
+        if oblique:
+            yield f"{', '.join(oblique)}: axes along none of the base's"
+    effort, speed = model.pin.effortLimit[6:], model.pin.velocityLimit[6:]
+    for what, values in (("effort", effort), ("velocity", speed)):
+        without = [
+            name
+            for name, value in zip(model.joint_names, values, strict=True)
+            if not 0 < value < math.inf
+        ]
+        if without:
+            yield f"no {what} limit: {_some(without)}"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + more
+
+
+def _angles(rotation: np.ndarray) -> np.ndarray:
+    return np.asarray(pin.rpy.matrixToRpy(rotation))
+
+
+def _listed(values: np.ndarray, digits: int = 5) -> str:
+    return "[" + ", ".join(f"{round(float(v), digits) + 0.0:g}" for v in values) + "]"

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joints between the base and a foot, and what they are there for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.core.errors import ParameterError
+from humans_sim.models.model import Model
+
+ROLL, PITCH, YAW = "roll", "pitch", "yaw"
+_NAMES = (ROLL, PITCH, YAW)
+_ALONG = 0.8
+"""Cosine from which a joint's axis counts as along one of the base's."""
+_APART = 0.15
+"""Of the leg's length: a knee is farther from hip and ankle than this."""
+
+
+class NoBipedError(ParameterError):
+    """A model has no two legs to walk with; the message says what is there."""
+
+
+@dataclass(frozen=True)
+class Leg:
+    """The joints of a leg, from the hip on, in the zero position.
+
+    Attributes:
+        joints: places in ``model.joint_names``.
+        names: of the joints.
+        axes: directions in the base's frame (n, 3).
+        origins: in the base's frame (n, 3) [m].
+        kinds: ``roll``, ``pitch``, ``yaw``, or empty where an axis is oblique (n,).
+        knee: place among the joints.
+        bend: sign of the knee's angles that bend it.
+        length: from the hip over the knee to the ankle [m].
+    """
+
+    joints: tuple[int, ...]
+    names: tuple[str, ...]
+    axes: np.ndarray
+    origins: np.ndarray
+    kinds: tuple[str, ...]
+    knee: int
+    bend: int
+    length: float
+
+    def pitches(self) -> tuple[int, int, int]:
+        """Places of the pitch joints of hip, knee and ankle among the joints."""
+        pitches = [n for n, kind in enumerate(self.kinds) if kind == PITCH]
+        return pitches[0], self.knee, pitches[-1]
+
+
+def chain(model: Model, joint: int) -> list[int]:
+    """Pinocchio's joints from the base to one of them, the floating base left out."""
+    path = []
+    while joint > 1:
+        path.append(joint)
+        joint = int(model.pin.parents[joint])
+    return path[::-1]
+
+
+def leg_chains(model: Model, left: int, right: int) -> tuple[list[int], list[int]]:
+    """Pinocchio's joints that move one foot and not the other.
+
+    Args:
+        model: the robot.
+        left: pinocchio's joint that carries the left foot.
+        right: the same of the right one.
+    """
+    first, second = chain(model, left), chain(model, right)
+    shared = set(first) & set(second)
+    return (
+        [joint for joint in first if joint not in shared],
+        [joint for joint in second if joint not in shared],
+    )
+
+
+def read_leg(model: Model, joints: list[int]) -> Leg:
+    """What the joints of a leg are.
+
+    Args:
+        model: the robot.
+        joints: pinocchio's numbers, from the hip to the foot.
+
+    Raises:
+        NoBipedError: they are too few, or no knee is among them.
+    """
+    names = tuple(model.pin.names[joint] for joint in joints)
+    listed = ", ".join(names) or "none"
+    if len(joints) < 3:
+        raise NoBipedError(
+            f"{model.name}: a leg needs three joints or more to walk, not {listed}"
+        )
+    data = model.data()
+    pin.computeJointJacobians(model.pin, data, model.neutral())
+    base = data.oMi[1]
+    axes = np.empty((len(joints), 3))
+    origins = np.empty((len(joints), 3))
+    for n, joint in enumerate(joints):
+        column = model.pin.joints[joint].idx_v
+        axes[n] = base.rotation.T @ data.J[3:, column]
+        origins[n] = base.actInv(data.oMi[joint].translation)
+    kinds = tuple(_kind(axis) for axis in axes)
+    pitches = [n for n, kind in enumerate(kinds) if kind == PITCH]
+    if len(pitches) < 2:
+        raise NoBipedError(
+            f"{model.name}: a leg needs pitch joints at hip and knee, its joints are "
+            f"{listed}"
+        )
+    knee = _knee(origins, pitches)
+    if knee is None:
+        raise NoBipedError(f"{model.name}: no joint of the leg is a knee: {listed}")
+    low, high = (
+        limits[joints[knee] - 2] for limits in (model.lower_limits, model.upper_limits)
+    )
+    bend = 1 if high >= -low else -1
+    hip, ankle = origins[pitches[0]], origins[pitches[-1]]
+    length = np.linalg.norm(hip - origins[knee]) + np.linalg.norm(origins[knee] - ankle)
+    return Leg(
+        tuple(joint - 2 for joint in joints),
+        names,
+        axes,
+        origins,
+        kinds,
+        knee,
+        bend,
+        float(length),
+    )
+
+
+def _kind(axis: np.ndarray) -> str:
+    along = int(np.abs(axis).argmax())
+    return _NAMES[along] if abs(axis[along]) > _ALONG else ""
+
+
+def _knee(origins: np.ndarray, pitches: list[int]) -> int | None:
+    """The pitch joint farthest from hip and ankle; None: all are near one of them."""
+    hip, ankle = origins[pitches[0]], origins[pitches[-1]]
+    reach = float(np.linalg.norm(hip - ankle))
+    middle = pitches[1:-1] or pitches[1:]
+    apart = {
+        n: min(
+            float(np.linalg.norm(origins[n] - hip)),
+            float(np.linalg.norm(origins[n] - ankle)) if n != pitches[-1] else np.inf,
+        )
+        for n in middle
+    }
+    best = max(apart, key=lambda n: apart[n])
+    return best if apart[best] > _APART * max(reach, 1e-9) else None
