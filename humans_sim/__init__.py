@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from humans_sim.kondo.protocol.serial_port import LinkError, PortError
     from humans_sim.models import Model, load_model
     from humans_sim.models.frame_view import FrameView
+    from humans_sim.models.legs.chains import NoBipedError
     from humans_sim.models.link_coordinates import LinkCoordinates
     from humans_sim.observation.base.feedback import MeasuredState, ObserverFeedback
     from humans_sim.observation.base.measurements import ObservationError
@@ -201,6 +202,7 @@ _MODULES = {
     "MuscleError": "actuation.muscle",
     "NetworkConnectionError": "soft.errors",
     "NoAnswerError": "kondo.protocol.link",
+    "NoBipedError": "models.legs.chains",
     "NoContactError": "contact.joint.contact_errors",
     "NotFreedError": "kondo.driver.board",
     "ObservationError": "observation.base.measurements",
@@ -329,6 +331,7 @@ __all__ = [
     "MuscleError",
     "NetworkConnectionError",
     "NoAnswerError",
+    "NoBipedError",
     "NoContactError",
     "NotFreedError",
     "ObservationError",

@@ -65,7 +65,8 @@ def test_docs_list_the_commands() -> None:
     """The table of commands is the command's own list; make targets exist."""
     text = (ROOT / "docs" / "cli.md").read_text()
     listed = set(re.findall(r"^\| `humans-sim ([\w-]+)", text, re.M))
-    commands = {command.callback.__name__ for command in app.registered_commands}
+    names = (command.callback.__name__ for command in app.registered_commands)
+    commands = {name.replace("_", "-") for name in names}
     assert listed == commands | {group.name for group in app.registered_groups}
     readme = (ROOT / "README.md").read_text()
     targets = re.findall(r"^make (\w+)", readme, re.M)

@@ -13,6 +13,8 @@ same robot with its walk is :mod:`humans_sim.applications.robots`.
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from typing import Any
 from humans_sim.actuation.robot_files import read_robot_file, robot_of
 from humans_sim.actuation.servo import Servo
 from humans_sim.actuation.servo_numbers import SERVO, ServoNumbers
+from humans_sim.actuation.servo_set import ServoSet, robot_file
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
@@ -36,6 +39,7 @@ class RobotSetup:
 
     Attributes:
         servo: what its servos are like.
+        servo_joints: joints with servos of their own, by name.
         friction: of the floor.
         fall_tilt: of the base, beyond it the robot has fallen [rad].
         whole_body: whether all links touch, not the feet alone.
@@ -45,6 +49,7 @@ class RobotSetup:
     """
 
     servo: ServoNumbers = field(default_factory=ServoNumbers)
+    servo_joints: Mapping[str, ServoNumbers] = field(default_factory=dict)
     friction: float = Ground.friction
     fall_tilt: float = math.radians(35.0)
     whole_body: bool = True
@@ -71,7 +76,10 @@ class RobotSetup:
 
     @classmethod
     def of_model(cls, model: Model, otherwise: str = "") -> RobotSetup:
-        """What comes with the package for a model.
+        """What comes with the package for a model, or stands in a file beside it.
+
+        A robot in ``robot.urdf`` may have a ``robot.robot.yaml``; without one, its
+        limits suggest its servos.
 
         Args:
             model: the model.
@@ -79,7 +87,12 @@ class RobotSetup:
                 where this is empty.
         """
         name = robot_of(model, otherwise)
-        return cls.from_file(name) if name else cls()
+        beside = robot_file(model.parts.source)
+        if name:
+            return cls.from_file(name)
+        if os.path.lexists(beside):
+            return cls.from_file(beside)
+        return cls(servo_joints=ServoSet.of_model(model).joints)
 
     @classmethod
     def from_file(cls, name: Path | str) -> RobotSetup:
@@ -93,7 +106,8 @@ class RobotSetup:
         given = root.fields((), (SERVO, "method", "whole_body", *_NUMBERS))
         values: dict[str, Any] = {}
         if SERVO in given:
-            values[SERVO] = ServoNumbers.of_section(given[SERVO])
+            servos = ServoSet.of_section(given[SERVO])
+            values |= {SERVO: servos.common, "servo_joints": servos.joints}
         if "method" in given:
             values["method"] = given["method"].choice(tuple(METHODS))
         if "whole_body" in given:
@@ -116,7 +130,13 @@ class RobotSetup:
             arguments: further ones of :class:`~humans_sim.actuation.Servo`.
             changes: numbers instead of the robot's own.
         """
-        return Servo(model, *arguments, numbers=self.servo, **changes)
+        return Servo(
+            model,
+            *arguments,
+            numbers=self.servo,
+            joints=self.servo_joints,
+            **changes,
+        )
 
     def ground(self, friction: float | None = None) -> Ground:
         """The floor of a robot, or one with another friction."""

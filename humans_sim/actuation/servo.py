@@ -23,15 +23,14 @@ speed. Arriving and leaving are events. The motor gives its own work or none, so
 creates no energy; what is left out is the inertia of the rotor inside the gap, which
 stays with the joint, and the blow of the teeth.
 
-Numbers that are not given are those of the model's file in ``config/robots``, or of a
-small hobby servo where it has none
-(:class:`~humans_sim.actuation.servo_numbers.ServoNumbers`).
+Joints may have servos of their own. Numbers that are not given are those of
+:class:`~humans_sim.actuation.servo_set.ServoSet`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,6 +38,7 @@ from numba import njit
 
 from humans_sim.actuation.delayed_actuation import DelayedActuation, StateSignal
 from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.servo_speeds import SPEED_STEPS
@@ -86,6 +86,7 @@ class Servo(DelayedActuation):
         *,
         command_period: float | None = None,
         numbers: ServoNumbers | None = None,
+        joints: Mapping[str, ServoNumbers] | None = None,
         gain: float | None = None,
         damping: float | None = None,
         stall_torque: float | None = None,
@@ -110,7 +111,10 @@ class Servo(DelayedActuation):
                 default the period of the simulation's controller, where it has one,
                 else 0.
             numbers: of the servos; by default those of the model's file in
-                ``config/robots``, or of a small hobby servo where it has none.
+                ``config/robots``, those that its URDF suggests, or of a small hobby
+                servo (:class:`~humans_sim.actuation.servo_set.ServoSet`).
+            joints: numbers of joints whose servos are others, by name; they play as
+                all the others.
             gain: this and all below take the place of a number: torque for an error of
                 one radian [N m/rad].
             damping: torque for a speed error [N m s/rad].
@@ -147,29 +151,23 @@ class Servo(DelayedActuation):
                     "give a servo its speed or its speed_step, not both"
                 )
             changes["speed"] = _speed_of(speed_step)
-        own = ServoNumbers.of_model(model) if numbers is None else numbers
-        self.numbers = replace(own, **changes)
+        own = ServoSet.of_model(model) if numbers is None else ServoSet(numbers)
+        if joints is not None:
+            own = ServoSet(own.common, joints)
+        own.check_joints(model)
+        self.numbers = replace(own.common, **changes)
+        each = [replace(own.of_joint(name), **changes) for name in self.names]
         self._command_period = command_period or 0.0
         if not (math.isfinite(self._command_period) and self._command_period >= 0):
             raise ParameterError(
                 f"command_period must be 0 or more, not {command_period}"
             )
         self._takes_period = command_period is None
-        self._parameters = np.array(
-            [
-                self.numbers.gain,
-                self.numbers.damping,
-                self.numbers.stall_torque,
-                self.numbers.no_load_speed,
-                self.numbers.dead_band,
-                self.numbers.viscous,
-                self.numbers.coulomb,
-                self.numbers.coulomb_speed,
-            ]
-        )
-        rotors = np.full(self._n, self.numbers.rotor_inertia)
+        self._parameters = np.array([_row(item) for item in each]).reshape(-1, 8)
+        self._speeds = np.array([item.speed for item in each])
+        rotors = np.array([item.rotor_inertia for item in each])
         self.armature = np.concatenate([np.zeros(6), rotors])
-        if self.numbers.viscous or self.numbers.coulomb:
+        if self._parameters[:, 5:7].any():
             self.frictional_joints = self.names
         self._start_time = 0.0
         # Set points: origin + rate * time since the start, until they arrive.
@@ -215,7 +213,7 @@ class Servo(DelayedActuation):
         self._origin = self.set_point(t)[0]
         self._target, self._start_time = command, t
         distance = command - self._origin
-        duration = np.abs(distance) / self.numbers.speed
+        duration = np.abs(distance) / self._speeds
         moves = duration > 0.0
         even = moves & (duration <= self._command_period)
         duration[even] = self._command_period
@@ -284,7 +282,7 @@ class Servo(DelayedActuation):
 
     def _travel(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Speed of the motors through their play, without load (njoints,) [rad/s]."""
-        _, damping, _, no_load = self._parameters[:4]
+        damping, no_load = self._parameters[:, 1], self._parameters[:, 3]
         free = self._demands(t, q, v)[0] / damping + v[6:]
         return np.clip(free, -no_load, no_load) - v[6:]
 
@@ -349,6 +347,20 @@ class Servo(DelayedActuation):
         )
 
 
+def _row(item: ServoNumbers) -> tuple[float, ...]:
+    """Parameters of a drive, as in a :class:`DriveTable`."""
+    return (
+        item.gain,
+        item.damping,
+        item.stall_torque,
+        item.no_load_speed,
+        item.dead_band,
+        item.viscous,
+        item.coulomb,
+        item.coulomb_speed,
+    )
+
+
 def _speed_of(step: int) -> float:
     """Speed of a speed step [rad/s]."""
     if step not in range(len(SPEED_STEPS)):
@@ -364,13 +376,13 @@ def _demands(path, q, v, parameters):
         path: fields of :class:`SetPoints`, as a plain tuple.
         q: configuration.
         v: velocity.
-        parameters: of the servos (8,).
+        parameters: of the servos (njoints, 8).
     """
     elapsed, origin, rate = path
     demand, torque = np.empty(origin.shape[0]), np.empty(origin.shape[0])
     for j in range(origin.shape[0]):
         demand[j], torque[j] = pull(
-            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], v[6 + j], parameters
+            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], v[6 + j], parameters[j]
         )
     return demand, torque
 
@@ -383,13 +395,13 @@ def _with_play(path, q, v, parameters, engaged):
     motor pushes, -1 or 1, or 0 between them (njoints,).
     """
     elapsed, origin, rate = path
-    damping, no_load = parameters[1], parameters[3]
-    viscous, coulomb, slow = parameters[5:]
     force, rates = np.zeros(v.shape[0]), np.zeros(origin.shape[0])
     for j in range(origin.shape[0]):
         turning = v[6 + j]
+        damping, no_load = parameters[j, 1], parameters[j, 3]
+        viscous, coulomb, slow = parameters[j, 5:]
         demand, torque = pull(
-            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters
+            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters[j]
         )
         if engaged[j] == 0:
             torque = 0.0

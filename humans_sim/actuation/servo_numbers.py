@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a position servo, and which robot has which."""
+"""Numbers of a position servo."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from humans_sim.actuation.robot_files import read_robot_file, robot_of
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.yaml_file import YamlValue
-from humans_sim.models import Model
 
 SERVO = "servo"
 """Key of the numbers in a file of ``config/robots``."""
@@ -20,7 +17,7 @@ _POSITIVE = ("stall_torque", "no_load_speed", "speed", "coulomb_speed")
 class ServoNumbers:
     """What a :class:`~humans_sim.actuation.Servo` is like.
 
-    The defaults are for models without a file in ``config/robots``: a small hobby servo
+    The defaults are for models of which nothing is known: a small hobby servo
     with torque and speed of the KRS-784ICS as commonly quoted (0.85 N m, 60 degrees in
     0.168 s). No data sheet gives the others; they are assumed, of the size that small
     geared servos have. The damping is that of a servo which knows the speed of its set
@@ -76,30 +73,3 @@ class ServoNumbers:
         if self.gain == 0.0:
             raise ParameterError("servos that follow positions need a gain above zero")
         return self.damping / self.gain
-
-    @classmethod
-    def of_model(cls, model: Model, otherwise: str = "") -> ServoNumbers:
-        """Those of the file that comes with the package for a model.
-
-        Args:
-            model: the model.
-            otherwise: robot whose file is taken where the model has none; the defaults
-                where this is empty.
-        """
-        name = robot_of(model, otherwise)
-        given = read_robot_file(name).mapping() if name else {}
-        return cls.of_section(given[SERVO]) if SERVO in given else cls()
-
-    @classmethod
-    def of_section(cls, section: YamlValue) -> ServoNumbers:
-        """Those of a section of a file; the defaults where it has none.
-
-        Raises:
-            ModelFileError: a number has no meaning; with file and line.
-        """
-        names = tuple(field.name for field in fields(cls))
-        given = section.fields((), names)
-        try:
-            return cls(**{name: item.number() for name, item in given.items()})
-        except ParameterError as error:
-            raise section.error(str(error)) from None

@@ -139,7 +139,7 @@ def _soles_text(model: Model, feet: Feet, given: tuple[str, ...]) -> str:
         if name not in frames:
             continue
         rpy = _angles(foot.sole.rotation)
-        turned = "" if np.abs(rpy).max() < 1e-6 else f", rpy: {_listed(rpy, 5)}"
+        turned = "" if np.abs(rpy).max() < 1e-6 else f", rpy: {_listed(rpy)}"
         lines.append(
             f"  - {{name: {name}, link: {foot.link}, "
             f"xyz: {_listed(foot.sole.translation)}{turned}}}"
@@ -223,5 +223,6 @@ def _angles(rotation: np.ndarray) -> np.ndarray:
     return np.asarray(pin.rpy.matrixToRpy(rotation))
 
 
-def _listed(values: np.ndarray, digits: int = 5) -> str:
-    return "[" + ", ".join(f"{round(float(v), digits) + 0.0:g}" for v in values) + "]"
+def _listed(values: np.ndarray) -> str:
+    """To a tenth of a micrometre: soles are level in a simulation."""
+    return "[" + ", ".join(f"{round(float(v), 7) + 0.0:.7g}" for v in values) + "]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,9 +34,10 @@ from humans_sim.control.trajectories.motion import BASE, Curve, Motion
 from humans_sim.control.trajectories.path import rising_path
 from humans_sim.control.trajectories.posture_law import PostureLaw
 from humans_sim.control.trajectories.trajectory import Trajectory
-from humans_sim.control.walking import Velocity, Walker, WalkPattern
+from humans_sim.control.walking import Velocity, Walker, WalkPattern, WalkSettings
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
+from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.controller import Controller, ControlState
@@ -45,8 +47,21 @@ from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model
 from humans_sim.models.soles import support_tags
 
+WALK = "walk"
+"""Key of the controller that walks."""
 SERVO, LAW = "servo", "law"
 """Keys of actuations by the servos of a robot, and by a torque law of the joints."""
+_WALK = (
+    "velocity",
+    "pace",
+    "steps",
+    "start",
+    "stop",
+    "friction",
+    "period",
+    "get_up",
+    "settings",
+)
 _PERIOD = 0.005
 """Time between two commands of torques and voltages unless a file gives it [s]."""
 
@@ -73,6 +88,7 @@ def build_controller(
     controller: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
+    walking: Path | None = None,
 ) -> ControlSetup:
     """The actuation and the controller that a scenario names.
 
@@ -81,11 +97,20 @@ def build_controller(
         controller: its section ``controller``.
         model: the model.
         scene: arguments of the simulation that say what the model may touch.
+        walking: file of a walk, instead of the model's own.
+
+    Raises:
+        ModelFileError: a section is wrong; with file and line.
+        ParameterError: a file of a walk is given, and nothing walks.
     """
+    if walking is not None and (controller is None or WALK not in controller.mapping()):
+        raise ParameterError(f"nothing walks in this scenario: no use for {walking}")
     if controller is None:
         return ControlSetup(None) if actuation is None else _alone(actuation, model)
     kind, section = _only(controller, tuple(_CONTROLLERS))
     with located_errors(section):
+        if kind == WALK:
+            return _walk(section, actuation, model, scene, walking)
         control = _CONTROLLERS[kind](section, actuation, model, scene)
     return control
 
@@ -308,43 +333,63 @@ def _walk(
     actuation: YamlValue | None,
     model: Model,
     scene: Mapping[str, Any],
+    walking: Path | None = None,
 ) -> ControlSetup:
     """A body that walks by torques in its joints, or by its servos."""
-    given = value.fields(
-        ("velocity",), ("start", "stop", "friction", "period", "get_up")
-    )
-    velocity = Velocity(*given["velocity"].vector(3).tolist())
+    given = value.fields((), _WALK)
+    if walking is None and "settings" in given:
+        walking = given["settings"].folder / given["settings"].text()
+    settings = WalkSettings.of_model(model)
+    if walking is not None:
+        settings = WalkSettings.from_file(model, walking)
+    velocity = _walk_velocity(value, given, settings)
     times: dict[str, float] = {
         key: given[key].number() for key in ("start", "stop") if key in given
     }
+    if "steps" in given:
+        begin = times.get("start", 0.5) + settings.shift_duration
+        steps = given["steps"].positive()
+        times["stop"] = begin + (steps - 1.5) * settings.step_duration
     if actuation is not None and SERVO in actuation.mapping():
         period = _period(given, RobotSetup.of_model(model).sampling_period)
         rises = "get_up" in given and _truth(given["get_up"])
-        return _servo_walk(actuation, model, velocity, times, period, rises)
+        walker = Walker(model, settings, period=period)
+        return _servo_walk(actuation, walker, velocity, times, rises)
     if "get_up" in given:
         raise given["get_up"].error("only a walk by servos gets up")
     friction = given["friction"].positive() if "friction" in given else 0.5
-    pattern = WalkPattern(model)
+    pattern = WalkPattern(model, settings)
+    start = pattern.standing()
     body = WholeBody(ModelSystem(model, **scene), friction)
     walk = WholeBodyWalk(body, pattern, velocity, period=_period(given), **times)
-    return ControlSetup(_torques(actuation, model), walk.point.q.copy(), walk)
+    return ControlSetup(_torques(actuation, model), start, walk)
+
+
+def _walk_velocity(
+    value: YamlValue, given: Mapping[str, YamlValue], settings: WalkSettings
+) -> Velocity:
+    """A velocity, or a share of the fastest walk forwards."""
+    if ("velocity" in given) == ("pace" in given):
+        raise value.error("either a velocity or a pace is wanted")
+    if "velocity" in given:
+        return Velocity(*given["velocity"].vector(3).tolist())
+    fastest = settings.max_forward / settings.step_duration
+    return Velocity(given["pace"].positive() * fastest)
 
 
 def _servo_walk(
     actuation: YamlValue,
-    model: Model,
+    walker: Walker,
     velocity: Velocity,
     times: Mapping[str, float],
-    period: float,
     rises: bool,
 ) -> ControlSetup:
     """Servos led by a walker, which gets up where it may fall."""
     schedule = [ScheduledCommand(times.get("start", 0.5), velocity)]
     if "stop" in times:
         schedule.append(ScheduledCommand(times["stop"], None))
-    walker = Walker(model, period=period)
     _, section = _only(actuation, (SERVO,))
-    setup = RobotSetup.of_model(model)
+    setup = RobotSetup.of_model(walker.model)
     servos = _numbers(section, lambda **given: walk_servos(setup, walker, given))
     start = walker.start()
     if rises:
@@ -430,6 +475,6 @@ _CONTROLLERS: dict[str, Callable[..., ControlSetup]] = {
     "fes_stand": _fes_stand,
     "fes_swing": _fes_swing,
     "bip": _bip,
-    "walk": _walk,
+    WALK: _walk,
     "walk_stream": _walk_stream,
 }

@@ -20,7 +20,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource_names
-from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, parse_yaml, read_yaml
 from humans_sim.models.catalogue import model_name_in
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ class Scenario:
         friction: Coulomb's coefficient instead of the ground's own law, or None.
         feedback: what its controller sees instead of what the file says, or None
             (:mod:`humans_sim.applications.feedback`).
+        actuation: ``torque`` or ``servo`` instead of the file's, or None.
+        walking: file of a walk instead of the model's own, or None.
     """
 
     name: str
@@ -117,10 +119,20 @@ class Scenario:
     _fields: dict[str, YamlValue]
     friction: float | None = None
     feedback: str | None = None
+    actuation: str | None = None
+    walking: Path | None = None
 
     def with_changes(self, **changes: Any) -> Scenario:
-        """The same with another model, end, method, friction, feedback or options."""
-        for key in ("model", "friction", "feedback"):
+        """The same with another model, end, method, friction, feedback or options.
+
+        Raises:
+            ParameterError: it has no such thing to change.
+        """
+        if changes.get("actuation") is not None and "controller" not in self._fields:
+            raise ParameterError(
+                f"the scenario '{self.name}' has no controller: no other actuation"
+            )
+        for key in ("model", "friction", "feedback", "actuation", "walking"):
             if changes.get(key) is not None and self.model is None:
                 raise ParameterError(
                     f"the scenario '{self.name}' has no biped model: no other {key}"
@@ -244,9 +256,10 @@ class Scenario:
             if key in fields:
                 with located_errors(fields[key]):
                     ModelSystem(model, **known)
-        control = build_controller(
-            fields.get("actuation"), fields.get("controller"), model, scene
-        )
+        actuation, controller = fields.get("actuation"), fields.get("controller")
+        if self.actuation is not None:
+            actuation = parse_yaml(f"{self.actuation}: {{}}")
+        control = build_controller(actuation, controller, model, scene, self.walking)
         sensors = sensors_of(fields["sensors"]) if "sensors" in fields else []
         control = with_feedback(
             control, fields.get("feedback"), self.feedback, model, sensors

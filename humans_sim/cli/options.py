@@ -38,6 +38,13 @@ class Integrator(StrEnum):
     CVODE = "cvode"
 
 
+class Drive(StrEnum):
+    """What moves the joints of a walk."""
+
+    TORQUE = "torque"
+    SERVO = "servo"
+
+
 class Feedback(StrEnum):
     """What a controller sees."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from humans_sim.cli.options import (
+    Drive,
     Feedback,
     Integrator,
     Method,
@@ -67,6 +68,12 @@ def run(
     feedback: Annotated[
         Feedback | None, typer.Option(help="What the controller sees.")
     ] = None,
+    actuation: Annotated[
+        Drive | None, typer.Option(help="What moves the joints of a walk.")
+    ] = None,
+    walking: Annotated[
+        Path | None, typer.Option(help="File of a walk, instead of the robot's own.")
+    ] = None,
     save: Annotated[
         Path | None,
         checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
@@ -100,6 +107,9 @@ def run(
         changes["method"] = method.value
     if feedback is not None:
         changes["feedback"] = feedback.value
+    if actuation is not None:
+        changes["actuation"] = actuation.value
+    changes["walking"] = walking
     if integrator is not None:
         changes["options"] = {"integrator": integrator.value}
     chosen = read_scenario(scenario).with_changes(**changes)

@@ -22,8 +22,8 @@ class DriveTable(NamedTuple):
         start: time at which the set points began to move [s].
         origin: where they were then (njoints,) [rad]; empty where nothing drives.
         rate: (njoints,) [rad/s].
-        parameters: gain, damping, stall torque, no-load speed, dead band, viscous and
-            Coulomb friction, speed of the latter (8,).
+        parameters: of each: gain, damping, stall torque, no-load speed, dead band,
+            viscous and Coulomb friction, speed of the latter (njoints, 8).
         held: forces that stay as they are (nv,) [N m, N]; empty where there are none.
     """
 
@@ -36,7 +36,7 @@ class DriveTable(NamedTuple):
 
 def held_forces(forces: np.ndarray) -> DriveTable:
     """A table of forces that stay as they are (nv,) [N m, N]."""
-    return DriveTable(0.0, np.zeros(0), np.zeros(0), np.zeros(8), forces)
+    return DriveTable(0.0, np.zeros(0), np.zeros(0), np.zeros((0, 8)), forces)
 
 
 NO_DRIVES = held_forces(np.zeros(0))
@@ -81,15 +81,15 @@ def drive_torques(path, q, v, parameters):
         path: fields of :class:`SetPoints`, as a plain tuple.
         q: configuration.
         v: velocity.
-        parameters: of the drives, as in a :class:`DriveTable` (8,).
+        parameters: of the drives, as in a :class:`DriveTable` (njoints, 8).
     """
     elapsed, origin, rate = path
-    viscous, coulomb, slow = parameters[5:]
     force = np.zeros(v.shape[0])
     for j in range(origin.shape[0]):
         turning = v[6 + j]
+        viscous, coulomb, slow = parameters[j, 5:]
         _, torque = pull(
-            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters
+            origin[j] + rate[j] * elapsed, rate[j], q[7 + j], turning, parameters[j]
         )
         force[6 + j] = torque - viscous * turning - coulomb * np.tanh(turning / slow)
     return force

@@ -18,7 +18,7 @@ from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.kondo import KondoMotion, load_channels
 from humans_sim.kondo import MotionPlayer as Player
@@ -51,7 +51,7 @@ class MotionPlayer(ModelNode):
             given.text("channels", "khr1", "which channel turns which joint")
         )
         self._period = given.number("period", 0.02, "between two states [s]", 1e-3, 0.1)
-        own = ServoNumbers.of_model(self.model, KONDO_ROBOT)
+        own = ServoSet.of_model(self.model, KONDO_ROBOT).common
         self._lag = Lag(
             given.number("lag", own.lag, "by which joints trail [s]", 0.0, 1.0),
             self._period,

@@ -131,6 +131,9 @@ class WalkPattern:
             feet[Side.RIGHT].pose(),
             attitude,
         )
+        # Feet that cannot roll may lean a little: they stand on their edges.
+        lowest = float(self.model.contact(self._q)[:, 2].min())
+        self._q[2] -= min(lowest, 0.0)
         self._v = np.zeros(self.model.nv)
 
     def standing(self) -> np.ndarray:

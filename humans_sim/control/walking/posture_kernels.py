@@ -75,17 +75,18 @@ def search_posture(tree, task, target, q, damping, close):
     Args:
         tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
         task: fields of a :class:`PostureTask`.
-        target: centre of mass (3,), places (2, 3) and turns (2, 3, 3) of the soles.
+        target: centre of mass (3,), places (2, 3) and turns (2, 3, 3) of the soles,
+            axes along which turns are looked at, as columns (2, 3, 3).
         q: configuration to begin with; becomes the posture.
         damping: of the steps.
         close: error at which the search ends.
     """
     links, turn, place, moves, rows, columns, low, high = task
-    com, places, turns = target
+    com, places, turns, looked = target
     nv, n = moves.shape[1], columns.shape[0]
     state = tree_state(tree[0].shape[0], nv)
     rotation, at, jacobian, inertia = state[0], state[1], state[2], state[3]
-    error, own = np.zeros(15), np.empty((3, 3))
+    error, own, away = np.zeros(15), np.empty((3, 3)), np.empty(3)
     matrix, normal, step = np.zeros((15, n)), np.empty((n, n)), np.empty(n)
     worst = np.inf
     for _ in range(STEPS):
@@ -114,8 +115,12 @@ def search_posture(tree, task, target, q, damping, close):
             first = 3 + 6 * s
             for i in range(3):
                 error[first + i] = places[s, i] - point[i]
-            if not _turn_to(turns[s], own, error[first + 3 : first + 6]):
+            if not _turn_to(turns[s], own, away):
                 return np.inf
+            for i in range(3):
+                error[first + 3 + i] = 0.0
+                for k in range(3):
+                    error[first + 3 + i] += looked[s, k, i] * away[k]
             for c in range(n):
                 j = columns[c]
                 w0, w1, w2 = jacobian[3, j], jacobian[4, j], jacobian[5, j]
@@ -125,7 +130,8 @@ def search_posture(tree, task, target, q, damping, close):
                 matrix[first + 2, c] = jacobian[2, j] + w0 * point[1] - w1 * point[0]
                 for i in range(3):
                     matrix[first + i, c] *= here
-                    matrix[first + 3 + i, c] = here * jacobian[3 + i, j]
+                    turned = looked[s, 0, i] * w0 + looked[s, 1, i] * w1
+                    matrix[first + 3 + i, c] = here * (turned + looked[s, 2, i] * w2)
         worst = 0.0
         for r in rows:
             worst = max(worst, abs(error[r]))

@@ -4,7 +4,8 @@
 The unknowns are the position of the base and the joints of the legs; the other joints
 stay. A leg of six joints puts its sole into any pose. One without a yaw joint cannot
 turn its sole: on an upright base a flat sole has the heading of the base, and the row
-of the sole's yaw is left out.
+of the sole's yaw is left out. One without a roll joint in its ankle leans with its
+foot, and the row of the sole's roll is left out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pinocchio as pin
 
 from humans_sim.control.task.task_functions import CentreOfMass, FramePose, Stacked
 from humans_sim.control.task.whole_body import ControlError
+from humans_sim.control.walking.derived import sole_legs
 from humans_sim.control.walking.posture_kernels import (
     LONGEST,
     STEPS,
@@ -35,6 +37,8 @@ _CLOSE, _GOOD = 1e-10, 1e-6
 """Error at which the search ends, and the largest that an answer may have [m, rad]."""
 _DAMPING = 1e-10
 _LEG_JOINTS = {HIP_YAW: 6, SLIP: 5}
+"""That put a sole as a walk wants it; one less where the ankle does not roll."""
+_UPRIGHT = np.array([np.eye(3), np.eye(3)])
 
 
 class WalkKinematics:
@@ -52,8 +56,9 @@ class WalkKinematics:
             [CentreOfMass(model), *(FramePose(model, sole) for sole in soles)]
         )
         self._frames = [model.pin.getFrameId(sole) for sole in soles]
-        legs = [leg_joints(model, sole) for sole in soles]
-        needed = _LEG_JOINTS[settings.turns]
+        legs = [list(leg.joints) for leg in sole_legs(model, *soles)]
+        self._rolls = all(leg.rolls_ankle for leg in sole_legs(model, *soles))
+        needed = _LEG_JOINTS[settings.turns] - (not self._rolls)
         for sole, leg in zip(soles, legs, strict=True):
             if len(leg) < needed:
                 raise SettingError(
@@ -65,8 +70,9 @@ class WalkKinematics:
         self._low = model.lower_limits[self.legs]
         self._high = model.upper_limits[self.legs]
         self._columns = np.r_[0:3, 6 + self.legs]
-        yaw_rows = [8, 14] if settings.turns == SLIP else []
-        self._rows = np.setdiff1d(np.arange(self._task.size), yaw_rows)
+        left_out = [8, 14] if settings.turns == SLIP else []
+        left_out += [] if self._rolls else [6, 12]
+        self._rows = np.setdiff1d(np.arange(self._task.size), left_out)
         self._places = np.ix_(self._rows, self._columns)
         self._damping = _DAMPING * np.eye(len(self._columns))
         none = np.zeros(0, dtype=np.int64)
@@ -120,6 +126,7 @@ class WalkKinematics:
                 np.asarray(com, dtype=float),
                 np.array([left.translation, right.translation]),
                 np.array([left.rotation, right.rotation]),
+                self._axes(left, right),
             )
             worst = search_posture(
                 self._tree, self._posture, target, trial, _DAMPING, _CLOSE
@@ -127,6 +134,12 @@ class WalkKinematics:
             if worst < _GOOD:
                 return trial
         return self._search(q, com, left, right, attitude)
+
+    def _axes(self, left: pin.SE3, right: pin.SE3) -> np.ndarray:
+        """Axes along which turns of the soles are looked at, as columns (2, 3, 3)."""
+        if self._rolls:
+            return _UPRIGHT
+        return np.array([left.rotation, right.rotation])
 
     def _search(
         self,
@@ -140,6 +153,7 @@ class WalkKinematics:
         tree, data = self.model.pin, self.model.buffers
         targets = [(pose.translation, pose.rotation) for pose in (left, right)]
         error = np.empty(self._task.size)
+        axes = self._axes(left, right)
         joints = 7 + self.legs
         worst = np.inf
         for _ in range(STEPS):
@@ -149,12 +163,15 @@ class WalkKinematics:
             for k, (place, turn) in enumerate(targets):
                 pose = pin.updateFramePlacement(tree, data, self._frames[k])
                 error[3 + 6 * k : 6 + 6 * k] = place - pose.translation
-                error[6 + 6 * k : 9 + 6 * k] = pin.log3(turn @ pose.rotation.T)
+                away = pin.log3(turn @ pose.rotation.T)
+                error[6 + 6 * k : 9 + 6 * k] = axes[k].T @ away
             missing = error[self._rows]
             worst = float(np.abs(missing).max())
             if worst < _CLOSE:
                 return q
-            step = self._damped(self._task.read_jacobian(data), missing)
+            step = self._damped(
+                _looked_at(self._task.read_jacobian(data), axes), missing
+            )
             step *= min(1.0, LONGEST / float(np.abs(step).max()))
             q[:3] += attitude @ step[:3]
             q[joints] = np.clip(q[joints] + step[3:], self._low, self._high)
@@ -186,8 +203,12 @@ class WalkKinematics:
         """
         data = self.model.buffers
         pin.computeJointJacobians(self.model.pin, data, q)
-        jacobian = self._task.read_jacobian(data)
+        axes = self._axes(left.pose, right.pose)
+        jacobian = _looked_at(self._task.read_jacobian(data), axes)
         rates = np.concatenate([com_velocity, left.velocity, right.velocity])
+        for k in range(2):
+            turning = slice(6 + 6 * k, 9 + 6 * k)
+            rates[turning] = axes[k].T @ rates[turning]
         rates -= jacobian[:, 3:6] @ spin
         v = np.zeros(self.model.nv)
         v[3:6] = spin
@@ -200,11 +221,12 @@ class WalkKinematics:
         return np.linalg.solve(rows.T @ rows + self._damping, rows.T @ rates)
 
 
-def leg_joints(model: Model, sole: str) -> list[int]:
-    """Places in ``model.joint_names`` of the joints between the base and a sole."""
-    joint = model.pin.frames[model.pin.getFrameId(sole)].parentJoint
-    places = []
-    while joint > 1:
-        places.append(joint - 2)
-        joint = model.pin.parents[joint]
-    return places[::-1]
+def _looked_at(jacobian: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Rows of the soles' turns along other axes than the world's."""
+    if axes is _UPRIGHT:
+        return jacobian
+    turned = jacobian.copy()
+    for k in range(2):
+        rows = slice(6 + 6 * k, 9 + 6 * k)
+        turned[rows] = axes[k].T @ jacobian[rows]
+    return turned

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from humans_sim.actuation.servo import Servo
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import (
     CommandWithNextCall,
@@ -77,7 +77,7 @@ class PoseServo(Servo):
         for name in _MOTION_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the motion that is played")
-        numbers = ServoNumbers.of_model(model, KONDO_ROBOT)
+        numbers = ServoSet.of_model(model, KONDO_ROBOT).common
         super().__init__(model, **{"numbers": numbers, **parameters})
         self._lag = self.numbers.lag
         self._point = self._origin

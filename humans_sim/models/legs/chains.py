@@ -47,6 +47,11 @@ class Leg:
     bend: int
     length: float
 
+    @property
+    def rolls_ankle(self) -> bool:
+        """Whether the foot can roll: its soles stay level while the body sways."""
+        return any(kind != PITCH for kind in self.kinds[self.knee + 1 :])
+
     def pitches(self) -> tuple[int, int, int]:
         """Places of the pitch joints of hip, knee and ankle among the joints."""
         pitches = [n for n, kind in enumerate(self.kinds) if kind == PITCH]
@@ -105,10 +110,10 @@ def read_leg(model: Model, joints: list[int]) -> Leg:
         origins[n] = base.actInv(data.oMi[joint].translation)
     kinds = tuple(_kind(axis) for axis in axes)
     pitches = [n for n, kind in enumerate(kinds) if kind == PITCH]
-    if len(pitches) < 2:
+    if len(pitches) < 3:
         raise NoBipedError(
-            f"{model.name}: a leg needs pitch joints at hip and knee, its joints are "
-            f"{listed}"
+            f"{model.name}: a leg needs pitch joints at hip, knee and ankle, its "
+            f"joints are {listed}"
         )
     knee = _knee(origins, pitches)
     if knee is None:
@@ -140,13 +145,12 @@ def _knee(origins: np.ndarray, pitches: list[int]) -> int | None:
     """The pitch joint farthest from hip and ankle; None: all are near one of them."""
     hip, ankle = origins[pitches[0]], origins[pitches[-1]]
     reach = float(np.linalg.norm(hip - ankle))
-    middle = pitches[1:-1] or pitches[1:]
     apart = {
         n: min(
             float(np.linalg.norm(origins[n] - hip)),
-            float(np.linalg.norm(origins[n] - ankle)) if n != pitches[-1] else np.inf,
+            float(np.linalg.norm(origins[n] - ankle)),
         )
-        for n in middle
+        for n in pitches[1:-1]
     }
     best = max(apart, key=lambda n: apart[n])
     return best if apart[best] > _APART * max(reach, 1e-9) else None

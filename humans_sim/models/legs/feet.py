@@ -111,6 +111,7 @@ def find_feet(model: Model) -> Feet:
         own = [shape for shape in shapes if shape.joint == joint]
         feet.append(_foot(model, data, own, leg, height))
     doubts += _differences(feet[0], feet[1])
+    doubts += _turned(feet[0])
     return Feet(feet[0], feet[1], tuple(doubts))
 
 
@@ -253,3 +254,20 @@ def _differences(left: Foot, right: Foot) -> list[str]:
             f"the legs are {left.leg.length:.3f} and {right.leg.length:.3f} m long"
         )
     return doubts
+
+
+def _turned(foot: Foot) -> list[str]:
+    """Whether the base may point elsewhere than forwards."""
+    length, width = foot.size
+    if width > length:
+        return [
+            f"{foot.link}: its sole is {width:.3f} m wide and {length:.3f} m long: "
+            "does the base's x point forwards?"
+        ]
+    along = (foot.corners - foot.sole.translation) @ foot.sole.rotation[:, 0]
+    if -along.min() > along.max():
+        return [
+            f"{foot.link}: more of its sole is behind the ankle than before it: does "
+            "the base's x point forwards?"
+        ]
+    return []

@@ -20,7 +20,7 @@ from humans_sim.actuation.delayed_actuation import DelayedActuation
 from humans_sim.actuation.fes_muscles import THIGH, FesMuscles
 from humans_sim.actuation.joint_groups import JointGroup, JointGroups, share_joints
 from humans_sim.actuation.pulse_trains import PulseTrainMuscles
-from humans_sim.actuation.servo_numbers import ServoNumbers
+from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
@@ -97,20 +97,27 @@ def _torque(given: Parameters, model: Model, delay: float) -> DelayedActuation:
 
 
 def _servo(given: Parameters, model: Model, delay: float) -> DelayedActuation:
-    own = ServoNumbers.of_model(model)
+    own = ServoSet.of_model(model).common
     # The inertia of the rotors is no torque: it belongs to who moves the joints.
+    usual = {"command_period": 0.0, **vars(own)}
     numbers: dict[str, Any] = {
         name: given.number(
             f"servo.{name}", value, "see humans_sim.actuation.Servo", low=0.0
         )
-        for name, value in {"command_period": 0.0, **vars(own)}.items()
+        for name, value in usual.items()
         if name != "rotor_inertia"
     }
     step = given.number(
         "servo.speed_step", -1, "of the RCB-1, 0 (fast) to 7; -1: speed counts", -1, 7
     )
+    # What is as usual stays that of each joint, which may have a servo of its own.
+    numbers = {
+        name: value
+        for name, value in numbers.items()
+        if value != usual[name] or name == "command_period"
+    }
     if step >= 0:
-        del numbers["speed"]
+        numbers.pop("speed", None)
         numbers["speed_step"] = _whole("servo.speed_step", step)
     return Servo(model, delay=delay, **numbers)
 

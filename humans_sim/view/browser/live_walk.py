@@ -73,13 +73,15 @@ class LiveWalk:
         Raises:
             ParameterError: no walk is set up for the model, or it needs other servos.
         """
+        setup = RobotSetup.of_model(model)
         heavy = weight_of(model) * body_height(model) > _STRENGTH
-        if servo is None and heavy and not has_robot_file(model):
+        known = has_robot_file(model) or setup.servo_joints
+        if servo is None and heavy and not known:
             raise ParameterError(
                 f"{model.name} is too heavy for small servos: give it others, or a "
                 "file in config/robots"
             )
-        self.model, setup = model, RobotSetup.of_model(model)
+        self.model = model
         self._setup = replace(
             setup,
             servo=replace(setup.servo, **(servo or {})),

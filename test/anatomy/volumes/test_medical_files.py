@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
-import nibabel
 import numpy as np
-import pydicom
 import pytest
-from pydicom.dataset import FileDataset, FileMetaDataset
 
 import humans_sim as hs
 from humans_sim.anatomy import read_stack, segment
 
+nibabel = pytest.importorskip("nibabel", reason="humans-sim[images] is not there")
+pydicom = pytest.importorskip("pydicom", reason="humans-sim[images] is not there")
 PIXEL = (0.25, 0.3)
 """Height and width of a pixel of the series [mm]."""
 SERIES = "1.2.3.4"
@@ -27,13 +27,15 @@ def levels() -> np.ndarray:
 
 def write_slice(
     path: Path, plane: np.ndarray, place: np.ndarray, axes: np.ndarray
-) -> FileDataset:
+) -> Any:
     """One DICOM file of a series, values stored with slope 2 and intercept -1000."""
-    meta = FileMetaDataset()
+    meta = pydicom.dataset.FileMetaDataset()
     meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
     meta.MediaStorageSOPClassUID = pydicom.uid.CTImageStorage
     meta.MediaStorageSOPInstanceUID = pydicom.uid.generate_uid()
-    item = FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
+    item = pydicom.dataset.FileDataset(
+        str(path), {}, file_meta=meta, preamble=b"\0" * 128
+    )
     item.SeriesInstanceUID = SERIES
     item.Rows, item.Columns = plane.shape
     item.SamplesPerPixel, item.PhotometricInterpretation = 1, "MONOCHROME2"
@@ -48,7 +50,7 @@ def write_slice(
     return item
 
 
-def write_series(folder: Path, values: np.ndarray) -> list[FileDataset]:
+def write_series(folder: Path, values: np.ndarray) -> list[Any]:
     """A series with slices 1.2 mm apart, sagittal, its files in another order."""
     folder.mkdir()
     axes = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0]])

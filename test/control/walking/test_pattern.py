@@ -20,8 +20,8 @@ from humans_sim.control.walking import (
     WalkPhase,
     WalkSettings,
 )
+from humans_sim.control.walking.derived import sole_legs, sole_sides
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.control.walking.whole_body_ik import leg_joints
 from humans_sim.core.convex_polygon import inside
 
 FAST = 100.0
@@ -165,10 +165,9 @@ def test_feet(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
 def test_knees_bend_forwards(straight: tuple[hs.Model, list[PatternPoint]]) -> None:
     """A knee is in front of the line from the hip to the ankle."""
     model, points = straight
-    for sole in (sole.name for sole in model.soles):
-        leg = [model.joint_names[j] for j in leg_joints(model, sole)]
+    for leg in sole_legs(model, *sole_sides(model)):
         ids = [
-            model.pin.getJointId(next(n for n in leg if part in n))
+            model.pin.getJointId(next(n for n in leg.names if part in n))
             for part in ("hip_pitch", "knee", "ankle_pitch")
         ]
         for point in points[::10]:

@@ -117,7 +117,7 @@ def test_a_small_biped(tmp_path: Path) -> None:
         (
             [leg(s, f"0 {y} 0", SHOE, "hip_roll side_roll last_roll") for s, y in
              (("a", 0.1), ("b", -0.1))],
-            "pitch joints at hip and knee",
+            "pitch joints at hip, knee and ankle",
         ),
     ],
 )  # fmt: skip
@@ -126,6 +126,17 @@ def test_no_bipeds(tmp_path: Path, parts: list[str], why: str) -> None:
     model = robot(tmp_path, *parts)
     with pytest.raises(NoBipedError, match=why):
         find_feet(model)
+
+
+def test_a_base_that_points_backwards(tmp_path: Path) -> None:
+    """Soles that go backwards, or are wide, make one ask for the base's x axis."""
+    for shoe, why in (
+        (box("0.16 0.08 0.04", "-0.03 0 -0.03"), "behind the ankle"),
+        (box("0.08 0.12 0.04", "0.03 0 -0.03"), "0.120 m wide and 0.080 m long"),
+    ):
+        legs = [leg(s, f"0 {y} 0", shoe) for s, y in (("a", 0.1), ("b", -0.1))]
+        (doubt,) = find_feet(robot(tmp_path, *legs)).doubts
+        assert why in doubt and "x point forwards" in doubt
 
 
 def test_toes_belong_to_the_foot(tmp_path: Path) -> None:

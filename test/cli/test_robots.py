@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim init-robot``, and a walk of the robot it set up."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import humans_sim as hs
+from humans_sim.cli.commands import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def urdf(khr1: hs.Model, tmp_path: Path) -> Path:
+    """A URDF with nothing beside it."""
+    path = khr1.save(tmp_path / "mine.urdf")
+    path.with_suffix(".yaml").unlink(missing_ok=True)
+    path.write_text(path.read_text().replace('name="khr1"', 'name="mine"', 1))
+    return path
+
+
+def test_files_and_picture(urdf: Path) -> None:
+    """Two files and a picture; a second time only over them."""
+    picture = urdf.with_suffix(".png")
+    arguments = ["init-robot", str(urdf), "--picture", str(picture), "--json"]
+    done = runner.invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    assert answer["legs"]["left"][0] == "l_hip_roll" and answer["turns"] == "slip"
+    assert len(answer["written"]) == 3
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    again = runner.invoke(app, ["init-robot", str(urdf)])
+    assert again.exit_code != 0 and "--overwrite" in str(again.exception)
+
+
+def test_what_is_no_biped(urdf: Path) -> None:
+    """Nothing is written for a robot that cannot walk."""
+    text = urdf.read_text()
+    start = text.index('<joint name="l_hip_roll"')
+    end = text.index("</joint>", start) + len("</joint>")
+    hung = text[start:end].replace('type="revolute"', 'type="fixed"')
+    urdf.write_text(text[:start] + hung + text[end:])
+    for name in ("l_hip_pitch", "l_knee", "l_ankle_pitch", "l_ankle_roll"):
+        text = urdf.read_text()
+        start = text.index(f'<joint name="{name}"')
+        end = text.index("</joint>", start)
+        fixed = text[start:end].replace('type="revolute"', 'type="fixed"')
+        urdf.write_text(text[:start] + fixed + text[end:])
+    done = runner.invoke(app, ["init-robot", str(urdf)])
+    assert done.exit_code != 0 and isinstance(done.exception, hs.HumansError)
+    assert not urdf.with_suffix(".yaml").exists()
+
+
+@pytest.mark.parametrize("actuation", ["torque", "servo"])
+def test_a_walk_by_commands_alone(
+    shared_data: Path, tmp_path: Path, actuation: str
+) -> None:
+    """The G1 from its bare URDF: set up, then some steps, on its feet."""
+    urdf = tmp_path / "g1.urdf"
+    shutil.copy(shared_data / "robots" / "g1" / "g1_29dof.urdf", urdf)
+    assert runner.invoke(app, ["init-robot", str(urdf)]).exit_code == 0
+    saved = tmp_path / "run.npz"
+    done = runner.invoke(
+        app,
+        ["run", "walk", "--model", str(urdf), "--actuation", actuation]
+        + ["--end", "4", "--save", str(saved)],
+    )
+    assert done.exit_code == 0, done.output
+    run = hs.load_run(saved)
+    assert run.q[-1, 0] - run.q[0, 0] > 0.25
+    assert np.abs(run.q[:, 2] - run.q[0, 2]).max() < 0.02
