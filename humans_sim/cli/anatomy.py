@@ -172,6 +172,10 @@ def move(
         f"friction at most {float(run.friction.max()):.3f} of the normal force, "
         f"tension at most {float(run.tensions.max(initial=0.0)):.0f} N"
     )
+    say(
+        f"{len(run.steps)} steps, {run.newton} of Newton's method; not settled: "
+        f"{run.unsettled}, without friction: {run.frictionless}"
+    )
     report = None
     if CARPALS <= set(bones.names):
         report = plausibility(run)
@@ -188,6 +192,7 @@ def move(
         friction=float(run.friction.max()),
         tension=float(run.tensions.max(initial=0.0)),
         unsettled=run.unsettled,
+        frictionless=run.frictionless,
         plausibility=report,
         written=written,
     )

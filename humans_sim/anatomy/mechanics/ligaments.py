@@ -90,6 +90,7 @@ class Ligaments:
         body_i, body_j: numbers of their bones (n,).
         points: attachments on bones i and on bones j, from the bones' centres of mass,
             in their frames (n, 3) each [m].
+        slack: lengths up to which they do not pull (n,) [m].
         damping: of each (n,) [N s/m].
     """
 
@@ -107,7 +108,7 @@ class Ligaments:
             count, 3
         )
         self.points = (self._point_i, self._point_j)
-        self._slack = np.array([one.slack for one in ligaments], dtype=float)
+        self.slack = np.array([one.slack for one in ligaments], dtype=float)
         self._span = np.array([o.greatest - o.slack for o in ligaments], dtype=float)
         self._stiffness = np.array([one.stiffness for one in ligaments], dtype=float)
         self.damping = np.array([one.damping for one in ligaments], dtype=float)
@@ -152,7 +153,7 @@ class Ligaments:
 
     def energies(self, lengths: np.ndarray) -> np.ndarray:
         """Stored energy (n,) [J]."""
-        share = np.clip((lengths - self._slack) / self._span, 0.0, None)
+        share = np.clip((lengths - self.slack) / self._span, 0.0, None)
         inner = np.minimum(share, _LINEAR)
         base = -0.5 * self._stiffness * self._span**2 * np.log1p(-(inner**2))
         force, slope = _law(inner)
@@ -195,16 +196,16 @@ class Ligaments:
             u = moving.v[self.body_i] + np.cross(moving.w[self.body_i], arm_i)
             u = u - moving.v[self.body_j] - np.cross(moving.w[self.body_j], arm_j)
             rate = np.einsum("ni,ni->n", along, u)
-            taut = length > self._slack
+            taut = length > self.slack
             tension = np.maximum(tension + taut * self.damping * rate, 0.0)
         return tension, along, arm_i, arm_j
 
     def _curve(self, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        share = np.clip((lengths - self._slack) / self._span, 0.0, None)
+        share = np.clip((lengths - self.slack) / self._span, 0.0, None)
         inner = np.minimum(share, _LINEAR)
         force, slope = _law(inner)
         tension = self._stiffness * self._span * (force + slope * (share - inner))
-        return tension, np.where(lengths > self._slack, self._stiffness * slope, 0.0)
+        return tension, np.where(lengths > self.slack, self._stiffness * slope, 0.0)
 
     def _arms(
         self, moving: Moving, bodies: np.ndarray, points: np.ndarray
