@@ -34,6 +34,8 @@ _LENGTH, _ARM, _SPEED = 1e-3, 2e-2, 0.1
 """Units of the state: of places, an arm that turns [m], of velocities [m/s]."""
 _TURN = 2 * _ARM / _LENGTH
 """Size of the quaternions in the state."""
+WRIST_STIFFNESS = 1e6
+"""K with which the thesis' thresholds hold on the synthetic wrist [N/m]."""
 _FIRST_STEP = 1e-3
 """Tried first, and made shorter by the error [s]."""
 
@@ -109,7 +111,7 @@ def move_by_penalty(
     Args:
         wrist: its bones; its ligaments act where it has any (:meth:`Wrist.bare`).
         motion: of the hand; adduction by 30 degrees unless given.
-        law: of contact.
+        law: of contact; stiff enough for the thesis' thresholds unless given.
         tolerance: epsilon of Cash and Karp's steps, in the units of this module.
         sampling: time between samples, taken at the next end of a step [s].
         most_steps: after which the motion is given up.
@@ -126,7 +128,7 @@ def move_by_penalty(
         raise AnatomyError(
             f"samples lie between 0 and the duration apart, not {sampling} s"
         )
-    law = PenaltyLaw() if law is None else law
+    law = PenaltyLaw(WRIST_STIFFNESS) if law is None else law
     equations = PenaltyMotion(wrist, motion, law)
     recorder = Recorder(wrist, motion, "penalty")
     before = motion.settling

@@ -33,6 +33,7 @@ from humans_sim.anatomy.detection.pair_list import PairList
 from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.anatomy.mechanics.penalty import PenaltyLaw
 from humans_sim.anatomy.wrist.hand_motion import DrivenBones, HandMotion
+from humans_sim.anatomy.wrist.penalty_run import WRIST_STIFFNESS
 from humans_sim.anatomy.wrist.wrist import Wrist
 from humans_sim.anatomy.wrist.wrist_run import Recorder, WristRun
 from humans_sim.bodies.loads import Moving
@@ -154,7 +155,7 @@ class WristPotential:
 def move_quasistatic(
     wrist: Wrist,
     motion: HandMotion | None = None,
-    stiffness: float = 1e5,
+    stiffness: float = WRIST_STIFFNESS,
     samples: int = 16,
     progress: Callable[[int, int], None] | None = None,
 ) -> WristRun:
