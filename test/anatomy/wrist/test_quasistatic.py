@@ -16,6 +16,7 @@ from humans_sim.anatomy import (
     Ligaments,
     PenaltyLaw,
     Wrist,
+    move_by_penalty,
     move_quasistatic,
 )
 from humans_sim.anatomy.wrist.quasistatic import WristPotential
@@ -135,6 +136,18 @@ def test_rest_has_no_forces_of_the_penalty_law():
     assert pressed > 1
     assert np.abs(force[:2]).max() < 1e-3
     assert np.abs(torque[:2]).max() < 1e-5
+
+
+def test_damped_motion_ends_where_the_potential_is_least():
+    """The thesis' equations of motion lead to the same rest, with other code."""
+    wrist = chain()
+    rest = WristPotential(wrist, STIFFNESS).rest(at_rest(wrist))
+    motion = HandMotion(angle=0.0, duration=0.15, settling=0.0, holding=0.0)
+    run = move_by_penalty(wrist, motion, PenaltyLaw(STIFFNESS, viscosity=400.0))
+    assert run.energy[-1].sum() == pytest.approx(rest.potentials[-1], rel=1e-3)
+    gaps = np.linalg.norm(np.diff(run.x[-1], axis=0), axis=1)
+    expected = np.linalg.norm(np.diff(rest.moving.x, axis=0), axis=1)
+    assert gaps == pytest.approx(expected, abs=2e-5)
 
 
 def test_continuation_follows_the_hand():
