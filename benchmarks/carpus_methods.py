@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The synthetic wrist by the thesis' method and by others, in one table.
 
-    python benchmarks/carpus_methods.py [--angle 15] [--spacing 1.4] [--only penalty]
+    python benchmarks/carpus_methods.py [--angle 15] [--spacing 1] [--only penalty]
 
-Adduction and extension in a second. Balls are coarse (voxels of 1.4 mm), so that all of
+Adduction and extension in a second. Balls are coarse (voxels of 1 mm), so that all of
 it takes about ten minutes; the thesis' models have voxels of 0.5 mm, and its balls
 reach half a voxel, 0.25 mm, too far: "thesis' balls" are that much larger, so that
 bones overlap at the beginning, as they do where contours of neighbours touch.
@@ -72,7 +72,7 @@ def main() -> None:
     """Move the wrist by each method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--angle", type=float, default=15.0, help="[deg]")
-    parser.add_argument("--spacing", type=float, default=1.4, help="of voxels [mm]")
+    parser.add_argument("--spacing", type=float, default=1.0, help="of voxels [mm]")
     parser.add_argument("--only", default="", help="methods whose name begins so")
     parser.add_argument("--motions", nargs="*", default=["adduction", "extension"])
     options = parser.parse_args()

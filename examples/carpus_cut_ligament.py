@@ -4,12 +4,14 @@
     python examples/carpus_cut_ligament.py cut.png
 
 Both straps between scaphoid and lunate are cut, that of the back (19 in the thesis'
-figure) and the assumed one of the palm. Bones, attachments and stiffnesses are made of
-formulas and assumptions: it shows what these ties do in this model, not what happens to
-a patient.
+figure) and the assumed one of the palm; then a pull of 100 N presses the capitate
+towards the radius, as tendons of a closed fist do. Bones, attachments and stiffnesses
+are made of formulas and assumptions: it shows what these ties do in this model, not
+what happens to a patient.
 """
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,34 +28,47 @@ joints = anatomy.Joints(intact)
 pair = joints.names.index("scaphoid-lunate")
 
 
+def pressed(wrist, force=100.0):
+    """The wrist with two long tendons that pull its capitate to the radius [N]."""
+    capitate, radius = (wrist.number(name) for name in ("capitate", "radius"))
+    tendons = []
+    for side in (-4e-3, 4e-3):
+        ends = np.array([[0.0, 5e-3, side], [3e-3, -60e-3, side]])
+        length = float(np.linalg.norm(ends[1] - ends[0]))
+        one = ends[0] - wrist.centres[capitate]
+        other = ends[1] - wrist.centres[radius]
+        pull = 0.5 * force / length  # nearly the same wherever the capitate is
+        law = (0.0, 20 * length, pull)
+        name = f"tendon {len(tendons)}"
+        tendons.append(anatomy.Ligament(name, capitate, one, radius, other, *law))
+    ties = anatomy.Ligaments([*wrist.ligaments.ligaments, *tendons])
+    return replace(wrist, ligaments=ties, numbers=(*wrist.numbers, 0, 0))
+
+
 def flexion(run, bone):
     """Turn of a bone about the axis of flexion, from the wrist as it was made [deg]."""
     vectors = Rotation.from_matrix(run.bone(bone)[1]).as_rotvec()
     return np.degrees(vectors[:, 0])
 
 
+wrists = {"intact": intact, "cut": intact.cut(*CUT)}
+if WHOLE:
+    wrists |= {f"{name}, 100 N": pressed(wrist) for name, wrist in wrists.items()}
 curves = {}
 for kind in ("adduction", "abduction") if WHOLE else ("adduction",):
-    for name, wrist in (("intact", intact), ("cut", intact.cut(*CUT))):
+    for name, wrist in wrists.items():
         motion = anatomy.HandMotion(kind, ANGLE)
         run = anatomy.move_quasistatic(wrist, motion, 3e5, PLACES)
-        gap = [
-            1e3 * joints.gaps(*place)[pair]
-            for place in zip(run.x, run.frames, strict=True)
-        ]
-        curves[kind, name] = (
-            np.degrees(run.angles),
-            np.array(gap),
-            flexion(run, "scaphoid"),
-            flexion(run, "lunate"),
-        )
-        _, gap, scaphoid, lunate = curves[kind, name]
+        places = zip(run.x, run.frames, strict=True)
+        gap = np.array([1e3 * joints.gaps(*place)[pair] for place in places])
+        turns = flexion(run, "scaphoid"), flexion(run, "lunate")
+        curves[kind, name] = np.degrees(run.angles), gap, *turns
         print(
             f"{kind} by {np.degrees(ANGLE):.0f} degrees, {name}: gap at most "
-            f"{gap.max():.2f} mm; at the end the scaphoid has flexed by "
-            f"{scaphoid[-1]:.1f} degrees, the lunate by {lunate[-1]:.1f}, "
-            f"{scaphoid[-1] - lunate[-1]:.1f} between them; at rest everywhere: "
-            f"{run.unsettled == 0}"
+            f"{gap.max():.2f} mm, {gap[-1]:.2f} mm at the end; the scaphoid has flexed "
+            f"by {turns[0][-1]:.1f} degrees, the lunate by {turns[1][-1]:.1f}; at rest "
+            f"everywhere: {run.unsettled == 0}",
+            flush=True,
         )
 
 
@@ -61,16 +76,15 @@ def picture():
     """Gap of the two bones and their flexion over the angle of the hand."""
     figure = Figure(figsize=(9.0, 6.5), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True, sharey="row")
-    for column, kind in enumerate(("adduction", "abduction")):
-        for name, style in (("intact", "-"), ("cut", "--")):
-            hand, gap, scaphoid, lunate = curves[kind, name]
-            panels[0, column].plot(hand, gap, style, color="C3", label=name)
-            for bone, turn, colour in (
-                ("scaphoid", scaphoid, "C0"),
-                ("lunate", lunate, "C1"),
-            ):
-                label = f"{bone}, {name}"
-                panels[1, column].plot(hand, turn, style, color=colour, label=label)
+    for (kind, name), (hand, gap, scaphoid, lunate) in curves.items():
+        column = int(kind == "abduction")
+        style = "--" if name.startswith("cut") else "-"
+        colour = "C7" if name.endswith("N") else "C3"
+        panels[0, column].plot(hand, gap, style, color=colour, label=name)
+        if not name.endswith("N"):
+            below = panels[1, column]
+            below.plot(hand, scaphoid, style, color="C0", label=f"scaphoid, {name}")
+            below.plot(hand, lunate, style, color="C1", label=f"lunate, {name}")
         panels[0, column].set_title(kind)
         panels[1, column].set_xlabel("hand [deg]")
     panels[0, 0].set_ylabel("gap of scaphoid and lunate [mm]")

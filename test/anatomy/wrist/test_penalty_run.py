@@ -20,10 +20,11 @@ from humans_sim.anatomy import (
     Wrist,
     load_wrist,
     move_by_penalty,
+    move_quasistatic,
     plausibility,
 )
 from humans_sim.anatomy.wrist.hand_motion import DrivenBones
-from humans_sim.anatomy.wrist.penalty_run import PenaltyMotion
+from humans_sim.anatomy.wrist.penalty_run import WRIST_STIFFNESS, PenaltyMotion
 from humans_sim.bodies import MassProperties
 
 RADIUS = 5e-3
@@ -163,3 +164,15 @@ def test_ligaments_hold_the_bones_however_stiff_contact_is(hand):
         pisiform = run.wrist.number("pisiform")
         assert run.shifts()[-1, pisiform] < 2e-3
     assert plausibility(hard).spread < 1.2 * plausibility(soft).spread
+
+
+@pytest.mark.parametrize("kind", ["adduction", "extension"])
+def test_thresholds_of_the_thesis_hold_with_ligaments(hand, kind):
+    """At rest after 15 degrees, by the same law: deep below 2 %, balls below 5 %."""
+    motion = HandMotion(kind, np.radians(15))
+    run = move_quasistatic(hand, motion, WRIST_STIFFNESS, samples=3)
+    report = plausibility(run)
+    assert run.unsettled == 0 and report.left == ()
+    assert report.most_deep < 0.02 and 0.005 < report.most_touching < 0.05
+    assert not Joints(hand).parted(run)
+    assert run.depths.max() < 5e-5
