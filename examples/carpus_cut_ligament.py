@@ -51,25 +51,31 @@ def flexion(run, bone):
     return np.degrees(vectors[:, 0])
 
 
-wrists = {"intact": intact, "cut": intact.cut(*CUT)}
+cut = intact.cut(*CUT)
+cases = [("adduction", "intact", intact, PLACES), ("adduction", "cut", cut, PLACES)]
 if WHOLE:
-    wrists |= {f"{name}, 100 N": pressed(wrist) for name, wrist in wrists.items()}
+    cases += [
+        ("adduction", "intact, 100 N", pressed(intact), PLACES),
+        ("adduction", "cut, 100 N", pressed(cut), PLACES),
+        ("abduction", "intact", intact, PLACES),
+        ("abduction", "cut", cut, PLACES),
+        ("abduction", "cut, second rest", cut, 5),  # found by longer steps of the hand
+    ]
 curves = {}
-for kind in ("adduction", "abduction") if WHOLE else ("adduction",):
-    for name, wrist in wrists.items():
-        motion = anatomy.HandMotion(kind, ANGLE)
-        run = anatomy.move_quasistatic(wrist, motion, 3e5, PLACES)
-        places = zip(run.x, run.frames, strict=True)
-        gap = np.array([1e3 * joints.gaps(*place)[pair] for place in places])
-        turns = flexion(run, "scaphoid"), flexion(run, "lunate")
-        curves[kind, name] = np.degrees(run.angles), gap, *turns
-        print(
-            f"{kind} by {np.degrees(ANGLE):.0f} degrees, {name}: gap at most "
-            f"{gap.max():.2f} mm, {gap[-1]:.2f} mm at the end; the scaphoid has flexed "
-            f"by {turns[0][-1]:.1f} degrees, the lunate by {turns[1][-1]:.1f}; at rest "
-            f"everywhere: {run.unsettled == 0}",
-            flush=True,
-        )
+for kind, name, wrist, count in cases:
+    run = anatomy.move_quasistatic(wrist, anatomy.HandMotion(kind, ANGLE), 3e5, count)
+    places = zip(run.x, run.frames, strict=True)
+    gap = np.array([1e3 * joints.gaps(*place)[pair] for place in places])
+    turns = flexion(run, "scaphoid"), flexion(run, "lunate")
+    curves[kind, name] = np.degrees(run.angles), gap, *turns
+    print(
+        f"{kind} by {np.degrees(ANGLE):.0f} degrees, {name}: gap at most "
+        f"{gap.max():.2f} mm, {gap[-1]:.2f} mm at the end; the scaphoid has flexed "
+        f"by {turns[0][-1]:.1f} degrees, the lunate by {turns[1][-1]:.1f}; "
+        f"{1e3 * run.energy[-1].sum():.1f} mJ; at rest everywhere: "
+        f"{run.unsettled == 0}",
+        flush=True,
+    )
 
 
 def picture():
@@ -79,6 +85,7 @@ def picture():
     for (kind, name), (hand, gap, scaphoid, lunate) in curves.items():
         column = int(kind == "abduction")
         style = "--" if name.startswith("cut") else "-"
+        style = ":" if name.endswith("rest") else style
         colour = "C7" if name.endswith("N") else "C3"
         panels[0, column].plot(hand, gap, style, color=colour, label=name)
         if not name.endswith("N"):
@@ -89,7 +96,7 @@ def picture():
         panels[1, column].set_xlabel("hand [deg]")
     panels[0, 0].set_ylabel("gap of scaphoid and lunate [mm]")
     panels[1, 0].set_ylabel("flexion (+), extension (-) [deg]")
-    for panel in panels[:, 1]:
+    for panel in (panels[0, 0], panels[1, 1]):
         panel.legend(frameon=False, fontsize=9)
     figure.suptitle("Scapho-lunate ligament cut: synthetic wrist, no patient")
     return figure
