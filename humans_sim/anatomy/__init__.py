@@ -20,6 +20,7 @@ from humans_sim.anatomy.detection.contacts import (
     Poses,
     detect,
 )
+from humans_sim.anatomy.detection.pair_list import PairList
 from humans_sim.anatomy.errors import (
     AnatomyError,
     BallModelFileError,
@@ -46,7 +47,10 @@ from humans_sim.anatomy.volumes.stack_files import read_stack
 from humans_sim.anatomy.volumes.volume import Volume
 from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers
 from humans_sim.anatomy.wrist.hand_motion import HandMotion
+from humans_sim.anatomy.wrist.joints import Joints
+from humans_sim.anatomy.wrist.penalty_run import move_by_penalty
 from humans_sim.anatomy.wrist.plausibility import PlausibilityReport, plausibility
+from humans_sim.anatomy.wrist.quasistatic import move_quasistatic
 from humans_sim.anatomy.wrist.wrist import Bone, Wrist
 from humans_sim.anatomy.wrist.wrist_files import load_wrist
 from humans_sim.anatomy.wrist.wrist_run import WristRun, move_wrist
@@ -63,9 +67,11 @@ __all__ = [
     "HandMotion",
     "ImageStack",
     "ImageStackError",
+    "Joints",
     "Ligament",
     "Ligaments",
     "MASKS",
+    "PairList",
     "PenaltyLaw",
     "PlausibilityReport",
     "Poses",
@@ -88,6 +94,8 @@ __all__ = [
     "mass_of_balls",
     "mass_of_mesh",
     "mass_of_volume",
+    "move_by_penalty",
+    "move_quasistatic",
     "move_wrist",
     "octree_cover",
     "of_ball",

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from humans_sim.cli.help import Group
-from humans_sim.cli.options import checked_option, number, output_file
+from humans_sim.cli.options import WristMethod, checked_option, number, output_file
 from humans_sim.cli.output import described_os_errors, register, result, say
 from humans_sim.core.output_paths import check_output_file
 
 if TYPE_CHECKING:
-    from humans_sim.anatomy import WristRun
+    from collections.abc import Callable
+
+    from humans_sim.anatomy import HandMotion, Wrist, WristRun
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -124,9 +126,27 @@ def move(
     angle: Annotated[
         float, checked_option("Of the hand [deg].", number(least=0.0, most=90.0))
     ] = 30.0,
+    method: Annotated[
+        WristMethod,
+        typer.Option(
+            help="complementarity; penalty, as the thesis; or quasistatic, at rest "
+            "in each place of the hand."
+        ),
+    ] = WristMethod.COMPLEMENTARITY,
     step: Annotated[
-        float, checked_option("Length of a step [ms].", number(least=0.1, most=50.0))
+        float,
+        checked_option(
+            "Length of a step; between samples with other methods [ms].",
+            number(least=0.1, most=50.0),
+        ),
     ] = 10.0,
+    stiffness: Annotated[
+        float,
+        checked_option(
+            "Of a pair of balls, with penalty and quasistatic [N/m].",
+            number(least=1.0, most=1e8),
+        ),
+    ] = 1e6,
     friction: Annotated[
         float, checked_option("Of cartilage on cartilage.", number(least=0.0, most=2.0))
     ] = 0.02,
@@ -136,6 +156,9 @@ def move(
     cut: Annotated[
         list[str] | None, typer.Option(help="A ligament to cut; may be repeated.")
     ] = None,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Without any ligament, as the thesis ran.")
+    ] = False,
     save: Annotated[
         Path | None, checked_option("Write the motion: .npz.", output_file(".npz"))
     ] = None,
@@ -149,24 +172,24 @@ def move(
     """Move a wrist by its metacarpals, and say how its bones moved."""
     import math
 
-    from humans_sim.anatomy import (
-        HandMotion,
-        StepNumbers,
-        load_wrist,
-        move_wrist,
-        plausibility,
-    )
+    from humans_sim.anatomy import HandMotion, load_wrist, plausibility
     from humans_sim.anatomy.wrist.plausibility import CARPALS
     from humans_sim.cli.progress import progress
 
     hand = HandMotion(motion, math.radians(angle))
     bones = load_wrist(wrist, 1e-3 * spacing).cut(*(cut or ()))
+    bones = bones.bare() if bare else bones
     say(f"{bones.title}: {len(bones.bones)} bones, {len(bones.ligaments)} ligaments")
     with progress("moving") as watch:
-        run = move_wrist(
-            bones, hand, 1e-3 * step, StepNumbers(friction=friction), watch
+        run = _moved(bones, hand, method, (1e-3 * step, friction, stiffness), watch)
+    if method == WristMethod.QUASISTATIC:
+        say(f"{len(run.t)} places of the hand in {run.wall:.1f} s")
+    else:
+        shortest = 1e6 * float(run.steps.min(initial=1e-3 * step))
+        say(
+            f"{hand.end:g} s simulated in {run.wall:.1f} s: {len(run.steps)} steps, "
+            f"the shortest {shortest:.3g} us"
         )
-    say(f"{hand.end:g} s simulated in {run.wall:.1f} s")
     say(
         f"overlap of balls at most {max(0.0, 1e6 * float(run.depths.max())):.3f} um, "
         f"friction at most {float(run.friction.max()):.3f} of the normal force, "
@@ -186,7 +209,10 @@ def move(
     written = _written(run, save, plot)
     result(
         motion=motion,
+        method=method,
         angle=hand.angle,
+        steps=len(run.steps),
+        shortest_step=float(run.steps.min(initial=1e-3 * step)),
         wall_time=run.wall,
         overlap=float(run.depths.max()),
         friction=float(run.friction.max()),
@@ -196,6 +222,32 @@ def move(
         plausibility=report,
         written=written,
     )
+
+
+def _moved(
+    bones: Wrist,
+    hand: HandMotion,
+    method: WristMethod,
+    numbers: tuple[float, float, float],
+    watch: Callable[[int, int], None],
+) -> WristRun:
+    """Move by a method; numbers are its step [s], friction and stiffness [N/m]."""
+    from humans_sim.anatomy import (
+        PenaltyLaw,
+        StepNumbers,
+        move_by_penalty,
+        move_quasistatic,
+        move_wrist,
+    )
+
+    step, friction, stiffness = numbers
+    if method == WristMethod.PENALTY:
+        law = PenaltyLaw(stiffness, friction=friction)
+        return move_by_penalty(bones, hand, law, sampling=step, progress=watch)
+    if method == WristMethod.QUASISTATIC:
+        samples = max(2, round(hand.duration / step) + 1)
+        return move_quasistatic(bones, hand, stiffness, samples, watch)
+    return move_wrist(bones, hand, step, StepNumbers(friction=friction), watch)
 
 
 def _written(run: WristRun, save: Path | None, plot: Path | None) -> list[Path]:

@@ -28,6 +28,14 @@ class Method(StrEnum):
     TIME_STEPPING = "time_stepping"
 
 
+class WristMethod(StrEnum):
+    """By which the bones of a wrist move."""
+
+    COMPLEMENTARITY = "complementarity"
+    PENALTY = "penalty"
+    QUASISTATIC = "quasistatic"
+
+
 class Integrator(StrEnum):
     """Integrator of smooth motion."""
 

@@ -79,5 +79,17 @@ def test_a_wrist_of_ones_own_is_moved(tmp_path: Path) -> None:
     assert document["overlap"] < 1e-6 and document["plausibility"] is None
     with np.load(saved) as motion:  # drawn to the other by more than half the gap
         assert np.linalg.norm(motion["x"][-1, 0] - motion["x"][-1, 1]) < 10.5e-3
+    for method in ("penalty", "quasistatic"):
+        again = tmp_path / f"{method}.npz"
+        words = ("--angle", "2", "--step", "50", "--spacing", "2", "--save", again)
+        done = typed("anatomy", "move", file, *words, "--method", method, "--json")
+        assert done.exit_code == 0, done.output
+        document = json.loads(done.stdout)
+        assert document["method"] == method and document["shortest_step"] > 0
+        with np.load(again) as motion:  # in motion, or in the same place at rest
+            apart = np.linalg.norm(motion["x"][-1, 0] - motion["x"][-1, 1])
+            assert apart < (13e-3 if method == "penalty" else 10.5e-3)
+            assert (motion["energy"][:, 0].max() > 0) == (method == "penalty")
+    assert typed("anatomy", "move", file, "--method", "magic").exit_code == 2
     assert typed("anatomy", "move", file, "--motion", "twist").exit_code != 0
     assert typed("anatomy", "move", file, "--cut", "none").exit_code != 0

@@ -21,11 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from humans_sim.anatomy.errors import AnatomyError
+from humans_sim.anatomy.mechanics.ligament_kernels import LINEAR, TieArrays, pull
 from humans_sim.bodies.loads import Moving
 from humans_sim.core.arrays import finite_array
-
-_LINEAR = 0.98
-"""Share of the greatest elongation from which the tension is linear."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +110,15 @@ class Ligaments:
         self._span = np.array([o.greatest - o.slack for o in ligaments], dtype=float)
         self._stiffness = np.array([one.stiffness for one in ligaments], dtype=float)
         self.damping = np.array([one.damping for one in ligaments], dtype=float)
+        self._arrays = TieArrays(
+            self.body_i,
+            self.body_j,
+            *self.points,
+            self.slack,
+            self._span,
+            self._stiffness,
+            self.damping,
+        )
 
     def __len__(self) -> int:
         """How many."""
@@ -154,7 +161,7 @@ class Ligaments:
     def energies(self, lengths: np.ndarray) -> np.ndarray:
         """Stored energy (n,) [J]."""
         share = np.clip((lengths - self.slack) / self._span, 0.0, None)
-        inner = np.minimum(share, _LINEAR)
+        inner = np.minimum(share, LINEAR)
         base = -0.5 * self._stiffness * self._span**2 * np.log1p(-(inner**2))
         force, slope = _law(inner)
         over = (share - inner) * self._span
@@ -164,7 +171,7 @@ class Ligaments:
 
     def tensions(self, moving: Moving) -> np.ndarray:
         """Tension with damping, never below zero (n,) [N]."""
-        return self._pull(moving)[0]
+        return self._pull(moving, np.zeros_like(moving.x), np.zeros_like(moving.x))
 
     def energy(self, moving: Moving) -> float:
         """Stored in all of them [J]."""
@@ -174,35 +181,20 @@ class Ligaments:
         self, t: float, moving: Moving, force: np.ndarray, torque: np.ndarray
     ) -> None:
         """Pull both ends of each; moments are arm times tension."""
-        if not len(self):
-            return
-        tension, along, arm_i, arm_j = self._pull(moving)
-        pull = -tension[:, None] * along
-        np.add.at(force, self.body_i, pull)
-        np.add.at(torque, self.body_i, np.cross(arm_i, pull))
-        np.add.at(force, self.body_j, -pull)
-        np.add.at(torque, self.body_j, -np.cross(arm_j, pull))
+        self._pull(moving, force, torque)
 
     def _pull(
-        self, moving: Moving
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        arm_i = self._arms(moving, self.body_i, self._point_i)
-        arm_j = self._arms(moving, self.body_j, self._point_j)
-        span = moving.x[self.body_i] + arm_i - moving.x[self.body_j] - arm_j
-        length = np.linalg.norm(span, axis=1)
-        along = span / np.where(length > 0, length, 1.0)[:, None]
-        tension = self._curve(length)[0]
-        if self.damping.any():
-            u = moving.v[self.body_i] + np.cross(moving.w[self.body_i], arm_i)
-            u = u - moving.v[self.body_j] - np.cross(moving.w[self.body_j], arm_j)
-            rate = np.einsum("ni,ni->n", along, u)
-            taut = length > self.slack
-            tension = np.maximum(tension + taut * self.damping * rate, 0.0)
-        return tension, along, arm_i, arm_j
+        self, moving: Moving, force: np.ndarray, torque: np.ndarray
+    ) -> np.ndarray:
+        tension = np.zeros(len(self))
+        if len(self):
+            fields = tuple(np.ascontiguousarray(part, dtype=float) for part in moving)
+            pull(self._arrays, fields, force, torque, tension)
+        return tension
 
     def _curve(self, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         share = np.clip((lengths - self.slack) / self._span, 0.0, None)
-        inner = np.minimum(share, _LINEAR)
+        inner = np.minimum(share, LINEAR)
         force, slope = _law(inner)
         tension = self._stiffness * self._span * (force + slope * (share - inner))
         return tension, np.where(lengths > self.slack, self._stiffness * slope, 0.0)

@@ -102,3 +102,16 @@ class PenaltyLaw:
         )
         fields = tuple(np.ascontiguousarray(part, dtype=float) for part in moving)
         return float(add_penalty(arrays, fields, numbers, force, torque))
+
+    def friction_share(self, contacts: Contacts, moving: Moving) -> float:
+        """Greatest force against sliding over its normal force."""
+        if self.friction == 0.0 or contacts.count == 0:
+            return 0.0
+        slip = np.zeros_like(contacts.point)
+        for bodies, sign in ((contacts.body_i, 1.0), (contacts.body_j, -1.0)):
+            arm = contacts.point - moving.x[bodies]
+            slip += sign * (moving.v[bodies] + np.cross(moving.w[bodies], arm))
+        along = np.einsum("ni,ni->n", slip, contacts.normal)
+        slip -= along[:, None] * contacts.normal
+        speed = float(np.linalg.norm(slip, axis=1).max())
+        return self.friction * min(speed / self.slip_speed, 1.0)

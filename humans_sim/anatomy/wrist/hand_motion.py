@@ -16,6 +16,8 @@ from scipy.spatial.transform import Rotation
 from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.anatomy.wrist.step_equations import BonePlaces
 from humans_sim.anatomy.wrist.wrist import Wrist
+from humans_sim.bodies.loads import Moving
+from humans_sim.core.rotations import turn
 
 AXES = {
     "adduction": (0.0, 0.0, 1.0),
@@ -73,6 +75,11 @@ class HandMotion:
         share = min(max(t / self.duration, 0.0), 1.0)
         return self.angle * share**3 * (10 - 15 * share + 6 * share**2)
 
+    def speed_at(self, t: float) -> float:
+        """Rate of the angle [rad/s]."""
+        share = min(max(t / self.duration, 0.0), 1.0)
+        return self.angle / self.duration * 30 * (share * (1 - share)) ** 2
+
     def places(self, wrist: Wrist, t: float) -> BonePlaces:
         """Driven bones at a time, the others at rest."""
         turned = Rotation.from_rotvec(self.angle_at(t) * np.array(AXES[self.kind]))
@@ -84,3 +91,40 @@ class HandMotion:
                 x[n] = wrist.centre + matrix @ (x[n] - wrist.centre)
                 frames[n] = matrix
         return BonePlaces(x, frames)
+
+
+class DrivenBones:
+    """Bones of a wrist as its hand moves them, quickly and often.
+
+    Args:
+        wrist: its bones.
+        motion: of the hand.
+    """
+
+    def __init__(self, wrist: Wrist, motion: HandMotion) -> None:
+        """Bones at rest."""
+        self._motion, self._rest, self._centre = motion, wrist.centres, wrist.centre
+        self._driven = np.flatnonzero([role == "driven" for role in wrist.roles])
+        self._arms = self._rest[self._driven] - wrist.centre
+        self._axis = np.array(AXES[motion.kind])
+
+    def at(self, t: float) -> Moving:
+        """Driven bones at a time with their velocities, the others at rest."""
+        x, count = self._rest.copy(), len(self._rest)
+        frames = np.zeros((count, 3, 3))
+        frames[:, 0, 0] = frames[:, 1, 1] = frames[:, 2, 2] = 1.0
+        v, w = np.zeros((count, 3)), np.zeros((count, 3))
+        angle = self._motion.angle_at(t) * self._axis
+        matrix = turn(angle[None], np.eye(3)[None], np.empty((1, 3, 3)))[0]
+        arms = self._arms @ matrix.T
+        spin = self._motion.speed_at(t) * self._axis
+        x[self._driven] = self._centre + arms
+        frames[self._driven] = matrix
+        w[self._driven] = spin
+        v[self._driven] = arms @ _cross_matrix(spin).T
+        return Moving(x, frames, v, w)
+
+
+def _cross_matrix(w: np.ndarray) -> np.ndarray:
+    """Of w x, (3, 3)."""
+    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])

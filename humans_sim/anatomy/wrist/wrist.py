@@ -121,6 +121,24 @@ class Wrist:
         )
         return replace(self, ligaments=left, numbers=numbers)
 
+    def bare(self) -> Wrist:
+        """The bones alone, without ligaments."""
+        return replace(self, ligaments=Ligaments([]), numbers=())
+
+    def grown(self, by: float) -> Wrist:
+        """The wrist with balls larger by a length, as of a coarse segmentation.
+
+        Raises:
+            AnatomyError: the length is negative.
+        """
+        if not (np.isfinite(by) and by >= 0):
+            raise AnatomyError(f"balls grow by 0 or more, not by {by} m")
+        bones = tuple(
+            replace(bone, model=BallModel(bone.model.centres, bone.model.radii + by))
+            for bone in self.bones
+        )
+        return replace(self, bones=bones)
+
     def bodies(self) -> RigidBodies:
         """The bones as rigid bodies."""
         return RigidBodies([bone.mass for bone in self.bones])

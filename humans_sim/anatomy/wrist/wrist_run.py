@@ -33,7 +33,7 @@ class WristRun:
     Attributes:
         wrist: that moved.
         motion: of the hand.
-        method: ``complementarity`` or ``penalty``.
+        method: ``complementarity``, ``penalty`` or ``quasistatic``.
         t: times, from the beginning of the ramp (n,) [s].
         angles: of the hand (n,) [rad].
         x: centres of mass (n, b, 3) [m].
@@ -44,7 +44,8 @@ class WristRun:
         touching: share of each bone's balls that touch another bone (n, b).
         deep: share of the touching pairs that are deep (n,).
         friction: greatest tangential force over normal force (n,).
-        energy: kinetic, and stored in the ligaments (n, 2) [J].
+        energy: kinetic, stored in the ligaments, and where balls overlap by their law
+            stored in overlaps (n, 2 or 3) [J].
         steps: lengths of the steps (m,) [s].
         unsettled: steps in which Newton's method came to no end, or contact forces
             were rough.

@@ -74,7 +74,11 @@ def test_shares_of_smooth_and_rough_shapes() -> None:
     """Up to 11 % of a smooth bone's voxels are medial, up to 40 % of a rough one's."""
     smooth = of_ellipsoid((40 * MM, 25 * MM, 18.6 * MM), MM)
     assert (smooth.count, smooth.surface_count()) == (77859, 7922)
-    assert len(ball_model(smooth)) == 6589 <= 0.11 * smooth.count
+    model = ball_model(smooth)
+    assert len(model) == 6589 <= 0.11 * smooth.count
+    fewer = reduce_cover(model)
+    assert 3 * len(fewer) <= len(model) and len(fewer) < 1810
+    assert np.array_equal(fewer.reconstruct().inside, smooth.inside)
     rough = of_rough_ellipsoid((30 * MM, 20 * MM, 15 * MM), MM, 1.5 * MM)
     share = len(ball_model(rough)) / rough.count
     assert 0.11 < share <= 0.40

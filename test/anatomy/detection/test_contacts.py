@@ -62,7 +62,9 @@ def as_set(contacts: object) -> set[tuple[int, int, int, int]]:
     return set(zip(*(c.tolist() for c in columns), strict=True))
 
 
-@pytest.mark.parametrize(("seed", "pitch"), [(1, 0.0135), (2, 0.014), (3, 0.013)])
+@pytest.mark.parametrize(
+    ("seed", "pitch"), [(1, 0.0135), (2, 0.014), (3, 0.013), (5, 0.0125)]
+)
 def test_methods_find_the_same_contacts(seed: int, pitch: float) -> None:
     """Envelopes, fields of bits and trees have the set of all pairs, each once."""
     models, poses = bones(), layout(seed, pitch)

@@ -171,6 +171,15 @@ def test_cash_karp_against_scipy(scale: str) -> None:
     exact = solve_ivp(pendulum, (0, 10), start, rtol=1e-11, atol=1e-12).y[:, -1]
     assert done.q[-1] == pytest.approx(exact, abs=1e-6)
     assert done.t[-1] == 10.0 and (done.errors <= 1).all()
+    turning = cash_karp(
+        lambda t, q: np.array([q[1], -q[0]]),
+        np.array([1.0, 0.0]),
+        6.0,
+        tolerance=1e-8,
+        scale=scale,
+    )
+    wrong = np.abs(turning.q[-1] - [np.cos(6), -np.sin(6)]).max()
+    assert wrong < 1e-8 * len(turning.steps)  # epsilon a step
 
 
 def test_near_the_singularity_of_the_angles() -> None:

@@ -44,6 +44,29 @@ def test_work_is_stored_energy() -> None:
         assert pull.energies(np.array([length]))[0] == pytest.approx(work, rel=1e-6)
 
 
+def test_a_closed_cycle_does_no_work() -> None:
+    """Bones led around a loop, through slack and taut places, and back."""
+    pull = Ligaments([Ligament("x", 0, (2e-3, 0, 0), 1, (0, 1e-3, 0), 9e-3, 0.02, 1e4)])
+    still, work = np.zeros((2, 3)), []
+    angles = np.linspace(0, 2 * np.pi, 4001)
+    middles = 0.5 * (angles[1:] + angles[:-1])
+
+    def place(angle: float) -> Moving:
+        x = np.array([[0.0, 0, 0], [0.011, 0, 0]])
+        x[1] += 4e-3 * np.array([np.cos(angle), np.sin(angle), np.sin(2 * angle)])
+        turn = Rotation.from_rotvec([0, 0, 0.5 * np.sin(angle)]).as_matrix()
+        return Moving(x, np.stack([np.eye(3), turn]), still, still)
+
+    for before, middle, after in zip(angles[:-1], middles, angles[1:], strict=True):
+        force, torque = np.zeros((2, 3)), np.zeros((2, 3))
+        pull.add(0.0, place(middle), force, torque)
+        shift = place(after).x[1] - place(before).x[1]
+        turned = 0.5 * (np.sin(after) - np.sin(before))
+        work.append(force[1] @ shift + torque[1, 2] * turned)
+    assert abs(sum(work)) < 1e-6 * np.abs(work).sum()
+    assert min(pull.tension(pull.lengths(place(a)))[0] for a in angles) == 0
+
+
 def test_a_static_load_does_not_exceed_the_greatest_length() -> None:
     """Loads up to twenty times the linear one at the limit leave it below l_max."""
     pull = Ligaments([ligament()])

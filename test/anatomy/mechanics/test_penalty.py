@@ -151,6 +151,17 @@ def test_pivoting_decays_linearly() -> None:
     assert 0.5 - spin == pytest.approx(1e-3 * G / (0.4 * 0.01) * 0.1, rel=1e-3)
 
 
+def test_rolling_decays_linearly() -> None:
+    """Without friction against sliding, a spin across the normal by f_r N / I."""
+    law = PenaltyLaw(1e5, rolling=1e-3, slip_spin=1e-4)
+    launch = at_rest(0.0, spins=np.array([[0.3, 0.4, 0.0]]))
+    bodies, motion = on_floor(law, 0.0, launch, 0.1)
+    spin = bodies.spins(motion.state(-1))[0]
+    left = 0.5 - 1e-3 * G / (0.4 * 0.01) * 0.1
+    assert spin == pytest.approx([0.6 * left, 0.8 * left, 0.0], abs=1e-4)
+    assert np.abs(bodies.velocities(motion.state(-1))).max() < 1e-9
+
+
 def test_refuses_numbers_that_make_no_sense() -> None:
     """Negative or missing stiffness, friction and speeds are refused."""
     for numbers in ({"stiffness": 0}, {"friction": -1}, {"slip_speed": 0.0}):

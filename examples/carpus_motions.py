@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A synthetic wrist in its four motions, at rest in each place of the hand.
+
+    python examples/carpus_motions.py wrist.png
+
+The bones are made of formulas: nothing here was compared with a person.
+"""
+
+import sys
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from humans_sim import anatomy
+from humans_sim.view.plots.wrist_plots import draw_wrist
+
+WHOLE = __name__ == "__main__"
+ANGLE, PLACES = (np.radians(20), 11) if WHOLE else (np.radians(3), 2)
+MOTIONS = ("adduction", "abduction", "flexion", "extension")
+
+wrist = anatomy.load_wrist("wrist", spacing=1.4e-3)
+joints = anatomy.Joints(wrist)
+runs = {}
+for kind in MOTIONS if WHOLE else MOTIONS[:2]:
+    motion = anatomy.HandMotion(kind, ANGLE)
+    run = runs[kind] = anatomy.move_quasistatic(wrist, motion, 3e5, PLACES)
+    print(f"{kind} by {np.degrees(ANGLE):.0f} degrees, {run.wall:.0f} s")
+    for line in anatomy.plausibility(run).lines():
+        print(f"  {line}")
+    print(f"  joints that opened: {', '.join(joints.parted(run)) or 'none'}")
+
+
+def picture():
+    """The wrist at the end of each motion, taut ligaments in red."""
+    figure = Figure(figsize=(9.0, 9.5), layout="constrained")
+    for panel, (kind, run) in zip(
+        figure.subplots(2, 2).flat, runs.items(), strict=True
+    ):
+        view = "palmar" if kind in ("adduction", "abduction") else "radial"
+        draw_wrist(panel, wrist, (run.x[-1], run.frames[-1]), view, run.tensions[-1])
+        panel.set_title(f"{kind} {np.degrees(ANGLE):.0f} deg, {view} [mm]", fontsize=10)
+        panel.set_ylim(-50, 60)
+    figure.suptitle(f"{wrist.title}: made of formulas")
+    return figure
+
+
+if __name__ == "__main__" and len(sys.argv) > 1:
+    picture().savefig(sys.argv[1], dpi=100)

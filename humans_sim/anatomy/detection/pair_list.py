@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of balls that are near: the search is renewed only where bones have moved.
+
+An integrator asks for contacts thousands of times while bones hardly move. Pairs with
+gaps up to a margin are kept; as long as no two bones have together moved by more than
+the margin, every contact is among them (Verlet's list).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from humans_sim.anatomy.balls.ball_model import BallModel
+from humans_sim.anatomy.detection.contacts import ContactDetector, Contacts, Poses
+from humans_sim.anatomy.detection.pair_kernels import meet_in_list
+from humans_sim.anatomy.errors import AnatomyError
+
+
+class PairList:
+    """Contacts of bones that move little from one call to the next.
+
+    Args:
+        models: of the bones, each in its own frame.
+        roles: ``free``, ``driven`` or ``fixed`` of each; all free unless given.
+        exclusions: pairs of numbers of bones that never meet.
+        margin: gap up to which pairs are kept [m].
+
+    Attributes:
+        searches: how often the list was renewed.
+
+    Raises:
+        AnatomyError: the margin is not positive, or numbers do not fit.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[BallModel],
+        roles: Sequence[str] | None = None,
+        exclusions: Iterable[tuple[int, int]] = (),
+        margin: float = 4e-4,
+    ) -> None:
+        """Nothing is kept yet."""
+        if not (np.isfinite(margin) and margin > 0):
+            raise AnatomyError(f"the margin must be positive, not {margin} m")
+        self._detector = ContactDetector(models, roles, exclusions)
+        self._models, self._margin = tuple(models), float(margin)
+        self._middles = np.array([m.centres.mean(axis=0) for m in models])
+        self._extents = np.array(
+            [
+                np.linalg.norm(model.centres - middle, axis=1).max()
+                for model, middle in zip(models, self._middles, strict=True)
+            ]
+        )
+        self._poses: Poses | None = None
+        self.searches = 0
+
+    def contacts(self, poses: Poses) -> Contacts:
+        """What :meth:`ContactDetector.detect` finds, in the same order.
+
+        Raises:
+            AnatomyError: poses do not fit, or are not finite.
+        """
+        if self._poses is None or not self._travel(poses) < self._margin:
+            self._renew(poses)
+        turns = np.ascontiguousarray(poses.rotations, dtype=float)
+        shifts = np.ascontiguousarray(poses.positions, dtype=float)
+        hits, depth, normal, point = meet_in_list(
+            self._bodies, self._centres, self._radii, turns, shifts
+        )
+        near = self._near
+        reach = self._radii[hits].sum(axis=1)
+        return Contacts(
+            near.body_i[hits],
+            near.ball_i[hits],
+            near.body_j[hits],
+            near.ball_j[hits],
+            depth,
+            normal,
+            point,
+            1 - depth / reach,
+        )
+
+    def _travel(self, poses: Poses) -> float:
+        """Bound of how much nearer balls of two bones have come [m]."""
+        assert self._poses is not None
+        turn = poses.rotations - self._poses.rotations
+        shift = poses.positions - self._poses.positions
+        middle = shift + np.einsum("nij,nj->ni", turn, self._middles)
+        size = np.sqrt(np.einsum("nij,nij->n", turn, turn))
+        moved = np.linalg.norm(middle, axis=1) + size * self._extents
+        pairs = self._detector.pairs
+        return float(moved[pairs].sum(axis=1).max(initial=0.0))
+
+    def _renew(self, poses: Poses) -> None:
+        near = self._near = self._detector.detect(poses, margin=self._margin)
+        self._bodies = np.stack([near.body_i, near.body_j], axis=1)
+        self._centres = np.empty((near.count, 2, 3))
+        self._radii = np.empty((near.count, 2))
+        for side, (bodies, balls) in enumerate(
+            ((near.body_i, near.ball_i), (near.body_j, near.ball_j))
+        ):
+            for body in np.unique(bodies):
+                own = bodies == body
+                self._centres[own, side] = self._models[body].centres[balls[own]]
+                self._radii[own, side] = self._models[body].radii[balls[own]]
+        self._poses = Poses(poses.rotations.copy(), poses.positions.copy())
+        self.searches += 1
