@@ -9,7 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.anatomy import HandMotion, StepNumbers, WristRun, load_wrist, move_wrist
+from humans_sim.anatomy import (
+    HandMotion,
+    StepNumbers,
+    Wrist,
+    WristRun,
+    load_wrist,
+    move_wrist,
+)
 from humans_sim.anatomy.wrist.hand_motion import AXES
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
@@ -122,21 +129,31 @@ class WristSetup:
                 given["method"].text() if "method" in given else cls.method,
             )
 
+    def wrist(self) -> Wrist:
+        """Its bones, with ligaments cut.
+
+        Raises:
+            HumansError: there are no such bones or ligaments.
+        """
+        return load_wrist(self.bones, self.spacing).cut(*self.cut)
+
     def run(
         self,
         progress: bool | Callable[[int, int], None] | None = None,
         save: Path | str | None = None,
+        wrist: Wrist | None = None,
     ) -> WristRun:
         """Make the bones and move them.
 
         Args:
             progress: called with the steps made and their number.
             save: file (``.npz``) that the motion is written to.
+            wrist: its bones, where they were made before.
 
         Raises:
             HumansError: there are no such bones, or no forces were found.
         """
-        wrist = load_wrist(self.bones, self.spacing).cut(*self.cut)
+        wrist = self.wrist() if wrist is None else wrist
         watch = progress if callable(progress) else None
         move = METHODS[self.method]
         run = move(wrist, self.motion, self.step, self.numbers, watch)

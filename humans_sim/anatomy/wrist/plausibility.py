@@ -113,6 +113,19 @@ def plausibility(run: WristRun) -> PlausibilityReport:
     )
 
 
+def turns_of(run: WristRun) -> dict[str, np.ndarray]:
+    """Turns of the free bones about the hand's axis since the first sample [rad].
+
+    By name, (n,) each.
+    """
+    axis = np.array(AXES[run.motion.kind])
+    return {
+        bone.name: _rotation_vectors(run.frames[:, n]) @ axis
+        for n, bone in enumerate(run.wrist.bones)
+        if bone.role == "free"
+    }
+
+
 def _rotation_vectors(frames: np.ndarray) -> np.ndarray:
     """From the first sample on (n, 3) [rad]."""
     return np.asarray(Rotation.from_matrix(frames @ frames[0].T).as_rotvec())

@@ -212,6 +212,18 @@ class Recorder:
         )
 
 
+def resting_run(wrist: Wrist, motion: HandMotion) -> WristRun:
+    """A wrist where its file has it, as a run of one sample."""
+    recorder = Recorder(wrist, motion, "rest")
+    x = wrist.centres
+    still = np.zeros_like(x)
+    moving = Moving(x, np.tile(np.eye(3), (len(x), 1, 1)), still, still)
+    ties = wrist.ligaments
+    tensions = ties.tensions(moving) if len(ties) else np.zeros(0)
+    recorder.add(0.0, moving, tensions, 0.0, 0.0)
+    return recorder.run(np.zeros(0), 0)
+
+
 def move_wrist(
     wrist: Wrist,
     motion: HandMotion | None = None,

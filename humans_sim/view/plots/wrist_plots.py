@@ -12,10 +12,8 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from scipy.spatial.transform import Rotation
 
-from humans_sim.anatomy.wrist.hand_motion import AXES
-from humans_sim.anatomy.wrist.plausibility import DISTAL
+from humans_sim.anatomy.wrist.plausibility import DISTAL, turns_of
 from humans_sim.anatomy.wrist.wrist_check import DEEP, TOUCHING
 from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.view.plots.figure_panels import WIDTH, dress
@@ -112,12 +110,10 @@ def _free(run: WristRun) -> list[tuple[int, str, Any, str]]:
 
 
 def _turns(panel: Any, run: WristRun) -> None:
-    axis, hand = np.array(AXES[run.motion.kind]), np.degrees(run.angles)
+    hand, turns = np.degrees(run.angles), turns_of(run)
     panel.plot(hand, hand, color="0.6", linestyle=":", label="hand")
-    for n, name, colour, style in _free(run):
-        frames = run.frames[:, n]
-        vectors = Rotation.from_matrix(frames @ frames[0].T).as_rotvec()
-        panel.plot(hand, np.degrees(vectors @ axis), style, color=colour, label=name)
+    for _, name, colour, style in _free(run):
+        panel.plot(hand, np.degrees(turns[name]), style, color=colour, label=name)
     panel.legend(ncols=2, **_SMALL)
     _hand(panel, "turn about the hand's axis [deg]")
 
