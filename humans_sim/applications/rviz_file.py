@@ -107,7 +107,7 @@ def _has_wrist(graph: Graph) -> bool:
 
 
 def _view(graph: Graph, small: bool) -> dict[str, Any]:
-    view = {
+    view: dict[str, Any] = {
         "Class": "rviz_default_plugins/Orbit",
         "Name": "Current View",
         "Target Frame": "base_footprint",

@@ -160,7 +160,8 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
     for name in graph.nodes:
         if name in graph.pages and not given["gui"]:
             continue
-        own = {key: given[key] for key in ("model", "use_sim_time") if key in given}
+        keys = ("model", "use_sim_time")
+        own: dict[str, Any] = {key: given[key] for key in keys if key in given}
         if _PLAYER in graph.nodes:
             own |= {key: given[key] for key in ("subject", "marker_set")}
         if name == _CLOCK:
@@ -173,8 +174,8 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
         if name == _WRIST:
             own |= {key: given[key] for key in _WRIST_ARGUMENTS if key != "file"}
         if name == _BRIDGE:
-            keys = ("port", "use_fake_hardware")
-            own |= {key: given[key] for key in keys if given[key]}
+            line = ("port", "use_fake_hardware")
+            own |= {key: given[key] for key in line if given[key]}
         if name in _WALKS:
             own["cmd_vel"] = given["cmd_vel"]
         nodes.append(
