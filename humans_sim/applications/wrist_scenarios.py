@@ -46,7 +46,7 @@ class WristSetup:
 
     bones: str = "wrist"
     motion: HandMotion = HandMotion()
-    step: float = 0.01
+    step: float = 0.02
     spacing: float = 1e-3
     numbers: StepNumbers = StepNumbers()
     cut: tuple[str, ...] = ()

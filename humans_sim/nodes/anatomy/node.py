@@ -98,7 +98,7 @@ class Anatomy(ProcessNode):
         return WristSetup(
             given.text("wrist", "wrist", "the synthetic one, or a YAML file"),
             motion,
-            given.number("step", 0.01, "of the simulation [s]", 1e-4, 0.05),
+            given.number("step", 0.02, "of the simulation [s]", 1e-4, 0.05),
             given.number("resolution", 1e-3, "edge of a voxel [m]", *SPACING),
             StepNumbers(
                 given.number("friction", law.friction, "of cartilage", 0.0, 2.0),
