@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         BallModelFileError,
         BoneMeshError,
         ImageStackError,
+        WristRunFileError,
     )
     from humans_sim.applications.batch.record import BatchBusyError
     from humans_sim.applications.batch.workers import ClusterError
@@ -243,6 +244,7 @@ _MODULES = {
     "Walk": "control.walking.walk",
     "WalkSettings": "control.walking.settings",
     "WalkStreamError": "kondo.driver.walk_stream",
+    "WristRunFileError": "anatomy.errors",
     "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
     "compare_with_plates": "analysis.force_comparison",
@@ -375,6 +377,7 @@ __all__ = [
     "Walk",
     "WalkSettings",
     "WalkStreamError",
+    "WristRunFileError",
     "__version__",
     "animate",
     "calibrate",

@@ -26,6 +26,7 @@ from humans_sim.anatomy.errors import (
     BallModelFileError,
     BoneMeshError,
     ImageStackError,
+    WristRunFileError,
 )
 from humans_sim.anatomy.mechanics.bone_mass import (
     mass_of_balls,
@@ -53,7 +54,7 @@ from humans_sim.anatomy.wrist.plausibility import PlausibilityReport, plausibili
 from humans_sim.anatomy.wrist.quasistatic import move_quasistatic
 from humans_sim.anatomy.wrist.wrist import Bone, Wrist
 from humans_sim.anatomy.wrist.wrist_files import load_wrist
-from humans_sim.anatomy.wrist.wrist_run import WristRun, move_wrist
+from humans_sim.anatomy.wrist.wrist_run import WristRun, load_wrist_run, move_wrist
 
 __all__ = [
     "AnatomyError",
@@ -79,6 +80,7 @@ __all__ = [
     "Volume",
     "Wrist",
     "WristRun",
+    "WristRunFileError",
     "ball_model",
     "cash_karp",
     "chamfer_map",
@@ -91,6 +93,7 @@ __all__ = [
     "link_contours",
     "load_ball_model",
     "load_wrist",
+    "load_wrist_run",
     "mass_of_balls",
     "mass_of_mesh",
     "mass_of_volume",

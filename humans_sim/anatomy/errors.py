@@ -20,3 +20,7 @@ class ImageStackError(AnatomyError):
 
 class BallModelFileError(FileError):
     """A file of a ball model is missing, damaged or of another kind."""
+
+
+class WristRunFileError(FileError):
+    """A file of a wrist's motion is missing, damaged or of another kind."""

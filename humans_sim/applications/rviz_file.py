@@ -27,6 +27,11 @@ _MARKERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "walk_markers": ("Centre of mass, ZMP, support polygon", _WALK_MARKERS),
     "scene": ("Scene", ()),
     "reconstruction_markers": ("Markers", _RECONSTRUCTED),
+    "bones": ("Bones", ("bones",)),
+    "wrist_markers": (
+        "Ligaments, contacts, names",
+        ("ligaments", "contacts", "names"),
+    ),
 }
 """Name of the display of a topic of markers, and namespaces that it lists."""
 _SIDES = {"l_sole": "left sole", "r_sole": "right sole"}
@@ -34,6 +39,8 @@ _TRUE_BASE, _BASE = "ground_truth/odom", "odom"
 _WRENCH = "geometry_msgs/msg/WrenchStamped"
 _SMALL = 0.6
 """Height below which a model is small [m]."""
+_WRIST = "wrist"
+"""Frame of graphs with a wrist, which have no robot."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -55,10 +62,7 @@ def rviz_file(graph: Graph) -> str:
 
 
 def _content(graph: Graph) -> dict[str, Any]:
-    given = read_yaml(graph.parameters).mapping()["/**"].mapping()
-    model = load_model(given["ros__parameters"].mapping()["model"].text())
-    height = float(model.tags(model.neutral())[:, 2].max())
-    small = height < _SMALL
+    small = _height(graph) < _SMALL
     panels = ("Displays", "Views", "Time")
     tools = ("MoveCamera", "FocusCamera", "Measure")
     return {
@@ -76,17 +80,7 @@ def _content(graph: Graph) -> dict[str, Any]:
             "Displays": _displays(graph, small),
             "Tools": [{"Class": f"rviz_default_plugins/{tool}"} for tool in tools],
             "Views": {
-                "Current": {
-                    "Class": "rviz_default_plugins/Orbit",
-                    "Name": "Current View",
-                    "Target Frame": "base_footprint",
-                    "Focal Point": {"X": 0, "Y": 0, "Z": 0.15 if small else 0.8},
-                    "Distance": 1 if small else 5,
-                    "Pitch": 0.35,
-                    "Yaw": 0.8,
-                    "Near Clip Distance": 0.01,
-                    "Value": "Orbit (rviz)",
-                },
+                "Current": _view(graph, small),
                 "Saved": None,
             },
         },
@@ -99,48 +93,61 @@ def _content(graph: Graph) -> dict[str, Any]:
     }
 
 
+def _height(graph: Graph) -> float:
+    """Of the graph's robot; of a hand, where it moves a wrist [m]."""
+    if _has_wrist(graph):
+        return 0.2
+    given = read_yaml(graph.parameters).mapping()["/**"].mapping()
+    model = load_model(given["ros__parameters"].mapping()["model"].text())
+    return float(model.tags(model.neutral())[:, 2].max())
+
+
+def _has_wrist(graph: Graph) -> bool:
+    return "bones" in graph.topics
+
+
+def _view(graph: Graph, small: bool) -> dict[str, Any]:
+    view: dict[str, Any] = {
+        "Class": "rviz_default_plugins/Orbit",
+        "Name": "Current View",
+        "Target Frame": "base_footprint",
+        "Focal Point": {"X": 0, "Y": 0, "Z": 0.15 if small else 0.8},
+        "Distance": 1 if small else 5,
+        "Pitch": 0.35,
+        "Yaw": 0.8,
+        "Near Clip Distance": 0.01,
+        "Value": "Orbit (rviz)",
+    }
+    if _has_wrist(graph):  # from the palm: z points out of it
+        near = {"Distance": 0.42, "Pitch": 1.35, "Yaw": -1.5708}
+        place = {"Target Frame": _WRIST, "Focal Point": {"X": 0, "Y": 0, "Z": 0}}
+        view |= near | place
+    return view
+
+
 def _fixed_frame(graph: Graph) -> str:
     """The world of a simulation or of markers; else where the robot is."""
+    if _has_wrist(graph):
+        return _WRIST
     if _TRUE_BASE in graph.topics or "markers" in graph.topics:
         return "world"
     return "odom" if _BASE in graph.topics else "base_footprint"
 
 
 def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
-    person = "reconstruction_markers" in graph.topics
-    displays = [
-        _display("Grid", "Floor")
-        | {
-            "Reference Frame": "<Fixed Frame>",
-            "Plane": "XY",
-            "Plane Cell Count": 40,
-            "Cell Size": 0.1 if small else 0.5,
-            "Color": "160; 160; 164",
-            "Alpha": 0.5,
-        },
-        _display("RobotModel", "Person" if person else "Robot")
-        | {
-            "Alpha": 0.4 if person else 0.8,  # markers are inside of a person
-            "Visual Enabled": True,
-            "Collision Enabled": False,
-            "Description Source": "Topic",
-            "Description Topic": _topic("robot_description", 1, "Transient Local"),
-        },
-        _display("TF", "Frames")
-        | {
-            "Marker Scale": 0.1 if small else 0.5,
-            "Show Names": False,
-            "Show Axes": True,
-            "Show Arrows": False,
-            "Frame Timeout": 15,
-            "Filter (whitelist)": f"{_frames(graph)}|[lr]_sole",
-        },
-    ]
+    displays = [_grid(0.1 if small else 0.5)]
+    if _has_wrist(graph):
+        displays = [_grid(0.01), _tf("wrist|scaphoid|lunate|capitate|radius", 0.02)]
+    else:
+        axes = 0.1 if small else 0.5
+        displays += [_robot(graph), _tf(f"{_frames(graph)}|[lr]_sole", axes)]
     for topic, (name, spaces) in _MARKERS.items():
         if topic in graph.topics:
             shown = {"Namespaces": dict.fromkeys(spaces, True)} if spaces else {}
             made = _display("MarkerArray", name) | shown
-            displays.append(made | {"Topic": _topic(topic)})
+            latched = topic in graph.latched
+            kept = (1, "Transient Local") if latched else (10, "Volatile")
+            displays.append(made | {"Topic": _topic(topic, *kept)})
     for topic, kind in graph.topics.items():
         if kind == _WRENCH:
             sole = topic.split("/")[0]
@@ -153,6 +160,39 @@ def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
     elif _BASE in graph.topics:
         displays.append(_odometry(_BASE, "Base", small, True))
     return displays
+
+
+def _grid(cell: float) -> dict[str, Any]:
+    return _display("Grid", "Floor") | {
+        "Reference Frame": "<Fixed Frame>",
+        "Plane": "XY",
+        "Plane Cell Count": 40,
+        "Cell Size": cell,
+        "Color": "160; 160; 164",
+        "Alpha": 0.5,
+    }
+
+
+def _robot(graph: Graph) -> dict[str, Any]:
+    person = "reconstruction_markers" in graph.topics
+    return _display("RobotModel", "Person" if person else "Robot") | {
+        "Alpha": 0.4 if person else 0.8,  # markers are inside of a person
+        "Visual Enabled": True,
+        "Collision Enabled": False,
+        "Description Source": "Topic",
+        "Description Topic": _topic("robot_description", 1, "Transient Local"),
+    }
+
+
+def _tf(frames: str, scale: float) -> dict[str, Any]:
+    return _display("TF", "Frames") | {
+        "Marker Scale": scale,
+        "Show Names": False,
+        "Show Axes": True,
+        "Show Arrows": False,
+        "Frame Timeout": 15,
+        "Filter (whitelist)": frames,
+    }
 
 
 def _frames(graph: Graph) -> str:

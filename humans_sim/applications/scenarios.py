@@ -2,8 +2,8 @@
 """Scenarios: simulations described by small YAML files that anyone can copy.
 
 A scenario names a biped model and its scene, or one of the classic problems of
-:mod:`humans_sim.dynamics.problems`, or free bodies, with a biped among them or without;
-where it starts; and how long it runs.
+:mod:`humans_sim.dynamics.problems`, or free bodies, with a biped among them or without,
+or a wrist; where it starts; and how long it runs.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from humans_sim.core.yaml_file import YamlValue, located_errors, parse_yaml, rea
 from humans_sim.models.catalogue import model_name_in
 
 if TYPE_CHECKING:
+    from humans_sim.applications.wrist_scenarios import WristSetup
     from humans_sim.results.run import Run
 
+WRIST = "wrist"
+"""Method of scenarios with a wrist, which has its own."""
 _MOST_PARTS = 100
 """Bodies of a classic problem."""
 _TIME = ("end", "sampling_period")
@@ -48,6 +51,7 @@ _OPTIONAL = (
     "problem",
     "parameters",
     "bodies",
+    "wrist",
     "loads",
     "ground",
     "locked",
@@ -100,13 +104,14 @@ class Scenario:
             present one; None for a classic problem.
         end: time at the end [s].
         sampling_period: [s].
-        method: ``event_driven`` or ``time_stepping``.
+        method: ``event_driven`` or ``time_stepping``; ``wrist`` for one.
         options: of the integration.
         friction: Coulomb's coefficient instead of the ground's own law, or None.
         feedback: what its controller sees instead of what the file says, or None
             (:mod:`humans_sim.applications.feedback`).
         actuation: ``torque`` or ``servo`` instead of the file's, or None.
         walking: file of a walk instead of the model's own, or None.
+        folder: of its file.
     """
 
     name: str
@@ -121,6 +126,7 @@ class Scenario:
     feedback: str | None = None
     actuation: str | None = None
     walking: Path | None = None
+    folder: Path = Path()
 
     def with_changes(self, **changes: Any) -> Scenario:
         """The same with another model, end, method, friction, feedback or options.
@@ -132,13 +138,18 @@ class Scenario:
             raise ParameterError(
                 f"the scenario '{self.name}' has no controller: no other actuation"
             )
-        for key in ("model", "friction", "feedback", "actuation", "walking"):
+        bipeds = ["model", "feedback", "actuation", "walking"]
+        if not self.has_wrist:
+            bipeds.append("friction")
+        for key in bipeds:
             if changes.get(key) is not None and self.model is None:
                 raise ParameterError(
                     f"the scenario '{self.name}' has no biped model: no other {key}"
                 )
         given = {key: value for key, value in changes.items() if value is not None}
         options = {**self.options, **given.pop("options", {})}
+        if self.has_wrist and (options or given.get("method", self.method) != WRIST):
+            raise ParameterError(f"'{self.name}' moves a wrist: no method, no options")
         return replace(self, options=options, **given)
 
     @property
@@ -146,8 +157,22 @@ class Scenario:
         """Whether there are free bodies."""
         return "bodies" in self._fields
 
+    @property
+    def has_wrist(self) -> bool:
+        """Whether it is of a wrist."""
+        return "wrist" in self._fields
+
+    def wrist(self) -> WristSetup:
+        """The motion of its wrist, before it is computed."""
+        from humans_sim.applications.wrist_scenarios import WristSetup
+
+        span = (self.end, self.sampling_period)
+        return WristSetup.of(self._fields, self.folder, *span, self.friction)
+
     def prepare(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """The simulation with its start: (Simulation, q0, v0)."""
+        if self.has_wrist:
+            raise ParameterError(f"'{self.name}' moves a wrist: it is run as a whole")
         if self.has_bodies:
             return self._prepare_scene()
         if self.model is None:
@@ -325,12 +350,14 @@ class Scenario:
         progress: bool | Callable[[int, int], None] | None = None,
         save: Path | str | None = None,
     ) -> Run:
-        """Simulate.
+        """Simulate; a wrist gives a :class:`~humans_sim.anatomy.WristRun`.
 
         Args:
             progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
             save: file (``.npz``) that the samples are written to as they come.
         """
+        if self.has_wrist:
+            return self.wrist().run(progress, save)  # type: ignore[return-value]
         simulation, q, v = self.prepare()
         run: Run = simulation.run(
             q,
@@ -397,9 +424,12 @@ def read_scenario(name: str) -> Scenario:
     path = named_file("scenarios", name, "scenario")
     root = read_yaml(path)
     fields = root.fields(("title", "time"), _OPTIONAL)
-    alone = "bodies" in fields and not {"model", "problem"} & set(fields)
+    own = "bodies" in fields or "wrist" in fields
+    alone = own and not {"model", "problem"} & set(fields)
     if not alone and ("model" in fields) == ("problem" in fields):
-        raise root.error("a scenario has either a model or a problem, or bodies")
+        raise root.error(
+            "a scenario has either a model or a problem, bodies or a wrist"
+        )
     if "bodies" in fields:
         _check_scene(root, fields)
     for key in _BODIES_ONLY:
@@ -412,6 +442,7 @@ def read_scenario(name: str) -> Scenario:
             word = key in ("integrator", "impact")
             options[key] = value.text() if word else value.positive()
     methods = ("event_driven", "time_stepping")
+    method = fields["method"].choice(methods) if "method" in fields else methods[0]
     model = model_name_in(fields["model"]) if "model" in fields else None
     if model is not None and is_file(path.parent / model):
         model = str(path.parent / model)
@@ -421,7 +452,8 @@ def read_scenario(name: str) -> Scenario:
         model=model,
         end=time["end"].positive(),
         sampling_period=time["sampling_period"].positive(),
-        method=fields["method"].choice(methods) if "method" in fields else methods[0],
+        method=WRIST if "wrist" in fields else method,
         options=options,
         _fields=fields,
+        folder=path.parent,
     )

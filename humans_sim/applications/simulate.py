@@ -29,6 +29,8 @@ def simulate(
 ) -> Run:
     """Simulate a scenario of the package, or of a file of one's own.
 
+    A wrist gives a :class:`~humans_sim.anatomy.WristRun`.
+
     Args:
         scenario: its name (``humans-sim run`` lists them), or a YAML file.
         model: another biped model than the scenario's.
@@ -62,6 +64,8 @@ def simulate(
         feedback=feedback,
         options=options,
     )
+    if chosen.has_wrist and path is not None and path.suffix.lower() != ".npz":
+        raise ParameterError(f"a wrist is written to .npz, not to '{path.name}'")
     if path is None or path.suffix.lower() == ".npz":
         return chosen.run(progress=progress, save=path)
     run = chosen.run(progress=progress)

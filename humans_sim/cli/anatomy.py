@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from humans_sim.cli.bone_pictures import picture
 from humans_sim.cli.help import Group
 from humans_sim.cli.options import WristMethod, checked_option, number, output_file
 from humans_sim.cli.output import described_os_errors, register, result, say
@@ -22,7 +23,9 @@ app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 def ball_model(
-    bone: Annotated[Path, typer.Argument(help="A mesh: .stl, .obj or .ply.")],
+    bone: Annotated[
+        Path, typer.Argument(help="A mesh: .stl, .obj or .ply; a URDF with --link.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file of the model.")
     ] = None,
@@ -43,6 +46,9 @@ def ball_model(
         bool,
         typer.Option("--reduced", help="Leave out balls that others cover together."),
     ] = False,
+    link: Annotated[
+        str, typer.Option(help="Of a URDF: its collision mesh is the bone.")
+    ] = "",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Over a file that is there.")
     ] = False,
@@ -50,28 +56,15 @@ def ball_model(
     """Make a model of balls of a bone's mesh, and say how well it fits."""
     target = bone.with_suffix(".npz") if output is None else output
     check_output_file(target, (".npz",), overwrite)
-    from humans_sim.anatomy import (
-        ball_model as medial_balls,
-    )
-    from humans_sim.anatomy import (
-        read_bone,
-        reduce_cover,
-        surface_error,
-        voxelise,
-    )
+    from humans_sim.applications.ball_models import build_ball_model
 
-    prepared = read_bone(bone, unit)
-    for line in prepared.repairs:
+    edge = None if spacing is None else 1e-3 * spacing
+    built = build_ball_model(bone, edge, metric, unit, reduced, link)
+    for line in built.repairs:
         say(f"{bone.name}: {line}")
-    if spacing is None:
-        spacing = max(0.5, 1e3 * float(max(prepared.mesh.extents)) / 300)
-    volume = voxelise(prepared.mesh, 1e-3 * spacing)
-    model = medial_balls(volume, metric)
-    if reduced:
-        model = reduce_cover(model)
-    error = surface_error(model, prepared.mesh)
+    model, error = built.model, built.error
     say(
-        f"{volume.count} voxels, {len(model)} balls; from the mesh: up to "
+        f"{built.voxels} voxels, {len(model)} balls; from the mesh: up to "
         f"{1e3 * error.short:.2f} mm short of it, {1e3 * error.beyond:.2f} mm beyond, "
         f"{1e3 * error.rms:.2f} mm rms"
     )
@@ -79,9 +72,9 @@ def ball_model(
         model.save(target)
     say(f"written: {target}")
     result(
-        voxels=volume.count,
+        voxels=built.voxels,
         balls=len(model),
-        repairs=list(prepared.repairs),
+        repairs=list(built.repairs),
         short=error.short,
         beyond=error.beyond,
         rms=error.rms,
@@ -271,3 +264,4 @@ def _written(run: WristRun, save: Path | None, plot: Path | None) -> list[Path]:
 register(app, ball_model)
 register(app, check)
 register(app, move)
+register(app, picture)

@@ -32,8 +32,8 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.core.output_paths import check_output_file
 
 if TYPE_CHECKING:
+    from humans_sim.cli.stored_runs import Stored
     from humans_sim.results.check import Check
-    from humans_sim.results.run import Run
 
 _WRITERS = {".npz": "", ".mcap": "to_mcap", ".csv": "to_csv"}
 """What writes a run, by ending; run files are written while it is simulated."""
@@ -87,12 +87,12 @@ def run(
     animate: Annotated[
         Path | None,
         checked_option(
-            "Page .html, film .gif or film strip .png (bipeds).",
+            "Page .html, film .gif or film strip .png (bipeds, wrists).",
             output_file(".html", ".gif", ".png"),
         ),
     ] = None,
     view: Annotated[
-        bool, typer.Option("--view", help="Play it in the browser (bipeds).")
+        bool, typer.Option("--view", help="Play it in the browser.")
     ] = False,
 ) -> None:
     """Simulate a scenario and check its physics (without a name: list them)."""
@@ -113,7 +113,7 @@ def run(
     if integrator is not None:
         changes["options"] = {"integrator": integrator.value}
     chosen = read_scenario(scenario).with_changes(**changes)
-    shown = chosen.model is not None or chosen.has_bodies
+    shown = chosen.model is not None or chosen.has_bodies or chosen.has_wrist
     if not shown and (view or animate is not None):
         raise ParameterError(
             f"'{chosen.name}' has neither a biped model nor bodies: --view and "
@@ -122,6 +122,8 @@ def run(
     if chosen.has_bodies and animate is not None and animate.suffix.lower() != ".html":
         raise ParameterError(f"--animate: free bodies are shown as a page .html, "
                              f"not '{animate.name}'")  # fmt: skip
+    if chosen.has_wrist and save is not None and save.suffix.lower() != ".npz":
+        raise ParameterError(f"--save: a wrist is written to .npz, not '{save.name}'")
     say(f"{chosen.title}: {chosen.end:g} s, {chosen.method}")
     start = time.perf_counter()
     streamed = save is not None and save.suffix.lower() == ".npz"
@@ -140,7 +142,7 @@ def run(
         raise HumansError(_NOT_RIGHT)
 
 
-def _simulated(chosen: Any, save: Path | None) -> tuple[Run, HumansError | None]:
+def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | None]:
     """A run, to its end or to what stopped it; a run file is written on the way."""
     from humans_sim.cli.progress import progress
     from humans_sim.dynamics.simulation import SimulationError
@@ -152,7 +154,8 @@ def _simulated(chosen: Any, save: Path | None) -> tuple[Run, HumansError | None]
             return error.run, error
 
 
-def _print_run(chosen: Any, done: Run, wall: float) -> None:
+def _print_run(chosen: Any, done: Stored, wall: float) -> None:
+    from humans_sim.cli.stored_runs import wrist_lines
     from humans_sim.cli.tables import print_check, print_events
     from humans_sim.dynamics.joint_dissipation import dissipation_text
 
@@ -164,6 +167,8 @@ def _print_run(chosen: Any, done: Run, wall: float) -> None:
     print_events(console, done)
     checked = done.check()
     print_check(console, checked)
+    for line in wrist_lines(done):
+        say(line)
     result(
         scenario=chosen.name,
         title=chosen.title,
@@ -175,7 +180,7 @@ def _print_run(chosen: Any, done: Run, wall: float) -> None:
     )
 
 
-def _contents(done: Run, checked: Check) -> dict[str, Any]:
+def _contents(done: Stored, checked: Check) -> dict[str, Any]:
     """What a run holds, for ``--json``."""
     counts: dict[str, int] = {}
     for event in done.events:
@@ -191,7 +196,7 @@ def _contents(done: Run, checked: Check) -> dict[str, Any]:
 
 
 def _write(
-    done: Run, save: Path | None, plot: Path | None, animate: Path | None
+    done: Stored, save: Path | None, plot: Path | None, animate: Path | None
 ) -> None:
     written: list[Path] = []
     result(written=written)
@@ -202,8 +207,10 @@ def _write(
         written.append(save)
         say(f"written: {save}")
     if plot is not None:
+        from humans_sim.cli.stored_runs import plot_stored
+
         with described_os_errors(plot):
-            done.plot(plot)
+            plot_stored(done, plot)
         written.append(plot)
         say(f"drawn: {plot}")
     if animate is not None:
@@ -219,10 +226,10 @@ def check(
     file: Annotated[Path, typer.Argument(help="A run file, .npz.")],
 ) -> None:
     """Check the physics of a run: gaps, forces, friction, energy, impacts."""
+    from humans_sim.cli.stored_runs import load_stored
     from humans_sim.cli.tables import print_check
-    from humans_sim.results.run import load_run
 
-    stored = load_run(file, lazy=True)
+    stored = load_stored(file)
     checked = stored.check()
     say(f"{file}: {stored.info.get('system')}, {len(stored.t)} samples")
     print_check(console, checked)
@@ -254,18 +261,17 @@ def report(
     ] = False,
 ) -> None:
     """Report a run: steps, distance, balance, checks; write it as one page."""
+    from humans_sim.cli.stored_runs import load_stored, report_stored
     from humans_sim.cli.tables import print_check, print_summary
-    from humans_sim.results.run import load_run
 
-    stored = load_run(file, lazy=True)
+    stored = load_stored(file)
     page = file.with_suffix(".html") if output is None else output
     check_output_file(page, (".html",))
     from humans_sim.cli.progress import display
-    from humans_sim.view.reports.report import write_report
 
     say(f"writing {page}")
     with display(), described_os_errors(page):
-        summary = write_report(stored, page, title, animation=animation)
+        summary = report_stored(stored, page, title, animation)
     checked = stored.check()
     if summary is not None:
         print_summary(console, summary)

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from humans_sim.analysis.gait import WalkSummary
+    from humans_sim.cli.stored_runs import Stored
     from humans_sim.results.check import Check
-    from humans_sim.results.run import Run
 
 
 _COLOURS = {"ok": "green", "no": "red", "n/a": "yellow"}
 
 
-def print_events(console: Console, done: Run) -> None:
+def print_events(console: Console, done: Stored) -> None:
     """How often what happened."""
     counts: dict[str, list[float]] = {}
     for event in done.events:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from humans_sim.cli.signals import until_interrupted
 from humans_sim.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from humans_sim.anatomy.wrist.wrist_run import WristRun
     from humans_sim.models import Model
     from humans_sim.results.run import Run
 
@@ -29,7 +31,7 @@ def view(
     model: Annotated[
         str,
         typer.Argument(
-            help="human36, bip, khr1, human, a table or URDF file.",
+            help="human36, bip, khr1, human, a table or URDF file, or a run .npz.",
             autocompletion=model_names,
         ),
     ],
@@ -54,9 +56,16 @@ def view(
     ] = False,
     seconds: Seconds = None,
 ) -> None:
-    """Show a model in the browser: a slider for each joint, or a walk."""
+    """Show a model in the browser: a slider for each joint, or a walk; play a run."""
     if walk and move:
         raise ParameterError("a model walks or sways: --walk or --move, not both")
+    if model.lower().endswith(".npz"):
+        if walk or move or height is not None or mass is not None:
+            raise ParameterError("a run is played as it is: only --port, --seconds")
+        from humans_sim.cli.stored_runs import load_stored
+
+        play(load_stored(Path(model)), port, host, seconds)
+        return
     with until_interrupted(), described_os_errors():
         from humans_sim.models import load_model
 
@@ -111,14 +120,26 @@ def print_address(what: str, url: str, host: str = "127.0.0.1") -> None:
     console.print(f"{what}: open [bold]{url}[/] (Ctrl-C ends)", soft_wrap=True)
 
 
-def play(run: Run) -> None:
-    """Show a run in the browser, again and again, in real time, until Ctrl-C."""
+def play(
+    run: Run | WristRun,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    seconds: float | None = None,
+) -> None:
+    """Show a run in the browser, again and again, in real time, until Ctrl-C.
+
+    Args:
+        run: what is shown.
+        port: first port to try; 0: any.
+        host: address to listen on.
+        seconds: after which it ends; None: never.
+    """
     import numpy as np
 
-    with until_interrupted():
-        show, scene = _shown(run)
-        print_address("the run", scene.url)
-        pause = 1.0
+    with until_interrupted(), described_os_errors():
+        show, scene = _shown(run, port, host)
+        print_address("the run", scene.url, host)
+        pause, begun = 1.0, time.monotonic()
         try:
             while True:
                 start = time.monotonic()
@@ -126,22 +147,33 @@ def play(run: Run) -> None:
                     k = min(int(np.searchsorted(run.t, now)), len(run.t) - 1)
                     show(k)
                     time.sleep(1 / 30)
+                    if seconds is not None and time.monotonic() - begun > seconds:
+                        return
         finally:
             scene.stop()
 
 
-def _shown(run: Run) -> tuple[Callable[[int], None], Any]:
+def _shown(
+    run: Run | WristRun, port: int, host: str
+) -> tuple[Callable[[int], None], Any]:
     """A page of a run: what shows a sample of it, and the page."""
+    from humans_sim.anatomy.wrist.wrist_run import WristRun
+
+    if isinstance(run, WristRun):
+        from humans_sim.view.browser.wrist_page import WristView
+
+        wrist = WristView(run, port, host)
+        return wrist.show, wrist
     if "bodies" in run.info:
         from humans_sim.view.browser.bodies_page import BodiesView
 
-        bodies = BodiesView(run)
+        bodies = BodiesView(run, port, host)
         return bodies.show, bodies
     from humans_sim.view.browser.page import camera, show_sample
     from humans_sim.view.browser.replay import Replay
     from humans_sim.view.browser.scene import Scene
 
     replay = Replay(run)
-    scene = Scene(replay.model, ground=replay.ground, axes=False)
+    scene = Scene(replay.model, host, port, ground=replay.ground, axes=False)
     scene.look_at(*camera(replay))
     return lambda k: show_sample(scene, replay, k), scene

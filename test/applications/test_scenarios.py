@@ -48,6 +48,8 @@ SCENES = {"box-stack", "off-centre-push", "push-box", "tumbling-top"}
 """Looked at one by one in bodies/test_scene_scenarios.py."""
 
 
+WRISTS = {"carpus-adduction", "carpus-extension"}
+"""Looked at in test_wrist_scenarios.py, with fewer balls in anatomy/wrist."""
 ROLLING = {"rattleback", "rolling-knee"}
 """Looked at in dynamics/surfaces/test_rolling.py."""
 
@@ -55,7 +57,13 @@ ROLLING = {"rattleback", "rolling-knee"}
 @pytest.mark.parametrize(
     "name",
     sorted(
-        set(scenario_names()) - APPLICATIONS - SCENES - TERRAIN - ROLLING - SOFT,
+        set(scenario_names())
+        - APPLICATIONS
+        - SCENES
+        - TERRAIN
+        - ROLLING
+        - SOFT
+        - WRISTS,
     ),
 )
 def test_scenario_runs_and_is_right(name: str) -> None:
@@ -79,7 +87,7 @@ def test_promised_scenarios_are_there() -> None:
         "slide",
     }
     promised |= {"rolling-foot", "rolling-sphere"}
-    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT
+    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT | WRISTS
     assert promised <= set(scenario_names())
 
 

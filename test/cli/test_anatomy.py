@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
+from PIL import Image
+from small_wrists import write_own
 from typer.testing import CliRunner, Result
 
 from humans_sim.anatomy import load_ball_model
@@ -93,3 +95,60 @@ def test_a_wrist_of_ones_own_is_moved(tmp_path: Path) -> None:
     assert typed("anatomy", "move", file, "--method", "magic").exit_code == 2
     assert typed("anatomy", "move", file, "--motion", "twist").exit_code != 0
     assert typed("anatomy", "move", file, "--cut", "none").exit_code != 0
+
+
+def test_a_model_is_drawn(bone: Path) -> None:
+    """Its silhouette is that of the ellipsoid; views that are none are refused."""
+    assert typed("anatomy", "ball-model", bone).exit_code == 0
+    model = bone.with_suffix(".npz")
+    done = typed("anatomy", "picture", model, "-o", bone.with_name("p.png"), "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["area"] == pytest.approx(np.pi * 7e-3 * 5e-3, rel=0.1)
+    with Image.open(bone.with_name("p.png")) as picture:
+        assert max(picture.size) == 800
+    sides = typed("anatomy", "picture", model, "--view", "radial", "--depth", "--json")
+    assert json.loads(sides.stdout)["area"] == pytest.approx(np.pi * 45e-6, rel=0.1)
+    assert typed("anatomy", "picture", model, "--view", "above").exit_code != 0
+
+
+def test_a_link_of_a_urdf_is_a_bone(bone: Path) -> None:
+    """Its collision mesh, scaled as the description says."""
+    urdf = bone.with_name("arm.urdf")
+    urdf.write_text(
+        '<robot name="arm"><link name="bone"><collision><geometry>'
+        f'<mesh filename="package://arm/{bone.name}" scale="0.001 0.001 0.001"/>'
+        "</geometry></collision></link></robot>"
+    )
+    done = typed("anatomy", "ball-model", urdf, "--link", "bone", "--json")
+    assert done.exit_code == 0, done.output
+    assert load_ball_model(urdf.with_suffix(".npz")).radii.max() < 5.2e-3
+    for link in ("tail", "bone"):
+        urdf.write_text(urdf.read_text().replace("0.001 0.001 0.001", "0 1 1"))
+        words = (urdf, "--link", link, "--overwrite")
+        assert typed("anatomy", "ball-model", *words).exit_code != 0
+
+
+def test_a_wrist_is_run_checked_reported_and_drawn(tmp_path: Path) -> None:
+    """The usual commands: run with pictures, check, report of what was saved."""
+    write_own(tmp_path)
+    scenario = tmp_path / "bend.yaml"
+    scenario.write_text(
+        "title: Three balls bend\nwrist: {bones: own.yaml, motion: extension, "
+        "angle: 3, spacing: 2.0e-3}\ntime: {end: 0.2, sampling_period: 0.02}\n"
+    )
+    stored, plot = tmp_path / "run.npz", tmp_path / "plot.png"
+    words = ("--save", stored, "--plot", plot, "--animate", tmp_path / "page.html")
+    done = typed("run", scenario, *words, "--json")
+    document = json.loads(done.stdout)
+    assert document["written"] == [str(stored), str(plot), str(tmp_path / "page.html")]
+    assert all(Path(path).stat().st_size > 10_000 for path in document["written"])
+    found = {finding["name"]: finding["ok"] for finding in document["checks"]}
+    assert found["least gap of balls"] and len(found) == 6
+    checked = json.loads(typed("check", stored, "--json").stdout)
+    assert checked["checks"] == document["checks"]
+    page = tmp_path / "report.html"
+    typed("report", stored, "-o", page, "--no-animation", "--json")
+    assert "least gap of balls" in page.read_text() and "n/a" in page.read_text()
+    refused = typed("run", scenario, "--save", tmp_path / "run.mcap")
+    assert refused.exit_code != 0 and "npz" in str(refused.exception)

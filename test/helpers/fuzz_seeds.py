@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from plate_files import plate_bytes, walking_load
+from small_wrists import small_run
 
 import humans_sim as hs
 from humans_sim.applications.batch.trial import DONE, Outcome
@@ -105,6 +106,8 @@ order: 2
 
 def write_seeds(folder: Path) -> None:
     """Write a folder of sound files for each reader."""
+    (folder / "wrist_run").mkdir(parents=True, exist_ok=True)
+    small_run().save(folder / "wrist_run" / "motion.npz")
     runs = folder / "run"
     ball = hs.Simulation(problems.bouncing_ball(0.5))
     ball.run(np.array([0.2]), t_end=0.3).save(runs / "ball.npz")

@@ -14,6 +14,7 @@ import numpy as np
 
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
+from humans_sim.anatomy import load_wrist_run
 from humans_sim.applications.batch.record import Ledger
 from humans_sim.applications.batch.settings import TrialSettings
 from humans_sim.applications.batch.trial import Job, previous_outcome
@@ -86,6 +87,13 @@ def _run(path: Path, lazy: bool = False) -> None:
     recorded_ground(run.info)
 
 
+def _wrist_run(path: Path) -> None:
+    run = load_wrist_run(path)
+    assert (np.diff(run.t) >= 0).all(), "times fall"
+    _finite(run.x, run.frames, run.tensions, run.energy)
+    run.check()
+
+
 def _reconstruction(path: Path) -> None:
     result = hs.load_reconstruction(path)
     _finite(result.q, result.t)
@@ -97,6 +105,9 @@ def _reconstruction(path: Path) -> None:
 def _scenario(path: Path) -> None:
     scenario = read_scenario(str(path))
     assert 0 < scenario.end < math.inf and scenario.sampling_period > 0
+    if scenario.has_wrist:
+        assert 0 < scenario.wrist().motion.duration < math.inf
+        return
     _, q, v = scenario.prepare()
     _finite(q, v)
 
@@ -280,6 +291,7 @@ def _heights(path: Path) -> None:
 TARGETS: dict[str, Target] = {
     "run": Target("run", _run, 4),
     "lazy_run": Target("run", lambda path: _run(path, lazy=True), 4),
+    "wrist_run": Target("wrist_run", _wrist_run, 10),
     "reconstruction": Target("reconstruction", _reconstruction, 20),
     "scenario": Target("scenarios", _scenario, 5),
     "graph": Target("graphs", _graph),

@@ -52,6 +52,14 @@ VALUES: dict[str, dict[str, Any]] = {
     },
     "status": {"rows": [[(EVIL, EVIL)]], "message": EVIL, "colour": EVIL},
     "marker_legend": {"rows": [(EVIL, EVIL, EVIL, EVIL)]},
+    "wrist_legend": {
+        "title": EVIL,
+        "panel": False,
+        "symbol": "●",
+        "rows": [(EVIL, EVIL)],
+        "ramp": [EVIL],
+        "scale": EVIL,
+    },
     "residuals": {"rows": [(EVIL, EVIL, EVIL, EVIL, EVIL)]},
     "scene_title": {"title": EVIL},
 }

@@ -9,12 +9,15 @@ drags the lunate along. No figure here was compared with a person.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy.wrist.hand_motion import AXES
-from humans_sim.anatomy.wrist.wrist_run import WristRun
+
+if TYPE_CHECKING:
+    from humans_sim.anatomy.wrist.wrist_run import WristRun
 
 PROXIMAL = ("scaphoid", "lunate", "triquetrum")
 """Bones of the first row; the pisiform lies on the triquetrum."""
@@ -92,7 +95,7 @@ def plausibility(run: WristRun) -> PlausibilityReport:
     hand = run.angles[:, None] * axis
     relative = _relative(vectors["capitate"], hand)
     gap = np.linalg.norm(run.bone("scaphoid")[0] - run.bone("lunate")[0], axis=1)
-    shifts = _shifts(run)
+    shifts = distances_from_bearers(run)
     free = [n for n, role in enumerate(run.wrist.roles) if role == "free"]
     scaphoid = turns["scaphoid"]
     return PlausibilityReport(
@@ -108,6 +111,19 @@ def plausibility(run: WristRun) -> PlausibilityReport:
         float(run.deep.max()),
         tuple(run.wrist.names[n] for n in free if shifts[-1, n] > 1e-2),
     )
+
+
+def turns_of(run: WristRun) -> dict[str, np.ndarray]:
+    """Turns of the free bones about the hand's axis since the first sample [rad].
+
+    By name, (n,) each.
+    """
+    axis = np.array(AXES[run.motion.kind])
+    return {
+        bone.name: _rotation_vectors(run.frames[:, n]) @ axis
+        for n, bone in enumerate(run.wrist.bones)
+        if bone.role == "free"
+    }
 
 
 def _rotation_vectors(frames: np.ndarray) -> np.ndarray:
@@ -127,7 +143,7 @@ def _coherent(turns: list[float]) -> bool:
     return len(signs) <= 1
 
 
-def _shifts(run: WristRun) -> np.ndarray:
+def distances_from_bearers(run: WristRun) -> np.ndarray:
     """From where the hand, or the forearm, would have the bones (n, b) [m]."""
     rest, centre = run.x[0], run.wrist.centre
     axis = np.array(AXES[run.motion.kind])

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +16,13 @@ from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers, StepRecord
 from humans_sim.anatomy.wrist.hand_motion import HandMotion
 from humans_sim.anatomy.wrist.wrist import Wrist
+from humans_sim.anatomy.wrist.wrist_run_files import read_wrist_run, save_wrist_run
 from humans_sim.bodies.loads import Moving
-from humans_sim.core.npz_writer import write_npz
 
-_TOUCHING = 1e-6
+if TYPE_CHECKING:
+    from humans_sim.results.check import Check
+
+TOUCHING_GAP = 1e-6
 """Gap up to which balls touch [m]."""
 _DEEP = 2 / 3
 """Distance of two balls over the sum of radii from which a contact is not deep."""
@@ -52,6 +56,8 @@ class WristRun:
         wall: time that it took [s].
         frictionless: steps in which no friction forces were found and none were taken.
         newton: steps of Newton's method in all.
+        numbers: friction and viscosity; None where the method has others.
+        loads: normal forces between bones (n, b, b) [N]; None where not known.
     """
 
     wrist: Wrist
@@ -73,6 +79,22 @@ class WristRun:
     wall: float
     frictionless: int = 0
     newton: int = 0
+    numbers: StepNumbers | None = None
+    loads: np.ndarray | None = None
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What it is, as runs of other systems say it."""
+        return {
+            "system": self.wrist.title,
+            "wrist": self.motion.kind,
+            "method": self.method,
+        }
+
+    @property
+    def events(self) -> tuple[()]:
+        """None: bones have no discrete events here."""
+        return ()
 
     def bone(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Centres of mass (n, 3) [m] and rotations (n, 3, 3) of a bone."""
@@ -83,20 +105,33 @@ class WristRun:
         """Distances of the bones' centres from their places at rest (n, b) [m]."""
         return np.asarray(np.linalg.norm(self.x - self.wrist.centres, axis=2))
 
-    def save(self, path: Path | str) -> None:
-        """Write the motion as ``.npz``: arrays by their names."""
-        arrays = ("t", "angles", "x", "frames", "tensions", "forces", "depths")
-        more = ("touching", "deep", "friction", "energy", "steps")
-        header = {
-            "kind": "humans-sim wrist motion",
-            "title": self.wrist.title,
-            "motion": self.motion.kind,
-            "method": self.method,
-            "bones": list(self.wrist.names),
-            "ligaments": list(self.wrist.ligaments.names),
-        }
-        content = {name: getattr(self, name) for name in (*arrays, *more)}
-        write_npz(Path(path), header, content)
+    def moving(self, k: int) -> Moving:
+        """Bones at a sample; without velocities."""
+        still = np.zeros_like(self.x[k])
+        return Moving(self.x[k], self.frames[k], still, still)
+
+    def save(self, path: Path | str) -> Path:
+        """Write the motion as ``.npz``, its bones and ligaments included.
+
+        Raises:
+            FileWriteError: it cannot be written.
+        """
+        return save_wrist_run(self, Path(path))
+
+    def check(self) -> Check:
+        """Examine gaps, friction, contacts, energy, and whether bones left."""
+        from humans_sim.anatomy.wrist.wrist_check import check_wrist_run
+
+        return check_wrist_run(self)
+
+
+def load_wrist_run(path: Path | str) -> WristRun:
+    """Read a motion that :meth:`WristRun.save` wrote.
+
+    Raises:
+        WristRunFileError: the file is missing, damaged or of another kind.
+    """
+    return WristRun(**read_wrist_run(Path(path)))
 
 
 class Recorder:
@@ -113,6 +148,7 @@ class Recorder:
         self._wrist, self._motion, self._method = wrist, motion, method
         self._detector, self._bodies = wrist.detector(), wrist.bodies()
         self._rows: list[tuple[np.ndarray, ...]] = []
+        self._loads: list[np.ndarray] = []
         self._sizes = np.array([len(bone.model) for bone in wrist.bones])
         self._began = time.perf_counter()
 
@@ -124,11 +160,14 @@ class Recorder:
         force: float,
         mu: float,
         contacts: Contacts | None = None,
+        loads: np.ndarray | None = None,
     ) -> None:
         """Keep a sample: bones, ligaments, greatest force and friction, contacts."""
+        if loads is not None:
+            self._loads.append(loads)
         if contacts is None:
             poses = self._wrist.poses(moving.x, moving.frames)
-            contacts = self._detector.detect(poses, margin=_TOUCHING)
+            contacts = self._detector.detect(poses, margin=TOUCHING_GAP)
         touching = np.zeros(len(self._sizes))
         for bodies, balls in (
             (contacts.body_i, contacts.ball_i),
@@ -137,7 +176,7 @@ class Recorder:
             for bone in np.unique(bodies):
                 touching[bone] += len(np.unique(balls[bodies == bone]))
         deep = float(np.mean(contacts.relative < _DEEP)) if contacts.count else 0.0
-        depth = float(contacts.depth.max()) if contacts.count else -_TOUCHING
+        depth = float(contacts.depth.max()) if contacts.count else -TOUCHING_GAP
         free = np.array([role == "free" for role in self._wrist.roles])
         state = self._bodies.state(moving.x, moving.frames, moving.v, moving.w)
         kinetic = self._bodies.kinetic_energy(state)[free].sum()
@@ -177,7 +216,20 @@ class Recorder:
             steps,
             unsettled,
             time.perf_counter() - self._began,
+            loads=np.array(self._loads) if len(self._loads) == len(t) else None,
         )
+
+
+def resting_run(wrist: Wrist, motion: HandMotion) -> WristRun:
+    """A wrist where its file has it, as a run of one sample."""
+    recorder = Recorder(wrist, motion, "rest")
+    x = wrist.centres
+    still = np.zeros_like(x)
+    moving = Moving(x, np.tile(np.eye(3), (len(x), 1, 1)), still, still)
+    ties = wrist.ligaments
+    tensions = ties.tensions(moving) if len(ties) else np.zeros(0)
+    recorder.add(0.0, moving, tensions, 0.0, 0.0)
+    return recorder.run(np.zeros(0), 0)
 
 
 def move_wrist(
@@ -214,15 +266,31 @@ def move_wrist(
         frictionless += record.frictionless
         newton += record.newton
         if k >= -1:
-            contacts = steps.touching(_TOUCHING)
-            greatest = _greatest(record)
-            recorder.add(t, steps.moving(), record.tensions, *greatest, contacts)
+            recorder.add(
+                t,
+                steps.moving(),
+                record.tensions,
+                *_greatest(record),
+                steps.touching(TOUCHING_GAP),
+                _between(record, len(wrist.bones)),
+            )
         if progress is not None:
             progress(k + before + 1, count + before)
     if before == 0 and count == 0:
         raise AnatomyError("the motion has no step")
     run = recorder.run(np.full(count + before, step), unsettled)
-    return replace(run, frictionless=frictionless, newton=newton)
+    return replace(run, frictionless=frictionless, newton=newton, numbers=steps.numbers)
+
+
+def _between(record: StepRecord, count: int) -> np.ndarray:
+    """Normal forces between bones, sums over their balls (b, b) [N]."""
+    loads = np.zeros((count, count))
+    one = record.contacts.body_i[record.rows]
+    other = record.contacts.body_j[record.rows]
+    if len(record.forces):
+        np.add.at(loads, (one, other), record.forces[:, 0])
+        np.add.at(loads, (other, one), record.forces[:, 0])
+    return loads
 
 
 def _greatest(record: StepRecord) -> tuple[float, float]:

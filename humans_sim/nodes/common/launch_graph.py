@@ -18,6 +18,8 @@ from launch import LaunchContext, LaunchDescription
 
 _CLOCK, _PLAYER, _BRIDGE = "dynamics", "marker_player", "kondo_bridge"
 """Nodes: the clock of its graph, that which plays markers, that of a real robot."""
+_WRIST = "anatomy"
+"""Node of a wrist, which has no model of a robot."""
 _WALKS = frozenset({"walk", "kondo_walk"})
 """Nodes that walk."""
 _MOVES = _WALKS | {"motion_player"}
@@ -29,6 +31,9 @@ _TYPES: dict[str, type] = {
     "use_fake_hardware": bool,
     "real_time_factor": float,
     "cmd_vel": list,
+    "angle": float,
+    "resolution": float,
+    "rate": float,
 }
 """Of arguments that are no text."""
 _WORDS: dict[type, str] = {
@@ -36,6 +41,14 @@ _WORDS: dict[type, str] = {
     float: "a number",
     list: "three numbers, as [0.05, 0, 0]",
 }
+_WRIST_ARGUMENTS = {
+    "motion": "adduction",
+    "angle": "30.0",
+    "resolution": "0.001",
+    "rate": "1.0",
+    "file": "",
+}
+"""Of graphs with a wrist, and their defaults."""
 _CHOICES = {"sync": ["lockstep", "free"], "method": ["", *METHODS]}
 _DESCRIPTIONS = {
     "model": "khr1, human36, bip, or the path of a URDF",
@@ -46,7 +59,11 @@ _DESCRIPTIONS = {
     "real_time_factor": "largest speed, simulated over wall time; 0: as it can",
     "method": "event_driven or time_stepping; empty: as the parameters say",
     "cmd_vel": "walks at once so: forwards, to the left [m/s], turn [rad/s]",
-    "file": "markers to play: trc, c3d or csv; empty: as the parameters say",
+    "file": "to play: markers (trc, c3d, csv), a motion of a wrist (npz); empty: none",
+    "motion": "of the hand: adduction, abduction, flexion or extension",
+    "angle": "of the hand [deg]",
+    "resolution": "edge of the voxels of the ball models [m]",
+    "rate": "speed of the playback over real time",
     "subject": "file of a calibrated person; empty: the model",
     "marker_set": "name or path of a marker set",
     "port": "serial port of the boards; empty: as the parameters say",
@@ -69,7 +86,8 @@ def describe(
     and ``real_time_factor``; where that is a robot which walks or plays a motion,
     ``method``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
     ``subject`` and ``marker_set``; where it drives a robot, ``port`` and
-    ``use_fake_hardware``.
+    ``use_fake_hardware``; where it moves a wrist, ``motion``, ``angle``,
+    ``resolution``, ``rate`` and ``file`` instead of ``model``.
 
     Args:
         graph: its name.
@@ -97,6 +115,9 @@ def describe(
         defaults |= {"port": "", "use_fake_hardware": "false"}
     if _PLAYER in chosen.nodes:
         defaults |= {"file": "", "subject": "", "marker_set": "canonical"}
+    if _WRIST in chosen.nodes:
+        del defaults["model"]
+        defaults |= _WRIST_ARGUMENTS
     arguments = [
         DeclareLaunchArgument(
             name,
@@ -139,7 +160,8 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
     for name in graph.nodes:
         if name in graph.pages and not given["gui"]:
             continue
-        own = {key: given[key] for key in ("model", "use_sim_time")}
+        keys = ("model", "use_sim_time")
+        own: dict[str, Any] = {key: given[key] for key in keys if key in given}
         if _PLAYER in graph.nodes:
             own |= {key: given[key] for key in ("subject", "marker_set")}
         if name == _CLOCK:
@@ -147,11 +169,13 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             own["use_sim_time"] = False
             if given.get("method"):
                 own["method"] = given["method"]
-        if name == _PLAYER and given["file"]:
+        if name in (_PLAYER, _WRIST) and given["file"]:
             own["file"] = given["file"]
+        if name == _WRIST:
+            own |= {key: given[key] for key in _WRIST_ARGUMENTS if key != "file"}
         if name == _BRIDGE:
-            keys = ("port", "use_fake_hardware")
-            own |= {key: given[key] for key in keys if given[key]}
+            line = ("port", "use_fake_hardware")
+            own |= {key: given[key] for key in line if given[key]}
         if name in _WALKS:
             own["cmd_vel"] = given["cmd_vel"]
         nodes.append(

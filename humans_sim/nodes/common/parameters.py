@@ -76,6 +76,25 @@ class Parameters:
         self._node.add_post_set_parameters_callback(apply)
         return _number(name, value, low, high)
 
+    def changeable_text(
+        self, name: str, default: str, description: str
+    ) -> Callable[[], str]:
+        """A text that may be set while the node lives; what reads it."""
+
+        def judge(parameters: list[Any]) -> SetParametersResult:
+            wrong = any(
+                parameter.name == name and not isinstance(parameter.value, str)
+                for parameter in parameters
+            )
+            reason = f"{name} must be a text" if wrong else ""
+            return SetParametersResult(successful=not wrong, reason=reason)
+
+        value = self._declare(name, default, description, read_only=False)
+        if not isinstance(value, str):
+            raise ParameterError(f"{name} must be a text, not {value!r}")
+        self._node.add_on_set_parameters_callback(judge)
+        return lambda: str(self._node.get_parameter(name).value)
+
     def count(self, name: str, default: int, description: str, low: int = 0) -> int:
         """A whole number, ``low`` or more."""
         value = self.number(name, default, description, low)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -36,6 +37,17 @@ class DueFrame:
     round: int
 
 
+class TimedSamples(Protocol):
+    """What can be played: a trial of markers, or other samples with times."""
+
+    @property
+    def times(self) -> np.ndarray:
+        """Of the samples, rising (n,) [s]."""
+
+    def __len__(self) -> int:
+        """How many samples."""
+
+
 class Playback:
     """Says which frames of a trial are due.
 
@@ -45,7 +57,7 @@ class Playback:
     """
 
     def __init__(
-        self, trial: MarkerTrial, factor: float = 1.0, loop: bool = False
+        self, trial: TimedSamples, factor: float = 1.0, loop: bool = False
     ) -> None:
         """Prepare; :meth:`restart` begins.
 

@@ -14,7 +14,7 @@ from humans_sim.results.body_poses import body_poses
 from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run
 from humans_sim.view.body_meshes import body_balls, body_meshes
-from humans_sim.view.browser.page import FRAME_PERIOD, PAUSE, silence, titled
+from humans_sim.view.browser.page import recorded_page, silence
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.scene import STAGE, Scene, free_port
 from humans_sim.view.browser.surroundings import lay_terrain
@@ -32,12 +32,13 @@ class BodiesView:
         url: of the page, with its token.
     """
 
-    def __init__(self, run: Run, port: int = 8080) -> None:
+    def __init__(self, run: Run, port: int = 8080, host: str = _HOST) -> None:
         """Build the scene and show its beginning.
 
         Args:
             run: with its record of bodies.
-            port: on this machine; the next free one is taken.
+            port: the next free one is taken.
+            host: address to listen on.
 
         Raises:
             RunFileError: what is recorded of the bodies is damaged.
@@ -49,11 +50,11 @@ class BodiesView:
         ground = recorded_ground(run.info)
         self._robot: Scene | None = None
         if robot is not None:
-            self._robot = Scene(robot, port=port, ground=ground, axes=False)
+            self._robot = Scene(robot, host, port, ground=ground, axes=False)
             self._page: Scene | PageServer = self._robot
             self.server = self._robot.server
         else:
-            self._page = PageServer(_HOST, free_port(_HOST, port))
+            self._page = PageServer(host, free_port(host, port))
             self.server = self._page.viser
             _floor(self.server, run, shapes)
         self.url = self._page.url
@@ -95,19 +96,7 @@ def bodies_page(run: Run) -> str:
     """
     with silence():
         view = BodiesView(run, port=0)
-    try:
-        recording = view.server.get_scene_serializer()
-        last = 0
-        for k in range(1, len(run.t)):
-            if run.t[k] - run.t[last] >= FRAME_PERIOD * (1 - 1e-6):
-                recording.insert_sleep(float(run.t[k] - run.t[last]))
-                view.show(k)
-                last = k
-        recording.insert_sleep(PAUSE)
-        return titled(recording.as_html(), str(run.info.get("system", "scene")))
-    finally:
-        with silence():
-            view.stop()
+    return recorded_page(view, run.t, str(run.info.get("system", "scene")))
 
 
 def _floor(

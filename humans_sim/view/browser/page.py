@@ -6,8 +6,10 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
+import viser
 
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import Scene
@@ -38,6 +40,41 @@ def page_of(replay: Replay) -> str:
     finally:
         with silence():
             scene.stop()
+
+
+class SampleView(Protocol):
+    """A page that shows samples of a run."""
+
+    server: viser.ViserServer
+
+    def show(self, k: int) -> None:
+        """Show a sample."""
+
+    def stop(self) -> None:
+        """Close the page."""
+
+
+def recorded_page(view: SampleView, t: np.ndarray, title: str) -> str:
+    """The text of a page that plays samples in real time; the view is closed.
+
+    Args:
+        view: that shows them, now the first.
+        t: times of the samples (n,) [s].
+        title: of the page.
+    """
+    try:
+        recording = view.server.get_scene_serializer()
+        last = 0
+        for k in range(1, len(t)):
+            if t[k] - t[last] >= FRAME_PERIOD * (1 - 1e-6):
+                recording.insert_sleep(float(t[k] - t[last]))
+                view.show(k)
+                last = k
+        recording.insert_sleep(PAUSE)
+        return titled(recording.as_html(), title)
+    finally:
+        with silence():
+            view.stop()
 
 
 def titled(page: str, title: str) -> str:

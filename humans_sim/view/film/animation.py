@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.contact import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import atomic_stream
@@ -49,7 +50,7 @@ def check_animation_path(path: Path) -> None:
 
 
 def animate(
-    run: Run,
+    run: Run | WristRun,
     path: Path | str,
     model: Model | None = None,
     ground: Ground | None = None,
@@ -57,8 +58,8 @@ def animate(
     """Write a run as a page (.html), a looping film (.gif) or a film strip (.png).
 
     Args:
-        run: a run of a biped model, or of free bodies (with a robot among them
-            as a page only).
+        run: a run of a biped model, of free bodies (with a robot among them as a page
+            only), or of a wrist.
         path: the file.
         model: the run's model; that of its record unless given.
         ground: the run's scene; that of its record unless given.
@@ -71,7 +72,9 @@ def animate(
     """
     path = Path(path)
     check_animation_path(path)
-    if "bodies" in run.info:
+    if isinstance(run, WristRun):
+        content = _wrist(run, path)
+    elif "bodies" in run.info:
         content = _bodies(run, path)
     else:
         content = FORMATS[path.suffix.lower()](Replay(run, model, ground))
@@ -88,3 +91,13 @@ def _bodies(run: Run, path: Path) -> bytes:
     from humans_sim.view.film.body_pictures import body_film, body_strip
 
     return body_film(run) if path.suffix.lower() == ".gif" else body_strip(run)
+
+
+def _wrist(run: WristRun, path: Path) -> bytes:
+    if path.suffix.lower() == ".html":
+        from humans_sim.view.browser.wrist_page import wrist_page
+
+        return wrist_page(run).encode("utf-8")
+    from humans_sim.view.film.wrist_pictures import wrist_film, wrist_strip
+
+    return wrist_film(run) if path.suffix.lower() == ".gif" else wrist_strip(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a wrist that moves: its bones shaded, its rotations and tensions."""
+"""Plots of a wrist that moves: before and after, rotations, tensions, contacts."""
 
 from __future__ import annotations
 
@@ -7,147 +7,151 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
-from scipy.spatial.transform import Rotation
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 
-from humans_sim.anatomy.wrist.hand_motion import AXES
-from humans_sim.anatomy.wrist.plausibility import DISTAL, PROXIMAL
-from humans_sim.anatomy.wrist.wrist import Wrist
+from humans_sim.anatomy.wrist.plausibility import DISTAL, turns_of
+from humans_sim.anatomy.wrist.wrist_check import DEEP, TOUCHING
 from humans_sim.anatomy.wrist.wrist_run import WristRun
 from humans_sim.view.plots.figure_panels import WIDTH, dress
+from humans_sim.view.raster.wrist_raster import WristRaster, view_of
+from humans_sim.view.wrist_colours import CONTACT, bone_colours, tension_colours
 
-_LIGHT = np.array([0.3, 0.45, 0.84])
-_COLOURS = (
-    *("#6baed6", "#4a90c2", "#2f6f9f", "#9ecae1", "#f4a259", "#e8853b"),
-    *("#d1495b", "#b5651d", "#e6dcc8", "#ddd0b6", "#e6dcc8", "#ddd0b6"),
-    *("#e6dcc8", "#cfc4ae", "#bdb29c"),
-)
-"""Rows of the carpus in blues and oranges, other bones in ivory."""
-VIEWS = {
-    "palmar": np.eye(3),
-    "dorsal": np.diag([-1.0, 1.0, -1.0]),
-    "radial": np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]),
-}
-"""Rows: to the right, up, and towards the eye."""
+_STRONGEST = 8
+"""Ligaments that are drawn over the angle."""
+_SMALL = {"fontsize": 7, "frameon": False}
 
 
-def draw_wrist(
-    panel: Any,
-    wrist: Wrist,
-    places: tuple[np.ndarray, np.ndarray] | None = None,
-    view: str = "palmar",
-    tensions: np.ndarray | None = None,
-) -> None:
-    """Bones of a wrist, shaded, with ligaments as lines.
+def draw_wrist(panel: Any, raster: WristRaster, k: int) -> None:
+    """A sample of a motion on axes of matplotlib, in millimetres.
 
     Args:
         panel: axes of matplotlib.
-        wrist: its bones.
-        places: centres of mass (b, 3) [m] and rotations (b, 3, 3); at rest unless
-            given.
-        view: ``palmar``, ``dorsal`` or ``radial``.
-        tensions: of the ligaments (l,) [N]: the taut are red, the stronger the wider.
+        raster: of the motion.
+        k: number of the sample.
     """
-    eye = VIEWS[view]
-    x, frames = places or (wrist.centres, np.tile(np.eye(3), (len(wrist.bones), 1, 1)))
-    polygons, colours, depths = [], [], []
-    for n, bone in enumerate(wrist.bones):
-        turned = eye @ frames[n]
-        corners = (np.asarray(bone.mesh.vertices) - bone.mass.center) @ turned.T
-        corners = 1e3 * (corners + eye @ x[n])
-        normals = np.asarray(bone.mesh.face_normals) @ turned.T
-        seen = normals[:, 2] > 0
-        faces = corners[np.asarray(bone.mesh.faces)[seen]]
-        light = 0.4 + 0.6 * np.clip(normals[seen] @ _LIGHT, 0.0, 1.0)
-        colour = _rgb(_COLOURS[n % len(_COLOURS)])
-        polygons.append(faces[:, :, :2])
-        colours.append(light[:, None] * colour)
-        depths.append(faces[:, :, 2].mean(axis=1))
-    order = np.argsort(np.concatenate(depths))
-    shades = np.concatenate(colours)[order]
-    panel.add_collection(
-        PolyCollection(
-            list(np.concatenate(polygons)[order]),
-            facecolors=shades,
-            edgecolors=shades,
-            linewidths=0.2,
-            rasterized=True,
+    picture = raster.picture(k)
+    panel.imshow(picture.pixels, extent=raster.extent, rasterized=True)
+    left, right, bottom, top = raster.extent
+    for name, (x, y) in picture.labels.items():
+        label = panel.text(
+            left + x * (right - left),
+            top - y * (top - bottom),
+            name,
+            fontsize=7,
+            ha="center",
+            va="center",
+            color="white",
         )
-    )
-    if tensions is not None and len(tensions):
-        panel.add_collection(_strings(wrist, x, frames, eye, tensions))
-    panel.set_aspect("equal")
-    panel.autoscale()
-    panel.set_title(f"{view} [mm]", fontsize=10)
+        label.set_path_effects([withStroke(linewidth=1.6, foreground="black")])
     panel.tick_params(labelsize=8)
 
 
-def _strings(
-    wrist: Wrist, x: np.ndarray, frames: np.ndarray, eye: np.ndarray, pull: np.ndarray
-) -> LineCollection:
-    ties = wrist.ligaments
-    ends = []
-    for bones, points in zip((ties.body_i, ties.body_j), ties.points, strict=True):
-        place = x[bones] + np.einsum("nij,nj->ni", frames[bones], points)
-        ends.append(1e3 * place @ eye.T)
-    lines = np.stack([ends[0][:, :2], ends[1][:, :2]], axis=1)
-    wide = 0.5 + 2.5 * np.sqrt(np.clip(pull, 0, None) / max(float(pull.max()), 1e-9))
-    colours = ["tab:red" if one > 0 else "0.6" for one in pull]
-    return LineCollection(list(lines), colors=colours, linewidths=list(wide))
+def plot_wrist(run: WristRun, path: Path | str | None = None) -> Figure:
+    """A motion as a figure.
 
+    Before and after; rotations, tensions, balls in contact and energy over the angle.
 
-def _rgb(colour: str) -> np.ndarray:
-    return np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
-
-
-def plot_wrist(run: WristRun, path: Path | str) -> None:
-    """A run as a figure: before and after, rotations, tensions."""
-    figure = Figure(figsize=(WIDTH, 10.0), layout="constrained")
-    view = "palmar" if run.motion.kind in ("adduction", "abduction") else "radial"
-    grid = figure.add_gridspec(2, 2, height_ratios=(1.5, 1.0))
-    for column, n in ((0, 0), (1, -1)):
-        panel = figure.add_subplot(grid[0, column])
-        draw_wrist(panel, run.wrist, (run.x[n], run.frames[n]), view, run.tensions[n])
+    Args:
+        run: the motion.
+        path: file to write it to (.png, .pdf, .svg), or None.
+    """
+    figure = Figure(figsize=(WIDTH, 12.5), layout="constrained")
+    grid = figure.add_gridspec(3, 2, height_ratios=(1.7, 1.0, 1.0))
+    view = view_of(run.motion.kind)
+    raster, panels = WristRaster(run, view, 520), []
+    for column, n in ((0, 0), (1, len(run.t) - 1)):
+        panels.append(figure.add_subplot(grid[0, column]))
+        draw_wrist(panels[-1], raster, n)
         angle = np.degrees(run.angles[n])
-        panel.set_title(f"{run.motion.kind} {angle:.0f} deg, {view} [mm]", fontsize=10)
-        panel.set_ylim(-50, 55)
+        panels[-1].set_title(f"{run.motion.kind} {angle:.0f}°, {view} [mm]", fontsize=9)
+    _legend(figure, raster.scale, panels)
     _turns(figure.add_subplot(grid[1, 0]), run)
     _tensions(figure.add_subplot(grid[1, 1]), run)
-    kind = "synthetic bones" if run.wrist.synthetic else run.wrist.title
-    figure.suptitle(f"{run.wrist.title}: {run.motion.kind} ({kind})", fontsize=11)
-    figure.savefig(path, dpi=110)
+    _contacts(figure.add_subplot(grid[2, 0]), run)
+    _energy(figure.add_subplot(grid[2, 1]), run)
+    figure.suptitle(f"{run.wrist.title}: {run.motion.kind}, {run.method}", fontsize=11)
+    if path is not None:
+        figure.savefig(path, dpi=110)
+    return figure
 
 
-def _turns(panel: Any, run: WristRun) -> None:
-    axis = np.array(AXES[run.motion.kind])
-    hand = np.degrees(run.angles)
-    panel.plot(hand, hand, color="0.7", linestyle=":", label="hand")
-    for n, name in enumerate(run.wrist.names):
-        if name in (*PROXIMAL, *DISTAL):
-            frames = run.frames[:, n]
-            vectors = Rotation.from_matrix(frames @ frames[0].T).as_rotvec()
-            style = "-" if name in PROXIMAL else "--"
-            colour = _COLOURS[n % len(_COLOURS)]
-            panel.plot(
-                hand, np.degrees(vectors @ axis), style, color=colour, label=name
-            )
+def _legend(figure: Figure, scale: float, panels: list[Any]) -> None:
+    shares = np.linspace(1e-3, 1.0, 64)
+    colours = LinearSegmentedColormap.from_list(
+        "tension", [tuple(c) for c in tension_colours(scale * shares, scale)]
+    )
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(0.0, scale), colours), ax=panels, shrink=0.7, pad=0.01
+    )
+    bar.set_label("tension of a ligament [N]; grey: slack", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    dot = Line2D([], [], marker="o", linestyle="", color=CONTACT, label="contact")
+    panels[-1].legend(handles=[dot], loc="lower right", **_SMALL)
+
+
+def _hand(panel: Any, word: str) -> None:
     panel.set_xlabel("hand [deg]")
-    panel.set_ylabel("turn about the hand's axis [deg]")
-    panel.legend(fontsize=7, frameon=False)
+    panel.set_ylabel(word)
     dress(panel)
 
 
+def _free(run: WristRun) -> list[tuple[int, str, Any, str]]:
+    """Number, name, colour and style of the free bones."""
+    colours = bone_colours(run.wrist)
+    return [
+        (n, bone.name, tuple(colours[n]), "--" if bone.name in DISTAL else "-")
+        for n, bone in enumerate(run.wrist.bones)
+        if bone.role == "free"
+    ]
+
+
+def _turns(panel: Any, run: WristRun) -> None:
+    hand, turns = np.degrees(run.angles), turns_of(run)
+    panel.plot(hand, hand, color="0.6", linestyle=":", label="hand")
+    for _, name, colour, style in _free(run):
+        panel.plot(hand, np.degrees(turns[name]), style, color=colour, label=name)
+    panel.legend(ncols=2, **_SMALL)
+    _hand(panel, "turn about the hand's axis [deg]")
+
+
 def _tensions(panel: Any, run: WristRun) -> None:
-    if run.tensions.shape[1]:
-        strongest = np.argsort(run.tensions.max(axis=0))[::-1][:8]
-        for n in strongest:
-            panel.plot(
-                np.degrees(run.angles),
-                run.tensions[:, n],
-                label=run.wrist.ligaments.names[n],
-            )
-        panel.legend(fontsize=7, frameon=False)
-    panel.set_xlabel("hand [deg]")
-    panel.set_ylabel("tension [N]")
+    strongest = np.argsort(run.tensions.max(axis=0))[::-1][:_STRONGEST]
+    for n in strongest:
+        name = run.wrist.ligaments.names[n]
+        panel.plot(np.degrees(run.angles), run.tensions[:, n], label=name)
+    if len(strongest):
+        panel.legend(**_SMALL)
+    rest = run.tensions.shape[1] - len(strongest)
+    if rest > 0:
+        panel.set_title(f"the {_STRONGEST} strongest; {rest} others below", fontsize=8)
+    _hand(panel, "tension [N]")
+
+
+def _contacts(panel: Any, run: WristRun) -> None:
+    hand = np.degrees(run.angles)
+    for n, name, colour, style in _free(run):
+        share = 100 * run.touching[:, n]
+        panel.plot(hand, share, style, color=colour, label=name)
+    panel.plot(hand, 100 * run.deep, color="black", label="deep contacts")
+    for limit, word in ((TOUCHING, "in contact"), (DEEP, "deep")):
+        panel.axhline(100 * limit, color="0.5", linestyle=":", linewidth=1)
+        text = f" thesis: {word}"
+        panel.text(hand[0], 100 * limit, text, fontsize=7, va="bottom", color="0.4")
+    panel.set_ylim(-0.1, max(7.5, 130 * float(run.touching.max())))
+    panel.legend(ncols=3, loc="upper right", **_SMALL)
+    _hand(panel, "balls of a bone in contact [%]")
+
+
+def _energy(panel: Any, run: WristRun) -> None:
+    panel.plot(run.t, 1e3 * run.energy[:, 1], color="tab:red", label="in ligaments")
+    panel.plot(run.t, 1e3 * run.energy[:, 0], color="tab:blue", label="kinetic")
+    panel.set_yscale("log")
+    panel.axvline(run.motion.duration, color="0.6", linestyle=":", linewidth=1)
+    panel.set_xlabel("time [s]; dotted: the hand is held")
+    panel.set_ylabel("energy [mJ]")
+    panel.legend(**_SMALL)
     dress(panel)

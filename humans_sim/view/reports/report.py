@@ -19,6 +19,7 @@ from humans_sim.analysis.run_motion import RunMotion
 from humans_sim.core.errors import HumansError
 from humans_sim.core.files import write_atomically
 from humans_sim.core.version import __version__
+from humans_sim.results.check import Check
 from humans_sim.results.export import has_free_base
 from humans_sim.results.run import Run
 from humans_sim.view.html_templates import render
@@ -75,10 +76,10 @@ def write_report(
         "title": heading,
         "verdict": _verdict(run, summary),
         "failure": "" if summary is None else summary.failure,
-        "physics": _physics(run),
+        "physics": physics_note(run.check()),
         "extra": extra_table(extra),
         "summary": None if summary is None else _summary(summary),
-        "checks": _checks(run),
+        "checks": check_table(run.check()),
         "film": None,
         "steps": None if summary is None else _steps(summary),
         "joints": None if summary is None else _joints(summary),
@@ -103,8 +104,8 @@ def _verdict(run: Run, summary: WalkSummary | None) -> Note:
     return Note(_VERDICTS.get(summary.verdict, "bad"), summary.headline)
 
 
-def _physics(run: Run) -> Note:
-    checked = run.check()
+def physics_note(checked: Check) -> Note:
+    """Whether a run is physically right, as a sentence."""
     wrong, looked = len(checked.failed), len(checked.failed) + len(checked.held)
     if not looked:
         return Note("plain", "no physical check could be made")
@@ -121,7 +122,8 @@ def _summary(summary: WalkSummary) -> dict[str, Table]:
     return {name: Table(rows) for name, rows in sections.items()}
 
 
-def _checks(run: Run) -> Table:
+def check_table(checked: Check) -> Table:
+    """The findings of a check."""
     rows = [
         (
             finding.word,
@@ -131,7 +133,7 @@ def _checks(run: Run) -> Table:
             finding.unit,
             finding.where,
         )
-        for finding in run.check().findings
+        for finding in checked.findings
     ]
     columns = ("", "what", "worst", "limit", "unit", "where")
     return Table(rows, columns, "checks")

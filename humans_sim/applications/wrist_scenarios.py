@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios with a wrist: which bones, how the hand moves, by which method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from humans_sim.anatomy import (
+    HandMotion,
+    StepNumbers,
+    Wrist,
+    WristRun,
+    load_wrist,
+    move_wrist,
+)
+from humans_sim.anatomy.wrist.hand_motion import AXES
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.files import is_file
+from humans_sim.core.yaml_file import YamlValue, located_errors
+
+METHODS: dict[str, Callable[..., WristRun]] = {"complementarity": move_wrist}
+"""What moves a wrist, by name."""
+SPACING = (2e-4, 3e-3)
+"""Edges of voxels that are taken [m]."""
+_KEYS = ("bones", "angle", "settling", "holding", "spacing", "friction", "viscosity")
+_FIELDS = ("title", "time", "wrist")
+
+
+@dataclass(frozen=True)
+class WristSetup:
+    """A motion of a wrist, before it is computed.
+
+    Attributes:
+        bones: ``wrist``, the synthetic one, or a YAML file.
+        motion: of the hand.
+        step: length of the steps; each is a sample [s].
+        spacing: edge of the voxels of the ball models [m].
+        numbers: friction and viscosity.
+        cut: ligaments that are cut before.
+        method: one of :data:`METHODS`.
+    """
+
+    bones: str = "wrist"
+    motion: HandMotion = HandMotion()
+    step: float = 0.02
+    spacing: float = 1e-3
+    numbers: StepNumbers = StepNumbers()
+    cut: tuple[str, ...] = ()
+    method: str = "complementarity"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be, before bones are made.
+
+        Raises:
+            ParameterError: a value is out of its range.
+        """
+        if not SPACING[0] <= self.spacing <= SPACING[1]:
+            low, high = SPACING
+            raise ParameterError(
+                f"spacing must be {low:g} to {high:g} m, not {self.spacing:g}"
+            )
+        if not 0 < self.step <= self.motion.duration:
+            raise ParameterError(
+                f"a step must be above 0 s and at most {self.motion.duration:g} s, not "
+                f"{self.step:g}"
+            )
+        if self.method not in METHODS:
+            known = ", ".join(METHODS)
+            raise ParameterError(f"method is one of {known}, not '{self.method}'")
+
+    @classmethod
+    def of(
+        cls,
+        fields: Mapping[str, YamlValue],
+        folder: Path,
+        end: float,
+        step: float,
+        friction: float | None = None,
+    ) -> WristSetup:
+        """What a scenario's file says.
+
+        Args:
+            fields: of the file.
+            folder: of the file; paths of bones begin there.
+            end: time at the end, of which the hand is held for the last part [s].
+            step: length of the steps [s].
+            friction: instead of the file's.
+
+        Raises:
+            ModelFileError: something in the file is wrong; it names the line and key.
+        """
+        for key in fields:
+            if key not in _FIELDS:
+                raise fields[key].error("a wrist knows no such thing")
+        section = fields["wrist"]
+        given = section.fields(("motion",), (*_KEYS, "cut", "method"))
+        bones = given["bones"].text() if "bones" in given else cls.bones
+        if is_file(folder / bones):
+            bones = str(folder / bones)
+        numbers = {
+            key: given[key].number() for key in _KEYS if key != "bones" and key in given
+        }
+        if friction is not None:
+            numbers["friction"] = friction
+        usual, law = HandMotion(), StepNumbers()
+        holding = numbers.get("holding", usual.holding)
+        with located_errors(section):
+            motion = HandMotion(
+                given["motion"].choice(tuple(AXES)),
+                np.radians(numbers.get("angle", 30.0)),
+                end - holding,
+                numbers.get("settling", usual.settling),
+                holding,
+            )
+            return cls(
+                bones,
+                motion,
+                step,
+                numbers.get("spacing", cls.spacing),
+                StepNumbers(
+                    numbers.get("friction", law.friction),
+                    numbers.get("viscosity", law.viscosity),
+                ),
+                tuple(word.text() for word in given.get("cut", ())),
+                given["method"].text() if "method" in given else cls.method,
+            )
+
+    def wrist(self) -> Wrist:
+        """Its bones, with ligaments cut.
+
+        Raises:
+            HumansError: there are no such bones or ligaments.
+        """
+        return load_wrist(self.bones, self.spacing).cut(*self.cut)
+
+    def run(
+        self,
+        progress: bool | Callable[[int, int], None] | None = None,
+        save: Path | str | None = None,
+        wrist: Wrist | None = None,
+    ) -> WristRun:
+        """Make the bones and move them.
+
+        Args:
+            progress: called with the steps made and their number.
+            save: file (``.npz``) that the motion is written to.
+            wrist: its bones, where they were made before.
+
+        Raises:
+            HumansError: there are no such bones, or no forces were found.
+        """
+        wrist = self.wrist() if wrist is None else wrist
+        watch = progress if callable(progress) else None
+        move = METHODS[self.method]
+        run = move(wrist, self.motion, self.step, self.numbers, watch)
+        if save is not None:
+            run.save(save)
+        return run

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions of a wrist in the browser: live with switches, or as a page that plays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import trimesh
+import viser
+from scipy.spatial.transform import Rotation
+
+from humans_sim.anatomy.wrist.wrist_run import TOUCHING_GAP, WristRun
+from humans_sim.view.browser.page import recorded_page, silence
+from humans_sim.view.browser.page_server import PageServer
+from humans_sim.view.browser.scene import STAGE, free_port
+from humans_sim.view.html_templates import render
+from humans_sim.view.raster.wrist_raster import VIEWS, view_of
+from humans_sim.view.wrist_colours import (
+    CONTACT,
+    bone_colours,
+    tension_colours,
+    tension_scale,
+)
+
+_HOST = "127.0.0.1"
+_LARGER = 10.0
+"""Bones are drawn so much larger: browsers cut off what is very near."""
+_TIE, _SPOT = 9e-4, 8e-4
+"""Widths of ligaments and contact points [m]."""
+_FAR = 1.5
+"""Distance of the camera, over the extent of the free bones."""
+_GLASS = 0.35
+_SWITCHES = ("Bones", "Names", "Ligaments", "Contacts", "Balls", "See through")
+_AT_FIRST = frozenset(_SWITCHES[:4])
+_BODY = "</body>"
+
+
+class WristView:
+    """A motion of a wrist in the browser viewer, a sample at a time.
+
+    Attributes:
+        server: of the page, for additions.
+        url: of the page, with its token.
+    """
+
+    def __init__(self, run: WristRun, port: int = 8080, host: str = _HOST) -> None:
+        """Build the scene and show its beginning.
+
+        Args:
+            run: the motion.
+            port: the next free one is taken; 0: any.
+            host: address to listen on.
+        """
+        self._run, self._detector = run, run.wrist.detector()
+        self._scale, self._colours = tension_scale(run), bone_colours(run.wrist)
+        self._page = PageServer(host, free_port(host, port), "humans_sim: wrist")
+        self.server, self.url = self._page.viser, self._page.url
+        scene = self.server.scene
+        scene.set_up_direction("+y")
+        self._bones = [
+            scene.add_frame(f"{STAGE}/bones/{n}", show_axes=False)
+            for n in range(len(run.wrist.bones))
+        ]
+        self._meshes: list[viser.MeshHandle] = []
+        self._names: list[viser.LabelHandle] = []
+        self._balls: list[Any] = []
+        self._add_bones()
+        self._ties = scene.add_line_segments(
+            f"{STAGE}/ligaments",
+            self._ends(0),
+            self._tensions(0),
+            thickness=_LARGER * _TIE,
+        )
+        self._contacts = scene.add_point_cloud(
+            f"{STAGE}/contacts",
+            np.zeros((1, 3)),
+            _bytes(np.array(CONTACT)),
+            point_size=_LARGER * _SPOT,
+            point_shape="circle",
+            precision="float32",
+        )
+        self._time = scene.add_label(f"{STAGE}/time", "")
+        self._add_controls()
+        self._look()
+        self._show(0)
+
+    def show(self, k: int) -> None:
+        """Show a sample, unless somebody holds the time."""
+        if self._playing.value:
+            self._slider.value = float(self._run.t[k])
+            self._show(k)
+
+    def stop(self) -> None:
+        """Close the page."""
+        self._page.stop()
+
+    def legend(self, panel: bool) -> str:
+        """What colours mean, as HTML: beside the scene, or over it."""
+        rows = zip(self._colours, self._run.wrist.names, strict=True)
+        ramp = tension_colours(self._scale * np.linspace(1e-3, 1, 8), self._scale)
+        return render(
+            "wrist_legend",
+            title=self._run.wrist.title,
+            panel=panel,
+            symbol="●",
+            rows=[(_bytes(colour), name) for colour, name in rows]
+            + [(_bytes(np.array(CONTACT)), "contact")],
+            ramp=[_bytes(colour) for colour in ramp],
+            scale=f"{self._scale:g}",
+        )
+
+    def _add_bones(self) -> None:
+        scene = self.server.scene
+        for n, bone in enumerate(self._run.wrist.bones):
+            corners = np.asarray(bone.mesh.vertices) - bone.mass.center
+            self._meshes.append(
+                scene.add_mesh_simple(
+                    f"{STAGE}/bones/{n}/mesh",
+                    _LARGER * corners,
+                    np.asarray(bone.mesh.faces),
+                    color=_bytes(self._colours[n]),
+                )
+            )
+            self._names.append(
+                scene.add_label(
+                    f"{STAGE}/bones/{n}/name",
+                    bone.name,
+                    font_screen_scale=0.7,
+                    anchor="center-center",
+                )
+            )
+
+    def _add_balls(self) -> None:
+        """Of the free bones; they are heavy, and so added when they are asked for."""
+        sphere = trimesh.creation.icosphere(1)
+        for n, bone in enumerate(self._run.wrist.bones):
+            if bone.role != "free":
+                continue
+            count = len(bone.model)
+            self._balls.append(
+                self.server.scene.add_batched_meshes_simple(
+                    f"{STAGE}/bones/{n}/balls",
+                    np.asarray(sphere.vertices),
+                    np.asarray(sphere.faces),
+                    np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+                    _LARGER * (bone.model.centres - bone.mass.center),
+                    batched_scales=_LARGER * bone.model.radii,
+                    batched_colors=_bytes(self._colours[n]),
+                    lod="off",
+                    cast_shadow=False,
+                    receive_shadow=False,
+                )
+            )
+
+    def _add_controls(self) -> None:
+        gui, run = self.server.gui, self._run
+        self._playing = gui.add_checkbox("Play", True)
+        first, last = float(run.t[0]), float(run.t[-1])
+        step = max((last - first) / max(len(run.t) - 1, 1), 1e-6)
+        self._slider = gui.add_slider("Time [s]", first, max(last, step), step, first)
+        self._slider.on_update(lambda _: self._hold())
+        for word in _SWITCHES:
+            box = gui.add_checkbox(word, word in _AT_FIRST)
+            box.on_update(
+                lambda _, word=word, box=box: self._switch(word, bool(box.value))
+            )
+        for side in VIEWS:
+            button = gui.add_button(side.capitalize())
+            button.on_click(lambda _, side=side: self._look(side))
+        gui.add_html(self.legend(panel=True))
+
+    def _switch(self, word: str, on: bool) -> None:
+        if word == "See through":
+            for mesh in self._meshes:
+                mesh.opacity = _GLASS if on else None
+            return
+        if word == "Balls" and on and not self._balls:
+            self._add_balls()
+        parts: dict[str, list[Any]] = {
+            "Bones": list(self._meshes),
+            "Names": list(self._names),
+            "Ligaments": [self._ties],
+            "Contacts": [self._contacts],
+            "Balls": self._balls,
+        }
+        for part in parts[word]:
+            part.visible = on
+
+    def _hold(self) -> None:
+        """Show the slider's time while nothing plays."""
+        if not self._playing.value:
+            k = int(np.searchsorted(self._run.t, self._slider.value - 1e-9))
+            self._show(min(k, len(self._run.t) - 1))
+
+    def _look(self, side: str | None = None) -> None:
+        """Turn the camera to a side; of all browsers, or of those that come."""
+        axes = VIEWS[side or view_of(self._run.motion.kind)]
+        bones = self._run.wrist.bones
+        free = [n for n, bone in enumerate(bones) if bone.role == "free"]
+        places = _LARGER * self._run.x[:, free].reshape(-1, 3)
+        centre = (places.min(axis=0) + places.max(axis=0)) / 2
+        widest = max(float(np.max(bones[n].mesh.extents)) for n in free)
+        size = float(np.linalg.norm(np.ptp(places, axis=0))) + _LARGER * widest
+        eye = centre + _FAR * size * axes[2]
+        if side is None:
+            camera = self.server.initial_camera
+            camera.up, camera.look_at = (0.0, 1.0, 0.0), tuple(centre)
+            camera.position = tuple(eye)
+            self._time.position = centre + size * (0.5 * axes[1] - 0.6 * axes[0])
+            return
+        for client in self.server.get_clients().values():
+            with client.atomic():
+                client.camera.up_direction = np.array([0.0, 1.0, 0.0])
+                client.camera.position = eye
+                client.camera.look_at = centre
+
+    def _ends(self, k: int) -> np.ndarray:
+        one, other = self._run.wrist.ligaments.ends(self._run.moving(k))
+        return _LARGER * np.stack([one, other], axis=1)
+
+    def _tensions(self, k: int) -> np.ndarray:
+        colours = 255 * tension_colours(self._run.tensions[k], self._scale)
+        return np.repeat(np.rint(colours).astype(np.uint8)[:, None], 2, axis=1)
+
+    def _show(self, k: int) -> None:
+        run = self._run
+        poses = run.wrist.poses(run.x[k], run.frames[k])
+        contacts = self._detector.detect(poses, margin=TOUCHING_GAP)
+        quaternions = Rotation.from_matrix(run.frames[k]).as_quat()
+        with self.server.atomic():
+            for n, frame in enumerate(self._bones):
+                frame.position = _LARGER * run.x[k, n]
+                frame.wxyz = quaternions[n, [3, 0, 1, 2]]
+            self._ties.points, self._ties.colors = self._ends(k), self._tensions(k)
+            if contacts.count:
+                self._contacts.points = (_LARGER * contacts.point).astype(np.float32)
+            angle = np.degrees(run.angles[k])
+            self._time.text = f"{run.t[k]:.2f} s, {run.motion.kind} {angle:.1f}°"
+
+
+def wrist_page(run: WristRun) -> str:
+    """The text of a page that plays a motion of a wrist, again and again."""
+    with silence():
+        view = WristView(run, port=0)
+    legend = view.legend(panel=False)
+    page = recorded_page(view, run.t, f"{run.wrist.title}: {run.motion.kind}")
+    return page.replace(_BODY, legend + _BODY, 1)
+
+
+def _bytes(colour: np.ndarray) -> tuple[int, int, int]:
+    red, green, blue = (round(255 * float(c)) for c in colour)
+    return red, green, blue

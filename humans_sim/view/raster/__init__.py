@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures without a graphics card: balls and triangles in one image of depths."""
