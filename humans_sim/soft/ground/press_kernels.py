@@ -25,6 +25,7 @@ from humans_sim.core.dense_kernels import (
 )
 from humans_sim.core.profile_kernels import (
     solve_upper,
+    solve_upper_transposed,
     times_rows,
 )
 from humans_sim.dynamics.time_stepping.impulses import (
@@ -37,10 +38,13 @@ from humans_sim.soft.ground.ground_kernels import feel, load_pins, overlap, patc
 SHEAR = 1000.0
 """How many times stiffer a contact is along the ground than into it: points that stick
 move by less than a micrometre, and the forces of many are single-valued."""
-_MOST = 25
-_SAME = 1e-3
-"""Change of velocities in an iteration, in accepted residuals, that ends Newton's
-method."""
+SOFTER = (300.0, 30.0, 5.0, 1.0)
+"""How many times softer contacts are along the ground where Newton's method is to find
+a start."""
+_MOST = 12
+_ENOUGH = 1e-3
+"""Share of the accepted residual that Newton's method ends at."""
+_SHORTEST = 0.02
 
 
 @njit(cache=True)
@@ -87,9 +91,18 @@ def press(grid, pins, points, motion, contacts, accepted):
         start[c] = period * known[c, 0]
     law = (matrix, moved, friction, shear)
     factored = factor_of(mass)
-    impulses, residual = _by_velocity(
-        law, (mass, force, v, rows), factored, start, period, accepted
-    )
+    equations = (mass, momentum(mass, v, force, period), factored, rows)
+    at = (v.copy(), start.copy())
+    impulses, residual = _by_velocity(law, equations, at, accepted)
+    if not residual <= accepted:
+        # From contacts that give way more along the ground to those that are.
+        at = (v.copy(), start)
+        for softer in SOFTER:
+            eased = moved.copy()
+            for c in range(count):
+                eased[c, 1], eased[c, 2] = softer * moved[c, 1], softer * moved[c, 2]
+            easier = (matrix, eased, friction, softer * shear)
+            impulses, residual = _by_velocity(easier, equations, at, accepted)
     if not residual <= accepted:
         other, worse = _by_forces(law, motion, factored, impulses, period, accepted)
         if worse < residual or not residual == residual:
@@ -106,50 +119,124 @@ def press(grid, pins, points, motion, contacts, accepted):
 
 
 @njit(cache=True)
-def _by_velocity(law, motion, factored, start, period, accepted):
-    """Newton's method on the velocity at the end; impulses (k, 3), residual [m/s]."""
-    matrix, moved, friction, shear = law
-    mass, force, v_start, rows = motion
-    count, nv = rows.shape[0], v_start.shape[0]
-    flat = rows.reshape(3 * count, nv)
-    load = np.empty(nv)
-    for i in range(nv):
-        load[i] = period * force[i]
-        for j in range(nv):
-            load[i] += mass[i, j] * v_start[j]
-    v, normal = v_start.copy(), start.copy()
-    speeds, last = np.empty((count, 3)), np.empty((count, 3))
-    times_rows(flat, v, speeds.reshape(-1))
+def momentum(mass, v, force, period):
+    """Of a body at the end of a sample, without contacts (nv,)."""
+    load = period * force
+    for i in range(v.shape[0]):
+        for j in range(v.shape[0]):
+            load[i] += mass[i, j] * v[j]
+    return load
+
+
+@njit(cache=True)
+def _by_velocity(law, equations, at, accepted):
+    """Newton's method on the velocity at the end.
+
+    Args:
+        law: as for :func:`_missing`.
+        equations: the same.
+        at: velocity (nv,) and normal impulses (k,) to start from; changed.
+        accepted: residual [m/s].
+
+    Returns:
+        impulses (k, 3); residual [m/s].
+    """
+    mass, load, _, rows = equations
+    v, normal = at
+    count, nv = rows.shape[0], v.shape[0]
+    speeds, impulses = np.empty((count, 3)), np.empty((count, 3))
+    results = (speeds, impulses, np.empty((1, nv)))
     acts, tangent = np.full(count, -1), np.empty((count, 2))
-    order = np.empty(nv, np.int64)
+    order, shift, push = np.empty(nv, np.int64), np.empty(nv), np.empty(count)
+    active, gain, rest = np.empty(0, np.int64), np.empty((0, nv)), np.empty(0)
+    merit, residual = _missing(law, equations, v, normal, results)
     for _ in range(_MOST):
-        same, slides = _states(law, speeds, normal, acts, tangent)
-        if same and not slides:
+        if residual <= _ENOUGH * accepted:
             break
+        if _states(law, speeds, normal, acts, tangent):
+            active, gain, rest = _normals(law, rows, acts)
+            if active.shape[0] and not gain.shape[0]:
+                break
         square, right = mass.copy(), load.copy()
-        active, gain, rest = _normals(law, rows, acts)
-        if active.shape[0] and not gain.shape[0]:
-            break
         _assemble(law, rows, (active, gain, rest, acts, tangent), normal, square, right)
         if not lu_factor(square, order):
             break
         lu_solve(square, order, right)
-        v[:] = right
-        last[:] = speeds
-        times_rows(flat, v, speeds.reshape(-1))
-        normal[:] = 0.0
-        for a in range(active.shape[0]):
-            value = rest[a]
-            for j in range(nv):
-                value -= gain[a, j] * v[j]
-            normal[active[a]] = value
-        change = 0.0
+        for j in range(nv):
+            shift[j] = right[j] - v[j]
         for c in range(count):
-            for i in range(3):
-                change = max(change, abs(speeds[c, i] - last[c, i]))
-        if same and change <= _SAME * accepted:
-            break
-    return _impulses(law, motion, factored, (load, speeds, normal), v)
+            push[c] = -normal[c]
+        for a in range(active.shape[0]):
+            push[active[a]] += rest[a]
+            for j in range(nv):
+                push[active[a]] -= gain[a, j] * right[j]
+        share, before = 1.0, merit
+        while True:
+            merit, residual = _missing(
+                law, equations, v + share * shift, normal + share * push, results
+            )
+            # The shortest step is taken in any case: beyond a kink it may go down.
+            if merit <= (1.0 - 1e-4 * share) * before or share < _SHORTEST:
+                break
+            share *= 0.5
+        v += share * shift
+        normal += share * push
+    return impulses, residual
+
+
+@njit(cache=True)
+def _missing(law, equations, v, normal, results):
+    """By how much a velocity and normal impulses miss the law.
+
+    Args:
+        law: matrix of the normals, velocities without impulses, friction, shear.
+        equations: mass matrix, momentum without impulses, factor, Jacobians.
+        v: velocity at the end (nv,).
+        normal: impulses (k,).
+        results: speeds of the points (k, 3), impulses inside their cones (k, 3), and a
+            buffer (1, nv); are filled.
+
+    Returns:
+        energy of what is missing [J]; largest speed of it [m/s].
+    """
+    matrix, moved, friction, shear = law
+    mass, load, factored, rows = equations
+    speeds, impulses, lacking = results
+    count, nv = rows.shape[0], v.shape[0]
+    flat = rows.reshape(3 * count, nv)
+    times_rows(flat, v, speeds.reshape(-1))
+    for i in range(nv):
+        lacking[0, i] = load[i]
+        for j in range(nv):
+            lacking[0, i] -= mass[i, j] * v[j]
+    energy, worst = 0.0, 0.0
+    for c in range(count):
+        impulses[c, 0] = max(normal[c], 0.0)
+        t0 = -(moved[c, 1] + speeds[c, 1]) / shear
+        t1 = -(moved[c, 2] + speeds[c, 2]) / shear
+        length, bound = np.hypot(t0, t1), friction[c] * impulses[c, 0]
+        scale = bound / length if length > bound else 1.0
+        impulses[c, 1], impulses[c, 2] = scale * t0, scale * t1
+        slack = moved[c, 0] + speeds[c, 0]
+        for d in range(count):
+            slack += matrix[c, d] * max(normal[d], 0.0)
+        error = min(slack, matrix[c, c] * impulses[c, 0])
+        energy += error * error / matrix[c, c]
+        worst = max(worst, abs(error))
+        for i in range(3):
+            if impulses[c, i] != 0.0:
+                for j in range(nv):
+                    lacking[0, j] += impulses[c, i] * rows[c, i, j]
+    solve_upper(factored[0], factored[1], lacking)
+    for j in range(nv):
+        energy += lacking[0, j] ** 2
+    solve_upper_transposed(factored[0], lacking[0])
+    for r in range(3 * count):
+        error = 0.0
+        for j in range(nv):
+            error += flat[r, j] * lacking[0, j]
+        worst = max(worst, abs(error))
+    return energy, worst
 
 
 @njit(cache=True)
@@ -157,27 +244,25 @@ def _states(law, speeds, normal, acts, tangent):
     """Which contacts stick, slide or do not act, and tangents they would stick by.
 
     Returns:
-        whether they are as before; whether one slides.
+        whether others act than before.
     """
     matrix, moved, friction, shear = law
     count = normal.shape[0]
-    same, slides = True, False
+    changed = False
     for c in range(count):
         slack = moved[c, 0] + speeds[c, 0]
         for d in range(count):
-            slack += matrix[c, d] * normal[d]
+            slack += matrix[c, d] * max(normal[d], 0.0)
         t0 = -(moved[c, 1] + speeds[c, 1]) / shear
         t1 = -(moved[c, 2] + speeds[c, 2]) / shear
         tangent[c, 0], tangent[c, 1] = t0, t1
-        pressed = normal[c] - slack / matrix[c, c]
         state = OPEN
-        if pressed > 0.0:
+        if max(normal[c], 0.0) - slack / matrix[c, c] > 0.0:
             bound = friction[c] * max(normal[c], 0.0)
-            state = SLIDE if t0 * t0 + t1 * t1 > bound * bound else STICK
-        same = same and state == acts[c]
-        slides = slides or state == SLIDE
+            state = SLIDE if t0 * t0 + t1 * t1 > bound * bound > 0.0 else STICK
+        changed = changed or acts[c] < 0 or (state == OPEN) != (acts[c] == OPEN)
         acts[c] = state
-    return same, slides
+    return changed
 
 
 @njit(cache=True)
@@ -236,57 +321,16 @@ def _assemble(law, rows, contacts, normal, square, right):
                 for j in range(nv):
                     square[i, j] += pull[i] * gain[a, j]
         for s in range(2):
-            for t in range(2):
-                factor = along * across[s, t] / shear
-                if factor == 0.0:
-                    continue
-                for i in range(nv):
-                    value = factor * rows[c, 1 + s, i]
-                    if value != 0.0:
-                        right[i] -= value * moved[c, 1 + t]
-                        for j in range(nv):
-                            square[i, j] += value * rows[c, 1 + t, j]
-
-
-@njit(cache=True)
-def _impulses(law, motion, factored, reached, v):
-    """Impulses inside their cones, and by how much points miss the law then [m/s]."""
-    matrix, moved, friction, shear = law
-    mass, _, _, rows = motion
-    load, speeds, normal = reached
-    count, nv = rows.shape[0], v.shape[0]
-    impulses, missing = np.empty((count, 3)), np.empty((1, nv))
-    for i in range(nv):
-        missing[0, i] = load[i]
-        for j in range(nv):
-            missing[0, i] -= mass[i, j] * v[j]
-    for c in range(count):
-        impulses[c, 0] = max(normal[c], 0.0)
-        t0 = -(moved[c, 1] + speeds[c, 1]) / shear
-        t1 = -(moved[c, 2] + speeds[c, 2]) / shear
-        length, bound = np.hypot(t0, t1), friction[c] * impulses[c, 0]
-        scale = bound / length if length > bound else 1.0
-        impulses[c, 1], impulses[c, 2] = scale * t0, scale * t1
-        for i in range(3):
+            m0, m1 = along * across[s, 0] / shear, along * across[s, 1] / shear
+            known = m0 * moved[c, 1] + m1 * moved[c, 2]
             for j in range(nv):
-                missing[0, j] += impulses[c, i] * rows[c, i, j]
-    # U U^T is the mass matrix: spread rows times U^-1 of what is missing.
-    spread = rows.copy().reshape(3 * count, nv)
-    worst = 0.0
-    solve_upper(factored[0], factored[1], missing)
-    solve_upper(factored[0], factored[1], spread)
-    for c in range(count):
-        slack = moved[c, 0] + speeds[c, 0]
-        for d in range(count):
-            slack += matrix[c, d] * impulses[d, 0]
-        lacking = -slack if impulses[c, 0] == 0.0 else abs(slack)
-        worst = max(worst, lacking)
-        for i in range(3):
-            error = 0.0
-            for j in range(nv):
-                error += spread[3 * c + i, j] * missing[0, j]
-            worst = max(worst, abs(error))
-    return impulses, worst
+                pull[j] = m0 * rows[c, 1, j] + m1 * rows[c, 2, j]
+            for i in range(nv):
+                value = rows[c, 1 + s, i]
+                if value != 0.0:
+                    right[i] -= value * known
+                    for j in range(nv):
+                        square[i, j] += value * pull[j]
 
 
 @njit(cache=True)
