@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from humans_sim.core.errors import MALFORMED_CONTENT
 from humans_sim.results.run import Run
 from humans_sim.soft.chroma import ColourLaw, picture
 from humans_sim.soft.errors import SoftError
-from humans_sim.soft.screens.packed_heights import unpacked_heights
+from humans_sim.soft.screens.packed_heights import unpacked_heights, unpacked_series
 
 _SAND = (205, 170, 110)
 
@@ -45,19 +46,69 @@ class Footprints:
         return turned
 
 
+@dataclass(frozen=True)
+class GroundHistory:
+    """A field of heights in the course of a run.
+
+    Attributes:
+        times: of its pictures (k,) [s].
+        heights: above the ground at rest, to 10 um (k, n, m) [m].
+        spacing: of the pins [m].
+        origin: place of the first pin in the world (3,) [m].
+    """
+
+    times: np.ndarray
+    heights: np.ndarray
+    spacing: float
+    origin: np.ndarray
+
+    def at(self, t: float) -> Footprints:
+        """The field at a time [s]: the last picture before it."""
+        k = max(0, int(np.searchsorted(self.times, t + 1e-9, side="right")) - 1)
+        return Footprints(self.heights[k], self.spacing, self.origin)
+
+
 def footprints_of(run: Run) -> Footprints:
     """What a run left in its ground.
 
     Raises:
         SoftError: its ground is rigid, or the record is damaged.
     """
-    surface = run.info.get("surface")
-    if surface is None:
-        raise SoftError("the run's ground is rigid: there are no footprints")
+    surface = _surface(run)
     try:
-        shape = (int(surface["shape"][0]), int(surface["shape"][1]))
-        heights = unpacked_heights(str(surface["heights"]), shape)
+        heights = unpacked_heights(str(surface["heights"]), _shape(surface))
         origin = np.array(surface["origin"], dtype=float).reshape(3)
         return Footprints(heights, float(surface["spacing"]), origin)
     except MALFORMED_CONTENT as error:
         raise SoftError(f"the run's record of its ground is damaged: {error}") from None
+
+
+def ground_history(run: Run) -> GroundHistory:
+    """How the ground of a run was deformed in its course.
+
+    Raises:
+        SoftError: its ground is rigid, its course was not kept, or the record is
+            damaged.
+    """
+    surface = _surface(run)
+    if not surface.get("history"):
+        raise SoftError("the run has no record of its ground's course")
+    try:
+        times = np.array(surface["history"]["times"], dtype=float).reshape(-1)
+        text, shape = str(surface["history"]["heights"]), _shape(surface)
+        heights = unpacked_series(text, (len(times), *shape))
+        origin = np.array(surface["origin"], dtype=float).reshape(3)
+        return GroundHistory(times, heights, float(surface["spacing"]), origin)
+    except MALFORMED_CONTENT as error:
+        raise SoftError(f"the run's record of its ground is damaged: {error}") from None
+
+
+def _surface(run: Run) -> dict[str, Any]:
+    surface = run.info.get("surface")
+    if surface is None:
+        raise SoftError("the run's ground is rigid: there are no footprints")
+    return dict(surface)
+
+
+def _shape(surface: dict[str, Any]) -> tuple[int, int]:
+    return (int(surface["shape"][0]), int(surface["shape"][1]))

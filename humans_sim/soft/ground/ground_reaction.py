@@ -77,7 +77,6 @@ class GroundReaction:
         held: generalised force until the next sample (nv,) [N m, N].
         due: time of the next sample [s].
         forces: on all points until the next sample: normal and tangents (n, 3) [N].
-        worst_residual: of all contact problems so far [m/s].
     """
 
     def __init__(self, ground: DeformableGround, system: ModelSystem) -> None:
@@ -129,7 +128,6 @@ class GroundReaction:
         """Begin at a time [s], the ground at rest."""
         self._ground.reset()
         count = len(self._rows)
-        self.worst_residual = 0.0
         self.held = np.zeros(self._system.nv)
         self.forces = self._ended = np.zeros((count, 3))
         self._start = self._sampled = self.due = t
@@ -164,7 +162,8 @@ class GroundReaction:
             if status == ELSEWHERE:  # beyond the reach of a rotor: it says so
                 self._system.terms(q, v, self._rows)
         self.forces, self.held, residual = result[:3]
-        self.worst_residual = max(self.worst_residual, float(residual))
+        ground = self._ground
+        ground.worst_residual = max(ground.worst_residual, float(residual))
         self._count += 1
         self._sampled, self.due = t, self._start + self._count * self._ground.period
 
@@ -220,10 +219,11 @@ class GroundReaction:
         contacts of the time-stepping method.
         """
         ground, screen, rows = self._ground, self._ground.screen, self._rows
+        pins = screen.bordered()
         heights = self._heights(sample.q)
         places = self._places()
+        ground.history.note(sample.t, pins[1][1:-1, 1:-1])
         share = min(1.0, max(0.0, (sample.t - self._sampled) / ground.period))
-        pins = screen.bordered()
         deep = depths(pins, self._grid, screen.shape, places, heights, share)
         forces, mode = sample.forces.copy(), sample.contacts.copy()
         gaps, own = sample.gaps.copy(), self.forces if share else self._ended
