@@ -194,3 +194,47 @@ def test_course_of_the_ground_is_kept(feet) -> None:
     run.info["surface"]["history"]["heights"] = "none"
     with pytest.raises(soft.SoftError, match="damaged"):
         soft.ground_history(run)
+
+
+@pytest.mark.parametrize("name", ["human36", "bip"])
+def test_larger_bipeds_stand_on_soil(name: str) -> None:
+    """Human36 and Bip stand by both methods, which agree; the weight is carried."""
+    model = hs.load_model(name)
+    bipeds, runs = sole_point_feet(model, 0.06), []
+    for method, seconds in (("time_stepping", 0.5), ("event_driven", 0.05)):
+        ground = soft.DeformableGround(
+            "soil", (60, 50), 0.02, (-0.6, -0.5, 0.0), firmness=80, patch=0.03
+        )
+        simulation = hs.Simulation(
+            bipeds.model,
+            ground=ground.scene(0.7),
+            method=method,
+            locked=["*"],
+            contacts=bipeds.contacts,
+        )
+        q = bipeds.model.standing(np.zeros(len(model.joint_names)))
+        runs.append(simulation.run(q, t_end=seconds, sampling_period=0.01))
+        assert runs[-1].check().ok, runs[-1].check().failed
+    carried = runs[0].forces[-20:, :, 0].sum(axis=1).mean()
+    assert carried == pytest.approx(weight_of(bipeds.model), rel=2e-3)
+    assert runs[0].q[-1, 2] < runs[0].q[0, 2] - 1e-4
+    np.testing.assert_allclose(runs[0].q[:6], runs[1].q, atol=2e-6)
+
+
+def test_screens_too_small_say_where(feet) -> None:
+    """A foot beside the screen ends a run with its place."""
+    small = ground_of("soil", shape=(12, 36), origin=(-0.02, -0.18, 0.0))
+    with pytest.raises(hs.HumansError, match=r"x = .* m, y = .* m is beside"):
+        stand(feet, small, 0.1)
+
+
+def test_dry_joints_with_events_are_refused(feet) -> None:
+    """Events of joints with dry friction are not computed over a soft ground."""
+    with pytest.raises(hs.ParameterError, match="dry friction needs"):
+        hs.Simulation(
+            feet.model,
+            ground=ground_of("soil").scene(0.5),
+            method="event_driven",
+            contacts=feet.contacts,
+            joint_friction={"l_knee": 0.1},
+        )
