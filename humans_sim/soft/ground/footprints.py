@@ -31,16 +31,24 @@ class Footprints:
     spacing: float
     origin: np.ndarray
 
-    def picture(self, colour: tuple[int, int, int] = _SAND) -> np.ndarray:
+    def steepest(self) -> float:
+        """Largest difference between neighbouring pins [m]."""
+        return max(float(np.abs(np.diff(self.heights, axis=k)).max()) for k in (0, 1))
+
+    def picture(
+        self, colour: tuple[int, int, int] = _SAND, steepest: float | None = None
+    ) -> np.ndarray:
         """Seen from above in slanting light, x to the right (rows, columns, 3).
 
         It is the chroma operator ``light``, with the steepest slope in half the colour.
 
         Args:
             colour: of the ground where it is level, red, green and blue, 0 to 255.
+            steepest: difference of neighbours in half the colour [m]; its own unless
+                given.
         """
-        rises = [np.abs(np.diff(self.heights, axis=k)).max() for k in (0, 1)]
-        law = ColourLaw(-4.0 * max(*rises, 1e-6), 0.0, colour)
+        rise = self.steepest() if steepest is None else steepest
+        law = ColourLaw(-4.0 * max(rise, 1e-6), 0.0, colour)
         image = picture(self.heights, law, "light", light=(0.7, -0.7), pixels=3)
         turned: np.ndarray = image.transpose(1, 0, 2)[::-1]
         return turned
@@ -61,6 +69,12 @@ class GroundHistory:
     heights: np.ndarray
     spacing: float
     origin: np.ndarray
+
+    def cut(self, rows: slice, columns: slice) -> GroundHistory:
+        """A part of the field."""
+        corner = self.spacing * np.array([rows.start or 0, columns.start or 0, 0.0])
+        part = self.heights[:, rows, columns]
+        return GroundHistory(self.times, part, self.spacing, self.origin + corner)
 
     def at(self, t: float) -> Footprints:
         """The field at a time [s]: the last picture before it."""

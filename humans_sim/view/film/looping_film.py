@@ -14,15 +14,18 @@ _COLOURS = 64
 """Colours of a film."""
 
 
-def looping_film(pictures: Sequence[Image.Image], pause: float) -> bytes:
+def looping_film(
+    pictures: Sequence[Image.Image], pause: float, colours: int = _COLOURS
+) -> bytes:
     """The file of a film.
 
     Args:
         pictures: its frames.
         pause: time of each [s].
+        colours: of the film, up to 256.
     """
     # one palette for all frames: what does not move does not flicker
-    palette = pictures[len(pictures) // 2].quantize(_COLOURS)
+    palette = pictures[len(pictures) // 2].quantize(colours)
     flat = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     times = [round(1000 * pause)] * (len(flat) - 1) + [round(1000 * _HOLD)]
     stream = io.BytesIO()
