@@ -48,8 +48,18 @@ DISPLAYS: dict[str, dict[str, Any]] = {
         "Covariance": {"Value"},
         "Topic": FILTERED,
     },
+    "Map": {
+        **dict.fromkeys(("Alpha", "Color Scheme", "Draw Behind", "Use Timestamp")),
+        "Topic": FILTERED,
+    },
+    "Image": {
+        **dict.fromkeys(("Normalize Range", "Min Value", "Max Value", "Median window")),
+        "Topic": TOPIC,
+    },
 }
 TYPES = {
+    "Map": "nav_msgs/msg/OccupancyGrid",
+    "Image": "sensor_msgs/msg/Image",
     "RobotModel": "std_msgs/msg/String",
     "MarkerArray": "visualization_msgs/msg/MarkerArray",
     "Wrench": "geometry_msgs/msg/WrenchStamped",

@@ -12,7 +12,14 @@ from humans_sim.core.yaml_file import YamlValue, located_errors
 
 _NUMBERS = ("spacing", "firmness", "patch", "thickness")
 _OTHERS = ("shape", "origin", "contact", "name")
-_LAW = ("ground_stiffness", "ground_viscosity", "stiffness", "viscosity")
+_LAW = (
+    "mass",
+    "period",
+    "ground_stiffness",
+    "ground_viscosity",
+    "stiffness",
+    "viscosity",
+)
 
 
 def with_deformable(ground: Ground, value: YamlValue) -> Ground:
@@ -47,7 +54,8 @@ def with_deformable(ground: Ground, value: YamlValue) -> Ground:
         law: ScreenLaw | str
         if given["law"].is_mapping():
             own = given["law"].fields((), _LAW)
-            law = ScreenLaw(**{word: x.number() for word, x in own.items()})
+            with located_errors(given["law"]):
+                law = ScreenLaw(**{word: x.number() for word, x in own.items()})
         else:
             law = given["law"].choice(tuple(PRESETS))
         if "name" in given:

@@ -37,6 +37,7 @@ _MARKERS: dict[str, tuple[str, tuple[str, ...]]] = {
 _SIDES = {"l_sole": "left sole", "r_sole": "right sole"}
 _TRUE_BASE, _BASE = "ground_truth/odom", "odom"
 _WRENCH = "geometry_msgs/msg/WrenchStamped"
+_IMAGE, _MAP = "sensor_msgs/msg/Image", "nav_msgs/msg/OccupancyGrid"
 _SMALL = 0.6
 """Height below which a model is small [m]."""
 _WRIST = "wrist"
@@ -152,6 +153,11 @@ def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
         if kind == _WRENCH:
             sole = topic.split("/")[0]
             displays.append(_wrench(topic, _SIDES.get(sole, sole), small))
+    displays += [
+        _soft_ground(topic, kind)
+        for topic, kind in graph.topics.items()
+        if kind in (_IMAGE, _MAP)
+    ]
     if _TRUE_BASE in graph.topics:
         displays.append(_odometry(_TRUE_BASE, "Base", small, True))
         if _BASE in graph.topics:
@@ -192,6 +198,26 @@ def _tf(frames: str, scale: float) -> dict[str, Any]:
         "Show Arrows": False,
         "Frame Timeout": 15,
         "Filter (whitelist)": frames,
+    }
+
+
+def _soft_ground(topic: str, kind: str) -> dict[str, Any]:
+    """Footprints: a map of depths on the floor, pictures beside it."""
+    if kind == _MAP:
+        return _display("Map", "Depth of the ground") | {
+            "Alpha": 0.9,
+            "Color Scheme": "costmap",
+            "Draw Behind": True,
+            "Use Timestamp": False,
+            "Topic": _topic(topic) | {"Filter size": 10},
+        }
+    name = "Footprints" if topic.endswith("picture") else "Heights of the ground"
+    return _display("Image", name, topic.endswith("picture")) | {
+        "Normalize Range": True,
+        "Min Value": 0,
+        "Max Value": 1,
+        "Median window": 5,
+        "Topic": _topic(topic),
     }
 
 

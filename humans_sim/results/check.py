@@ -24,6 +24,8 @@ CONE = 1e-8
 SUNK = 1e-3
 """How deep a point may be in a ground that gives way, beyond what its force explains
 [m]: with a viscous contact that is a little, as it leaves."""
+RESIDUAL = 1e-4
+"""By how much points may miss the law of a contact with such a ground [m/s]."""
 HANDED_OVER = 0.5
 """Share of an event-driven run that time steps may have continued."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
@@ -130,6 +132,7 @@ def check_run(run: Run) -> Check:
             where = f"{run.table.names[contact]} at {run.t[row]:.6g} s"
             ok = value <= bound
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
+    findings += _residual(run)
     findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
     findings += _handed_over(run)
     return Check(tuple(findings))
@@ -147,6 +150,16 @@ def _soft_contacts(run: Run) -> tuple[np.ndarray, float]:
         for name, kind in rows
     ]
     return np.array(soft, dtype=bool), float(surface["compliance"])
+
+
+def _residual(run: Run) -> list[Finding]:
+    """By how much contacts with a ground that gives way missed their law."""
+    surface = run.info.get("surface")
+    if surface is None or "residual" not in surface:
+        return []
+    value, name = float(surface["residual"]), "residual of soft contacts"
+    where = "worst of all samples of the ground"
+    return [Finding(name, value, RESIDUAL, "m/s", where, value <= RESIDUAL)]
 
 
 def _shapes(run: Run) -> Finding:

@@ -35,7 +35,12 @@ from humans_sim.soft.ground.deformable_ground import (
     DeformableGround,
     PointContact,
 )
-from humans_sim.soft.ground.footprints import Footprints, footprints_of
+from humans_sim.soft.ground.footprints import (
+    Footprints,
+    GroundHistory,
+    footprints_of,
+    ground_history,
+)
 from humans_sim.soft.networks.implicit_step import ImplicitSimulation
 from humans_sim.soft.networks.laws import (
     Automaton,
@@ -88,6 +93,7 @@ __all__ = [
     "Field",
     "Floor",
     "Footprints",
+    "GroundHistory",
     "HollowStop",
     "ImplicitSimulation",
     "Influence",
@@ -126,6 +132,7 @@ __all__ = [
     "cut_error",
     "design",
     "footprints_of",
+    "ground_history",
     "is_in_triangle",
     "line",
     "line_kernel",

@@ -11,7 +11,7 @@ import pytest
 from humans_sim.analysis.sinkage import sinkages
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import HumansError
-from humans_sim.soft import footprints_of
+from humans_sim.soft import footprints_of, ground_history
 from humans_sim.soft.screens.packed_heights import packed_heights, unpacked_heights
 
 
@@ -46,6 +46,30 @@ def test_sand_walk_begins() -> None:
     assert all(5e-4 < stance.depth < 0.01 for stance in stood[:-1])
 
 
+def test_footprints_fade_behind_the_robot() -> None:
+    """Prints that nothing touches any more fade with z_s / k_s = 2 s."""
+    run = read_scenario("footprint-fade").with_changes(end=3.2).run(progress=False)
+    check = run.check()
+    assert check.ok, check.failed
+    history = ground_history(run)
+    rows = int((run.q[-1, 0] - 0.10 - history.origin[0]) / history.spacing)
+    start, end = history.at(2.72).heights[:rows], history.at(3.2).heights[:rows]
+    deep = start < -1e-3
+    assert deep.sum() > 20
+    faded = np.exp(-0.48 / 1.9995)
+    np.testing.assert_allclose(end[deep] / start[deep], faded, rtol=0.01)
+
+
+def test_human_steps_on_soil() -> None:
+    """The first step of Human36 on soil, on whole soles."""
+    run = read_scenario("soil-walk").with_changes(end=1.8).run(progress=False)
+    check = run.check()
+    assert check.ok, check.failed
+    stood = sinkages(run)
+    assert len(stood) >= 3
+    assert all(5e-4 < stance.depth < 0.01 for stance in stood[:2])
+
+
 @pytest.mark.parametrize(
     ("ground", "message"),
     [
@@ -53,6 +77,10 @@ def test_sand_walk_begins() -> None:
         ("{deformable: {law: sand, patch: 0.001}}", "patch"),
         ("{deformable: sand, slope: 3}", "level"),
         ("{deformable: {law: sand, shape: [4.5, 10]}}", "whole number"),
+        ("{deformable: {law: {ground_stiffness: -5}}}", "lowest mode.*negative"),
+        ("{deformable: {law: {stiffness: 6000}}}", "highest mode.*> 4"),
+        ("{deformable: {law: {mass: -0.01, ground_viscosity: 10}}}", "mass is -0.01"),
+        ("{deformable: {law: {period: 0, ground_viscosity: 10}}}", "period is 0"),
     ],
 )
 def test_faults_name_the_line(tmp_path: Path, ground: str, message: str) -> None:

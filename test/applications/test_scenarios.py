@@ -42,7 +42,7 @@ APPLICATIONS = {
 """Looked at one by one in test_applications.py; bip-let-down in control/bip."""
 TERRAIN = {"rubble-walk", "stairs-walk"}
 """Looked at in test_terrain_sections.py."""
-SOFT = {"mud-stand", "sand-walk"}
+SOFT = {"footprint-fade", "mud-stand", "sand-walk", "soil-walk"}
 """Looked at in test_deformable_section.py."""
 SCENES = {"box-stack", "off-centre-push", "push-box", "tumbling-top"}
 """Looked at one by one in bodies/test_scene_scenarios.py."""

@@ -5,7 +5,8 @@ Takes ``joint_torques`` (sensor_msgs/JointState, ``effort``) or, with servos,
 ``joint_commands`` (``position``). Gives ``/clock``, ``joint_states``, ``imu``,
 ``ground_contacts``, ``events``, ``<sole>/wrench``, ``ground_truth/odom``, ``/tf`` from
 world to base_link, and ``/diagnostics``; with a ``scene``, its bodies as frames of
-``/tf`` and as markers on ``scene``; with ``record``, a run file. Services:
+``/tf`` and as markers on ``scene``; on a ground that gives way ``ground/heights``,
+``ground/picture`` and ``ground/depth``; with ``record``, a run file. Services:
 ``reset``, ``pause``, ``step``, ``push``.
 
 With ``sync: lockstep`` the state at t_k is published and nothing moves until the
@@ -52,11 +53,13 @@ from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
 from humans_sim.nodes.common.run_recorder import RunRecorder
+from humans_sim.nodes.dynamics.ground_topics import GroundTopics
 from humans_sim.nodes.dynamics.pushes import WaitingPushes
 from humans_sim.nodes.dynamics.scene_topics import SceneTopics
 from humans_sim.nodes.dynamics.settings import DynamicsSettings
 from humans_sim.nodes.dynamics.topics import DEPTH, DynamicsTopics, State
 from humans_sim.results.events import FAILURE, RESET, Event
+from humans_sim.soft.ground.deformable_ground import DeformableGround
 
 _COMMANDS = {False: ("joint_torques", "effort"), True: ("joint_commands", "position")}
 """Topic of the commands and field of the message, without servos and with them."""
@@ -125,6 +128,12 @@ class Dynamics(ModelNode):
                 settings.tf,
                 () if settings.scene is None else settings.scene.bodies,
                 settings.ground,
+            )
+        self._ground_topics: GroundTopics | None = None
+        surface = settings.ground.surface
+        if isinstance(surface, DeformableGround):
+            self._ground_topics = GroundTopics(
+                self, settings.world, surface, settings.ground_period
             )
         self.create_service(Reset, "reset", self._on_reset)
         self.create_service(SetBool, "pause", self._on_pause)
@@ -252,6 +261,8 @@ class Dynamics(ModelNode):
         self._topics.publish(self._now, self._state, self._soles, effort)
         if self._scene_topics is not None:
             self._scene_topics.publish(self._now, self._body_poses(sample.q))
+        if self._ground_topics is not None:
+            self._ground_topics.publish(self._now)
 
     def _body_poses(self, q: np.ndarray) -> list[pin.SE3]:
         system = self._system

@@ -27,6 +27,7 @@ from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
+from humans_sim.nodes.dynamics.ground_parameters import declare_soft_ground
 from humans_sim.nodes.dynamics.integration_parameters import declare_integration
 from humans_sim.nodes.dynamics.scene_parameters import (
     declare_gravity,
@@ -62,6 +63,7 @@ class DynamicsSettings:
         scene: what stands around the robot, of a file; None: the parameters alone.
         shows_scene: whether there is more than a floor.
         touching: what of the robot touches, as options of a simulation.
+        ground_period: between messages of a ground that gives way [s].
         sensors: what is published of an inertial unit and of the feet.
         record: file that a run is written to, None for none.
         record_samples: how many of its newest samples are kept.
@@ -86,6 +88,7 @@ class DynamicsSettings:
     scene: SceneSetup | None
     shows_scene: bool
     touching: Mapping[str, Any]
+    ground_period: float
     sensors: NodeSensors
     record: Path | None
     record_samples: int
@@ -150,6 +153,7 @@ class DynamicsSettings:
             )
         if scene is not None:
             ground = scene.ground(ground.friction)
+        ground = declare_soft_ground(given, ground)
         solids = declare_solids(given)
         ground = ground.with_solids(*solids)
         touching = _touching(given, robot)
@@ -192,6 +196,9 @@ class DynamicsSettings:
                 "unlocked", "joints that move, although '*' is locked"
             ),
             walking=given.path("walking", "how it walks; empty: the model's own"),
+            ground_period=number(
+                "soft_ground.publish_period", 0.2, "between its messages [s]", 1e-3
+            ),
             sensors=NodeSensors.declare(given, model, period),
             record=_record(given),
             record_samples=given.count(

@@ -18,6 +18,7 @@ import numpy as np
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.soft.errors import SoftError
+from humans_sim.soft.ground.ground_history import HistoryRecorder
 from humans_sim.soft.ground.ground_reaction import GroundReaction
 from humans_sim.soft.screens.design import ScreenLaw
 from humans_sim.soft.screens.packed_heights import packed_heights
@@ -94,6 +95,8 @@ class DeformableGround:
         patch: the same [m].
         thickness: the same [m].
         name: the same.
+        history: how it was deformed in the course of a run.
+        worst_residual: of the contact problems under a biped [m/s].
 
     Raises:
         SoftError: there is no such preset, or a length is none.
@@ -137,6 +140,8 @@ class DeformableGround:
         self.screen = PinScreen(shape, law, spacing=spacing)
         self.origin = np.array(origin, dtype=float)
         self.thickness = float(thickness)
+        self.history = HistoryRecorder()
+        self.worst_residual = 0.0
 
     @property
     def period(self) -> float:
@@ -172,10 +177,14 @@ class DeformableGround:
             "origin": self.origin.tolist(),
             "shape": list(self.screen.shape),
             "heights": packed_heights(self.screen.deviations),
+            "residual": self.worst_residual,
+            "history": self.history.record(),
         }
 
     def reset(self) -> None:
         """Put all pins to rest."""
+        self.history.forget()
+        self.worst_residual = 0.0
         self.screen.set(np.zeros(self.screen.shape))
 
     def is_beside(self, points: np.ndarray) -> np.ndarray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contact problem between points of a body and the pins of a screen."""
+"""Points on a screen of pins: which pins they press on, how deep they are."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-
-from humans_sim.contact.problem.newton import solve_near
-from humans_sim.core.profile_kernels import times_rows
-from humans_sim.dynamics.time_stepping.impulses import (
-    factor_of,
-    free_motion,
-    spread_of,
-)
 
 
 class PinGrid(NamedTuple):
@@ -61,110 +53,134 @@ def shares(place, width, first, share):
 
 
 @njit(cache=True)
-def press(grid, pins, points, motion, contacts, accepted):
-    """Forces between points and pins over one sample; the pins take theirs.
+def patches(grid, places):
+    """Pins that points press on: first ones (k, 2, 1), shares on both axes (k, 2, m).
 
     Args:
         grid: fields of a :class:`PinGrid`, as a plain tuple.
-        pins: deviations at the end of the sample without these forces, which are
-            changed, at its beginning, and a sample before, with borders
-            (n + 2, m + 2) [m].
-        points: where they are (k, 3), and how high over pins at rest (k,) [m].
-        motion: mass matrix (nv, nv), all forces but these (nv,), velocity (nv,),
-            Jacobians of the points (k, 3, nv).
-        contacts: friction (k,), and forces to start from (k, 3) [N].
-        accepted: residual of the contact problem, relative.
-
-    Returns:
-        forces on the points: normal and tangents (k, 3) [N]; their generalised force
-        (nv,); the residual.
+        places: of the points (k, 3) [m].
     """
-    x, y, spacing, width, period, pin_mass, k, z = grid
-    after, now, before = pins
-    places, heights = points
-    mass, force, v, rows = motion
-    friction, known = contacts
-    count, nv = places.shape[0], v.shape[0]
+    x, y, spacing, width = grid[0], grid[1], grid[2], grid[3]
+    count = places.shape[0]
     size = int(np.floor(2.0 * width + 1e-9)) + 1
     first = np.empty((count, 2, 1), np.int64)
     share = np.empty((count, 2, size))
-    depth, rising = np.empty(count), np.zeros(count)
     for c in range(count):
         shares((places[c, 0] - x) / spacing, width, first[c, 0], share[c, 0])
         shares((places[c, 1] - y) / spacing, width, first[c, 1], share[c, 1])
-        depth[c] = -heights[c]
+    return first, share
+
+
+@njit(cache=True)
+def first_beside(grid, shape, places):
+    """The first point that does not lie on the screen with its patch; -1 for none.
+
+    Args:
+        grid: fields of a :class:`PinGrid`, as a plain tuple.
+        shape: numbers of pins.
+        places: of the points (k, 3) [m].
+    """
+    room = grid[3] - 1.0
+    for c in range(places.shape[0]):
+        a = (places[c, 0] - grid[0]) / grid[2]
+        b = (places[c, 1] - grid[1]) / grid[2]
+        inside = room <= a <= shape[0] - 1 - room and room <= b <= shape[1] - 1 - room
+        if not inside:
+            return c
+    return -1
+
+
+@njit(cache=True)
+def overlap(first, share, c, d):
+    """Sum over pins of the products of the shares of two points."""
+    product, size = 1.0, share.shape[2]
+    for axis in range(2):
+        shift = first[c, axis, 0] - first[d, axis, 0]
+        if shift >= size or shift <= -size:
+            return 0.0
+        total = 0.0
+        for a in range(max(0, -shift), min(size, size - shift)):
+            total += share[c, axis, a] * share[d, axis, a + shift]
+        product *= total
+    return product
+
+
+@njit(cache=True)
+def feel(pins, period, first, share, depth):
+    """Depths of points below the pins half a sample ago, and how fast those rise.
+
+    Args:
+        pins: deviations at the end of a sample, at its beginning, and a sample before,
+            with borders (n + 2, m + 2) [m].
+        period: of a sample [s].
+        first: of :func:`patches`.
+        share: the same.
+        depth: below pins at rest (k,) [m]; is changed.
+
+    Returns:
+        mean rates of the pins under each point in the sample (k,) [m/s].
+    """
+    after, now, before = pins
+    size = share.shape[2]
+    rising = np.zeros(depth.shape[0])
+    for c in range(depth.shape[0]):
         for a in range(size):
+            i = first[c, 0, 0] + a + 1
             for b in range(size):
                 w = share[c, 0, a] * share[c, 1, b]
                 if w > 0.0:
-                    i, j = first[c, 0, 0] + a + 1, first[c, 1, 0] + b + 1
+                    j = first[c, 1, 0] + b + 1
                     depth[c] += 0.5 * w * (now[i, j] + before[i, j])
                     rising[c] += 0.5 * w * (after[i, j] - before[i, j]) / period
-    factored = factor_of(mass)
-    spread, delassus = spread_of(factored, rows.copy().reshape(3 * count, nv))
-    free, start = np.empty((count, 3)), np.empty((count, 3))
-    times_rows(spread, free_motion(factored, force, v, period), free.reshape(-1))
-    total = period * k + z
-    for c in range(count):
-        speed = 0.0
-        for j in range(nv):
-            speed += rows[c, 0, j] * v[j]
-        free[c, 0] += speed - 2.0 * rising[c] - 2.0 / period * depth[c]
-        free[c, 0] += 2.0 * z / (period * total) * max(depth[c], 0.0)
-        delassus[3 * c, 3 * c] += 2.0 / (period * total)
-        for d in range(count):
-            common = _overlap(first[c, 0, 0], first[d, 0, 0], share[c, 0], share[d, 0])
-            common *= _overlap(first[c, 1, 0], first[d, 1, 0], share[c, 1], share[d, 1])
-            delassus[3 * c, 3 * d] += common / pin_mass
-        for i in range(3):
-            start[c, i] = period * known[c, i]
-    impulses, residual = _solve(delassus, free, friction, start, accepted)
-    held = np.zeros(nv)
-    for c in range(count):
-        for i in range(3):
-            impulses[c, i] /= period
-            for j in range(nv):
-                held[j] += impulses[c, i] * rows[c, i, j]
-        push = impulses[c, 0] * period * period / pin_mass
+    return rising
+
+
+@njit(cache=True)
+def load_pins(after, first, share, shifts):
+    """Move the pins under points down (k,) [m], and say which rows they are in."""
+    low, high = after.shape[0], -1
+    size = share.shape[2]
+    for c in range(shifts.shape[0]):
+        if shifts[c] == 0.0:
+            continue
         for a in range(size):
+            i = first[c, 0, 0] + a + 1
             for b in range(size):
                 w = share[c, 0, a] * share[c, 1, b]
                 if w > 0.0:
-                    after[first[c, 0, 0] + a + 1, first[c, 1, 0] + b + 1] -= w * push
-    return impulses, held, residual
+                    after[i, first[c, 1, 0] + b + 1] -= w * shifts[c]
+                    low, high = min(low, i), max(high, i)
+    return low, high
 
 
 @njit(cache=True)
-def _overlap(first, other, share, shared):
-    """Sum over pins of the products of the shares of two points, along one axis."""
-    total, shift = 0.0, first - other
-    for a in range(share.shape[0]):
-        if 0 <= a + shift < shared.shape[0]:
-            total += share[a] * shared[a + shift]
-    return total
+def depths(pins, grid, shape, places, heights, share_of_sample):
+    """Of points below the ground between two samples (k,) [m].
 
+    Points beside the screen are below pins at rest.
 
-@njit(cache=True)
-def _solve(delassus, free, friction, start, accepted):
-    """Impulses of a contact problem whose normals are softer than its tangents.
-
-    Both are put on one scale, and friction with them: the law stays the same.
+    Args:
+        pins: deviations after the sample, at its beginning, and a sample before, with
+            borders [m].
+        grid: fields of a :class:`PinGrid`, as a plain tuple.
+        shape: numbers of pins.
+        places: of the points (k, 3) [m].
+        heights: over pins at rest (k,) [m].
+        share_of_sample: that has passed, 0 to 1.
     """
-    count = friction.shape[0]
-    normal, along = 0.0, 1e-300
-    for c in range(count):
-        normal += 2.0 * delassus[3 * c, 3 * c]
-        along += delassus[3 * c + 1, 3 * c + 1] + delassus[3 * c + 2, 3 * c + 2]
-    scale = np.sqrt(along / normal)
-    for c in range(count):
-        free[c, 0] *= scale
-        start[c, 0] /= scale
-        for j in range(3 * count):
-            delassus[3 * c, j] *= scale
-            delassus[j, 3 * c] *= scale
-    tangents = np.full(count, 2)
-    found = solve_near(delassus, free, tangents, scale * friction, start, accepted)
-    impulses, residual = found
-    for c in range(count):
-        impulses[c, 0] *= scale
-    return impulses, residual
+    after, now, before = pins
+    deep = -heights
+    for c in range(places.shape[0]):
+        if first_beside(grid, shape, places[c : c + 1]) == 0:
+            continue
+        first, share = patches(grid, places[c : c + 1])
+        for a in range(share.shape[2]):
+            i = first[0, 0, 0] + a + 1
+            for b in range(share.shape[2]):
+                w = share[0, 0, a] * share[0, 1, b]
+                if w > 0.0:
+                    j = first[0, 1, 0] + b + 1
+                    start = 0.5 * (now[i, j] + before[i, j])
+                    end = 0.5 * (after[i, j] + now[i, j])
+                    deep[c] += w * (start + share_of_sample * (end - start))
+    return deep

@@ -19,23 +19,40 @@ complementarity with
 
 .. math:: W' = W + \tfrac{1}{m} S + \tfrac{2}{T (T k + z)} I
 
-in the normal rows; friction is Coulomb's between the end velocities, as on rigid
-ground, so feet stick without creeping. Springs are taken at the end of the sample, so
-forces are bounded for any stiffness and any light foot; their work on the body,
-:math:`\tfrac T2 f (u_0 + u_1)`, and on the pins, :math:`-\tfrac T2 f (w_0 + w_1)`, is
-never more than the energy that they lose, and it is just what both sides gain.
+in the normal rows. Along the ground a point hangs on a much stiffer spring of
+:math:`k_t`, whose force is kept inside Coulomb's cone and which is let out where it
+slides,
+
+.. math::
+   f_{t,1} = \operatorname{proj}_{|\cdot| \le \mu f}
+   \bigl(f_{t,0} - T k_t u_{t,1}\bigr)
+
+so feet stick without creeping, and the forces of many points are single-valued. All are
+taken at the end of the sample, so forces are bounded for any stiffness and any light
+foot; their work on the body, :math:`\tfrac T2 f (u_0 + u_1)`, and on the pins,
+:math:`-\tfrac T2 f (w_0 + w_1)`, is never more than the energy that they lose, and it
+is just what both sides gain.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.results.sample import Sample
-from humans_sim.soft.ground.ground_kernels import PinGrid, press
+from humans_sim.soft.ground.ground_kernels import PinGrid, depths
+from humans_sim.soft.ground.press_kernels import SHEAR, press
+from humans_sim.soft.ground.sample_kernels import (
+    BESIDE,
+    ELSEWHERE,
+    GroundBody,
+    SampleGround,
+    ground_sample,
+)
+from humans_sim.soft.screens.screen_kernels import step_rows
 
 if TYPE_CHECKING:
     from humans_sim.soft.ground.deformable_ground import DeformableGround
@@ -43,7 +60,8 @@ if TYPE_CHECKING:
 _NEAR = 0.005
 """Height over the highest pin from which on a point may touch in a sample [m]."""
 ACCEPTED = 1e-6
-"""Residual of a contact problem that counts as solved, relative: 1 um/s at most."""
+"""By how much points may miss the law of a contact problem that counts as solved
+[m/s]."""
 _CONE = 1.0 - 1e-6
 """Share of the friction cone from which on a point slides."""
 
@@ -59,17 +77,15 @@ class GroundReaction:
         held: generalised force until the next sample (nv,) [N m, N].
         due: time of the next sample [s].
         forces: on all points until the next sample: normal and tangents (n, 3) [N].
-        worst_residual: of all contact problems so far, relative.
     """
 
     def __init__(self, ground: DeformableGround, system: ModelSystem) -> None:
         """No force yet."""
         self._ground, self._system = ground, system
-        solids = system.ground.solids
+        solids, points = system.ground.solids, system.points
         own = next(k for k, solid in enumerate(solids) if solid.name == ground.name)
-        count = len(system.contact_points)
-        self._rows = np.arange(count) * len(solids) + own
-        self._friction = system.contacts.friction[self._rows]
+        self._rows = np.arange(len(system.contact_points)) * len(solids) + own
+        friction = system.contacts.friction[self._rows]
         self._grid = tuple(
             PinGrid(
                 float(ground.origin[0]),
@@ -82,19 +98,41 @@ class GroundReaction:
                 ground.contact.viscosity,
             )
         )
-        self.worst_residual = 0.0
-        self.held = np.zeros(system.nv)
-        self.forces = self._ended = np.zeros((count, 3))
-        self._start = self._sampled = self.due = 0.0
-        self._count = 0
+        moving, _, _, joints = system.contact_arrays
+        damping = system.dissipation.damping
+        self._body = tuple(
+            GroundBody(
+                link=(np.array(joints, dtype=np.int64) - 1)[points.row],
+                local=np.array(points.local, dtype=float),
+                radius=np.array(system.radii, dtype=float),
+                support=np.array(moving[2]),
+                damping=np.array(damping, dtype=float) * np.ones(system.nv),
+                friction=friction,
+            )
+        )
+        self._numbers = tuple(
+            SampleGround(
+                self._grid,
+                float(ground.origin[2]),
+                _NEAR,
+                ACCEPTED,
+                tuple(ground.screen.stencil),
+            )
+        )
+        self._tree = None if system.tree is None else tuple(system.tree)
+        self._friction = friction
+        self.due = 0.0
+        self.start(0.0)
 
     def start(self, t: float) -> None:
         """Begin at a time [s], the ground at rest."""
         self._ground.reset()
+        count = len(self._rows)
         self.held = np.zeros(self._system.nv)
-        self.forces = self._ended = np.zeros_like(self.forces)
+        self.forces = self._ended = np.zeros((count, 3))
         self._start = self._sampled = self.due = t
         self._count = 0
+        self._moved = np.array([self._ground.screen.shape[0] + 2, -1])
 
     def update(
         self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray
@@ -106,16 +144,26 @@ class GroundReaction:
             q: configuration then.
             v: velocity then.
             applied: all that acts but this (nv,) [N m, N].
+
+        Raises:
+            SoftError: a point is beside the ground.
         """
-        screen = self._ground.screen
-        heights = self._heights(q)
-        top = screen.highest()
-        near = np.flatnonzero(heights < top + _NEAR)
-        self._ended, self.forces = self.forces, np.zeros_like(self.forces)
-        self.held = np.zeros(self._system.nv)
-        screen.step()
-        if len(near):
-            self._press(near, heights[near], q, v, applied)
+        self._ended = self.forces
+        pins = (*self._ground.screen.turn_buffers(), self._moved)
+        if self._tree is None:
+            result = self._general_sample(pins, q, v, applied)
+        else:
+            motion = (q, v, applied)
+            status, *result = ground_sample(
+                self._tree, self._body, self._numbers, pins, motion, self._ended
+            )
+            if status == BESIDE:
+                self._ground.check_on(result[-1][None])
+            if status == ELSEWHERE:  # beyond the reach of a rotor: it says so
+                self._system.terms(q, v, self._rows)
+        self.forces, self.held, residual = result[:3]
+        ground = self._ground
+        ground.worst_residual = max(ground.worst_residual, float(residual))
         self._count += 1
         self._sampled, self.due = t, self._start + self._count * self._ground.period
 
@@ -132,32 +180,37 @@ class GroundReaction:
         place: np.ndarray = np.einsum("nij,nj->ni", pose[:, :, :3], points.local)
         return place + pose[:, :, 3]
 
-    def _press(
+    def _general_sample(
         self,
-        near: np.ndarray,
-        heights: np.ndarray,
+        pins: tuple[np.ndarray, ...],
         q: np.ndarray,
         v: np.ndarray,
         applied: np.ndarray,
-    ) -> None:
-        """Forces of the points near the ground, on them and on the pins."""
+    ) -> tuple[Any, ...]:
+        """The same through the functions of the system: joints of several axes."""
         ground, system = self._ground, self._system
+        after, now, before, moved = pins
+        top = step_rows(now, before, after, self._numbers[4], moved)
+        forces = np.zeros_like(self.forces)
+        heights = self._heights(q)
+        near = np.flatnonzero(heights < top + _NEAR)
+        if not len(near):
+            return forces, np.zeros(system.nv), 0.0
         places = self._places()[near]
         ground.check_on(places)
         terms = system.terms(q, v, self._rows[near])
-        mass = terms.mass
-        if system.damped:
-            mass = mass + ground.period * np.diag(system.dissipation.damping)
-        forces, self.held, residual = press(
+        mass = terms.mass + ground.period * np.diag(self._body[4])
+        own, held, residual, (low, high) = press(
             self._grid,
-            ground.screen.bordered(),
-            (places, heights),
+            (after, now, before),
+            (places, heights[near]),
             (mass, applied - terms.bias, v, terms.jacobian),
             (self._friction[near], self._ended[near]),
             ACCEPTED,
         )
-        self.worst_residual = max(self.worst_residual, float(residual))
-        self.forces[near] = forces
+        moved[:] = min(moved[0], low), max(moved[1], high)
+        forces[near] = own
+        return forces, held, residual
 
     def complete(self, sample: Sample) -> Sample:
         """A sample with these contacts: gaps to the deformed ground, its energy.
@@ -166,15 +219,12 @@ class GroundReaction:
         contacts of the time-stepping method.
         """
         ground, screen, rows = self._ground, self._ground.screen, self._rows
+        pins = screen.bordered()
         heights = self._heights(sample.q)
         places = self._places()
+        ground.history.note(sample.t, pins[1][1:-1, 1:-1])
         share = min(1.0, max(0.0, (sample.t - self._sampled) / ground.period))
-        deep = -heights
-        on = np.flatnonzero(~ground.is_beside(places))
-        if len(on):
-            pins, weights = ground.patches(places[on])
-            now, later = screen.middle(1).ravel()[pins], screen.middle().ravel()[pins]
-            deep[on] += (weights * (now + share * (later - now))).sum(axis=1)
+        deep = depths(pins, self._grid, screen.shape, places, heights, share)
         forces, mode = sample.forces.copy(), sample.contacts.copy()
         gaps, own = sample.gaps.copy(), self.forces if share else self._ended
         forces[rows] += own
@@ -187,19 +237,25 @@ class GroundReaction:
             contacts=mode,
             forces=forces,
             gaps=gaps,
-            potential=sample.potential + self.energy(deep, share),
+            potential=sample.potential + self._energy(deep, share),
         )
 
-    def energy(self, depths: np.ndarray, share: float = 0.0) -> float:
+    def _energy(self, deep: np.ndarray, share: float) -> float:
         """Energy in pins and contacts [J].
 
         Args:
-            depths: of all points below the ground (n,) [m].
+            deep: all points below the ground (n,) [m].
             share: of a sample that has passed since the last one.
         """
-        pressed = np.maximum(depths, 0.0)
-        stored = 0.5 * self._ground.contact.stiffness * float(pressed @ pressed)
-        first = self._ground.screen.energy(1)
-        if not share:
-            return stored + first
-        return stored + (1.0 - share) * first + share * self._ground.screen.energy()
+        pressed = np.maximum(deep, 0.0)
+        screen, stiffness = self._ground.screen, self._ground.contact.stiffness
+        stored = 0.5 * stiffness * float(pressed @ pressed)
+        for part, forces, ago in (
+            (1.0 - share, self._ended, 1),
+            (share, self.forces, 0),
+        ):
+            if part > 0.0:
+                along = forces[:, 1:]
+                bent = 0.5 * float(np.vdot(along, along)) / (SHEAR * stiffness)
+                stored += part * (bent + screen.energy(ago))
+        return stored

@@ -116,6 +116,7 @@ class PinScreen:
             raise SoftError(f"deviations are {np.shape(deviations)}, not {self.shape}")
         self._buffers[0][self._inner] = deviations
         self._buffers[1][self._inner] = deviations if before is None else before
+        self._buffers[2][self._inner] = 0.0
 
     def step(self, force: np.ndarray | None = None) -> None:
         """One sample under forces on the pins [N]."""
@@ -130,6 +131,21 @@ class PinScreen:
         STEPS[len(self.shape)](now, before, spare, self._force, self._stencil)
         self._buffers = [spare, now, before]
         self.time += self.law.period
+
+    @property
+    def stencil(self) -> kernels.Stencil:
+        """Coefficients of a sample."""
+        return self._stencil
+
+    def turn_buffers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Begin a sample that a kernel makes: :meth:`bordered`, the first to be filled.
+
+        The one to be filled has the deviations of three samples ago.
+        """
+        now, before, spare = self._buffers
+        self._buffers = [spare, now, before]
+        self.time += self.law.period
+        return spare, now, before
 
     def bordered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Deviations now, one sample and two samples ago, with a border [m].
@@ -210,6 +226,10 @@ class PinScreen:
         """
         now, before = self._buffers[ago : ago + 2]
         law = self.law
+        if len(self.shape) == 2:
+            numbers = law.mass / law.period**2, law.ground_stiffness, law.stiffness
+            edges = self._stencil.edges
+            return float(kernels.energy_2(now, before, numbers, edges))
         v = (now - before)[self._inner] / law.period
         total = 0.5 * law.mass * float(np.sum(v * v))
         total += 0.5 * law.ground_stiffness * float(np.sum((now * before)[self._inner]))

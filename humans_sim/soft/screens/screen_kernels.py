@@ -118,6 +118,78 @@ def step_2(u, v, w, force, stencil):
             new[j] = value + old * total
 
 
+@njit(cache=True, error_model="numpy")
+def step_rows(u, v, w, stencil, moved):
+    """The next sample of a rectangle with fixed edges, of the rows that moved alone.
+
+    Args:
+        u: deviations now, with a border (n + 2, m + 2) [m].
+        v: one sample ago, with a border [m].
+        w: is filled with the next, with a border [m].
+        stencil: its coefficients, as a plain tuple.
+        moved: first and last row, borders counted, outside which all three are zero;
+            grows by one row at each end where pins are linked (2,).
+
+    Returns:
+        the highest pin after the sample, at least 0 [m].
+    """
+    now, before, near, old = stencil[0], stencil[1], stencil[2], stencil[3]
+    columns, top = u.shape[1] - 2, 0.0
+    linked = near != 0.0 or old != 0.0
+    if linked and moved[0] <= moved[1]:
+        moved[0], moved[1] = max(1, moved[0] - 1), min(u.shape[0] - 2, moved[1] + 1)
+    for i in range(moved[0], moved[1] + 1):
+        here, last, new = u[i], v[i], w[i]
+        if not linked:
+            for j in range(1, columns + 1):
+                new[j] = now * here[j] + before * last[j]
+        elif old == 0.0:
+            up, down = u[i - 1], u[i + 1]
+            for j in range(1, columns + 1):
+                total = up[j] + down[j] + here[j - 1] + here[j + 1]
+                new[j] = now * here[j] + before * last[j] + near * total
+        else:
+            up, down, above, below = u[i - 1], u[i + 1], v[i - 1], v[i + 1]
+            for j in range(1, columns + 1):
+                value = now * here[j] + before * last[j]
+                value += near * (up[j] + down[j] + here[j - 1] + here[j + 1])
+                total = above[j] + below[j] + last[j - 1] + last[j + 1]
+                new[j] = value + old * total
+        for j in range(1, columns + 1):
+            top = max(top, new[j])
+    return top
+
+
+@njit(cache=True)
+def energy_2(u, v, law, edges):
+    """Kinetic and elastic energy of a rectangle of pins [J].
+
+    Args:
+        u: deviations now, with a border (n + 2, m + 2) [m].
+        v: one sample ago, with a border [m].
+        law: mass / period², stiffness to the ground and to neighbours [N/m].
+        edges: FIXED, FREE or PERIODIC.
+    """
+    fill_border_2(u, edges)
+    fill_border_2(v, edges)
+    inertia, ground, link = law
+    moving = deviating = bending = 0.0
+    rows, columns = u.shape
+    skipped = 1 if edges == PERIODIC else 0
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            moving += (u[i, j] - v[i, j]) ** 2
+            deviating += u[i, j] * v[i, j]
+    if link != 0.0:
+        for i in range(skipped, rows - 1):
+            for j in range(1, columns - 1):
+                bending += (u[i + 1, j] - u[i, j]) * (v[i + 1, j] - v[i, j])
+        for i in range(1, rows - 1):
+            for j in range(skipped, columns - 1):
+                bending += (u[i, j + 1] - u[i, j]) * (v[i, j + 1] - v[i, j])
+    return 0.5 * (inertia * moving + ground * deviating + link * bending)
+
+
 @njit(cache=True)
 def step_3(u, v, w, force, stencil):
     """The next sample of a block of pins; arguments as for :func:`step_1`."""

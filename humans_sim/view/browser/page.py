@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import viser
 
+from humans_sim.view.browser.ground_layer import touched_pins
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.browser.scene import Scene
 from humans_sim.view.html_templates import render
@@ -88,6 +89,9 @@ def show_sample(scene: Scene, replay: Replay, k: int) -> None:
     scene.show(q)
     scene.show_arrows(replay.arrows(k, each=True))
     scene.show_cables(replay.cables(k))
+    field = replay.footprints(k)
+    if field is not None and replay.history is not None:
+        scene.show_ground(field, touched_pins(replay.history.heights))
     above = np.array([*replay.model.com(q)[:2], 1.12 * replay.height])
     above[2] = max(above[2], float(q[2]) + 0.6 * replay.height)
     scene.show_time(f"{replay.run.t[k]:.2f} s", above)

@@ -19,6 +19,11 @@ from humans_sim.results.record import (
 )
 from humans_sim.results.run import Run
 from humans_sim.results.sample import Sample
+from humans_sim.soft.ground.footprints import (
+    Footprints,
+    GroundHistory,
+    ground_history,
+)
 from humans_sim.view.browser.cables import RunCables
 from humans_sim.view.browser.geometry import body_height
 from humans_sim.view.browser.touches import Touches
@@ -36,6 +41,7 @@ class Replay:
         model: its model.
         ground: its scene.
         height: of the body in its zero position [m].
+        history: of a ground that gives way; None for others.
     """
 
     def __init__(
@@ -67,6 +73,14 @@ class Replay:
             )
         self._soles = self._contacts(name)
         self._cables = RunCables(run, self.model)
+        soft = run.info.get("surface") or {}
+        self.history: GroundHistory | None = None
+        if soft.get("history"):
+            self.history = ground_history(run)
+
+    def footprints(self, k: int) -> Footprints | None:
+        """Heights of a ground that gives way at a sample."""
+        return None if self.history is None else self.history.at(float(self.run.t[k]))
 
     def cables(self, k: int) -> np.ndarray:
         """Cables that it hangs on at a sample, as lines (n, 2, 3) [m]."""

@@ -12,8 +12,10 @@ import viser
 from humans_sim.contact import Ground, HalfSpace
 from humans_sim.core.errors import HumansError
 from humans_sim.models import Model
+from humans_sim.soft.ground.footprints import Footprints
 from humans_sim.view.browser.cables import CABLE_COLOUR
 from humans_sim.view.browser.geometry import body_height, solids
+from humans_sim.view.browser.ground_layer import GroundLayer
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes, lay_terrain
 
@@ -70,6 +72,7 @@ class Scene:
         self._time: viser.LabelHandle | None = None
         self._arrows: viser.ArrowsHandle | None = None
         self._cables: viser.LineSegmentsHandle | None = None
+        self._soft: GroundLayer | None = None
         self._stage = self.server.scene.add_frame(STAGE, show_axes=False)
         self._floors: list[tuple[viser.GridHandle, HalfSpace]] = []
         self._meshes: list[viser.MeshHandle] = []
@@ -242,6 +245,25 @@ class Scene:
         self._arrows.visible = len(arrows) > 0
         if len(arrows):
             self._arrows.points = arrows.astype(np.float32)
+
+    def show_ground(
+        self,
+        field: Footprints,
+        touched: tuple[int, int, int, int] | None = None,
+    ) -> None:
+        """Show a ground that gives way in place of the floors.
+
+        Args:
+            field: its heights.
+            touched: pins that move in all pictures; all unless given.
+        """
+        if self._soft is None:
+            self._soft = GroundLayer(self.server.scene, f"{STAGE}/ground", touched)
+            for grid, _ in self._floors:
+                grid.remove()
+            self._floors.clear()
+        with self.server.atomic():
+            self._soft.show(field)
 
     def show_cables(self, lines: np.ndarray) -> None:
         """Show cables as lines between their ends (n, 2, 3) [m]."""

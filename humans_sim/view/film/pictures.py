@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from humans_sim.view.browser.replay import Replay
+from humans_sim.view.film.ground_pictures import GroundFromAbove
 from humans_sim.view.film.looping_film import looping_film
 from humans_sim.view.plots.side_view import SideView, Window
 
@@ -30,6 +31,8 @@ _FILM_PIXELS, _FILM_DPI = 640, 100
 """Height of a film, or its width where that is larger [pixels]."""
 _FILM_RATIO = 0.75
 """Least width of a film over its height."""
+_GROUND_COLOURS = 160
+"""Colours of a film with a ground that gives way."""
 _TITLE = 0.08
 """Room for the time above the figure, as a share of the film's height."""
 
@@ -92,17 +95,29 @@ def film(replay: Replay, frames: int = FRAMES) -> bytes:
     window, follows = view.window(replay.run.q[chosen])
     window = window.with_headroom(_TITLE).widened(_FILM_RATIO)
     scale = _FILM_PIXELS / _FILM_DPI / max(1.0, window.ratio)
-    figure = Figure(figsize=(scale * window.ratio, scale), dpi=_FILM_DPI)
+    above = None if replay.history is None else GroundFromAbove(replay.history)
+    below = 0.0 if above is None else above.width / (window.top - window.bottom)
+    high = scale * (1.0 + below)
+    figure = Figure(figsize=(scale * window.ratio, high), dpi=_FILM_DPI)
     canvas = FigureCanvasAgg(figure)
     pictures = []
     for k in chosen:
         figure.clear()
-        panel = figure.add_axes((0, 0, 1, 1))
+        panel = figure.add_axes((0, below / (1 + below), 1, 1 / (1 + below)))
         _draw(view, panel, replay, k, window, follows)
+        if above is not None:
+            seen = _at(view, window, replay.run.q[k], follows)
+            ground = figure.add_axes((0, 0, 1, below / (1 + below)))
+            above.draw(ground, float(t[k]), (seen.left, seen.right))
+            ground.text(
+                0.03, 0.96, "from above", transform=ground.transAxes, va="top", size=8
+            )
         text = f"{t[k]:.2f} s" + _speed_word(speed)
         panel.text(0.03, 0.97, text, transform=panel.transAxes, va="top", fontsize=9)
         canvas.draw()
         pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]))
+    if above is not None:  # many shades of one colour, and others beside them
+        return looping_film(pictures, pause, _GROUND_COLOURS)
     return looping_film(pictures, pause)
 
 
@@ -113,11 +128,18 @@ def _speed_word(speed: float) -> str:
     return f"  ({1 / speed:.2g} times slower)" if 0 < speed < 0.87 else ""
 
 
+def _at(view: SideView, window: Window, q: np.ndarray, follows: bool) -> Window:
+    """What is seen at a posture."""
+    if not follows:
+        return window
+    left, right, _, _ = view.extent(q)
+    return window.centred((left + right) / 2)
+
+
 def _draw(
     view: SideView, panel: object, replay: Replay, k: int, window: Window, follows: bool
 ) -> None:
     q = replay.run.q[k]
-    if follows:
-        left, right, _, _ = view.extent(q)
-        window = window.centred((left + right) / 2)
-    view.draw(panel, window, q, replay.arrows(k), replay.cables(k))
+    window = _at(view, window, q, follows)
+    arrows, cables = replay.arrows(k), replay.cables(k)
+    view.draw(panel, window, q, arrows, cables, replay.footprints(k))

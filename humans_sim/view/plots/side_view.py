@@ -13,7 +13,9 @@ from scipy.spatial import ConvexHull
 
 from humans_sim.contact import Box, Ground, HalfSpace
 from humans_sim.models import Model
+from humans_sim.soft.ground.footprints import Footprints
 from humans_sim.view.browser.geometry import Solid, body_height, solids
+from humans_sim.view.browser.ground_layer import SAND_COLOUR
 from humans_sim.view.browser.surroundings import (
     BOX_COLOUR,
     TERRAIN_COLOUR,
@@ -144,6 +146,7 @@ class SideView:
         q: np.ndarray,
         arrows: np.ndarray,
         cables: np.ndarray = _NO_CABLES,
+        field: Footprints | None = None,
     ) -> None:
         """Draw a posture into an empty panel.
 
@@ -153,11 +156,14 @@ class SideView:
             q: configuration.
             arrows: forces from their places to their tips (n, 2, 3) [m].
             cables: that it hangs on, from end to end (n, 2, 3) [m].
+            field: heights of a ground that gives way.
         """
         panel.set_xlim(window.left, window.right)
         panel.set_ylim(window.bottom, window.top)
         panel.set_axis_off()
         self._draw_scene(panel, window)
+        if field is not None:
+            _draw_ground(panel, window, field)
         for ends in cables[:, :, _PLANE]:
             panel.plot(*ends.T, color=_CABLE, linewidth=1.0, zorder=2.5)
         items = self.outlines(q)
@@ -231,6 +237,17 @@ class SideView:
             marks = step * np.arange(first, last + 1)
             low = point[1] - 0.02 * self._size
             panel.vlines(marks, low, point[1], color=_LINE, linewidth=0.6, zorder=1)
+
+
+def _draw_ground(panel: Any, window: Window, field: Footprints) -> None:
+    """Fill a ground that gives way, with the deepest and highest pins across it."""
+    x = field.origin[0] + field.spacing * np.arange(field.heights.shape[0])
+    rest, bottom = float(field.origin[2]), window.bottom
+    low, high = rest + field.heights.min(axis=1), rest + field.heights.max(axis=1)
+    colour = np.array(SAND_COLOUR) / 255
+    panel.fill_between(x, bottom, high, color=colour, linewidth=0.0, zorder=0.5)
+    panel.fill_between(x, low, rest, color=0.72 * colour, linewidth=0.0, zorder=0.6)
+    panel.plot(x, high, color=0.6 * colour, linewidth=0.8, zorder=1)
 
 
 def outline(points: np.ndarray) -> np.ndarray:

@@ -81,6 +81,7 @@ def write_report(
         "summary": None if summary is None else _summary(summary),
         "checks": check_table(run.check()),
         "film": None,
+        "footprints": _footprints(run),
         "steps": None if summary is None else _steps(summary),
         "joints": None if summary is None else _joints(summary),
         "scene": None,
@@ -150,6 +151,21 @@ def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
         return {"url": "", "text": f"None: {error}"}
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s, seen from the right"
     return {"url": image_url(content, "gif"), "text": text}
+
+
+def _footprints(run: Run) -> dict[str, str] | None:
+    """What the run left in a ground that gives way; None where it is rigid."""
+    if not (run.info.get("surface") or {}).get("history"):
+        return None
+    from humans_sim.soft.ground.footprints import ground_history
+    from humans_sim.view.film.ground_pictures import GroundFromAbove
+
+    try:
+        content = GroundFromAbove(ground_history(run)).png(float(run.t[-1]))
+    except HumansError as error:
+        return {"url": "", "text": f"None: {error}"}
+    text = f"the ground at {run.t[-1]:.2f} s from above, x to the right"
+    return {"url": image_url(content, "png"), "text": text}
 
 
 def _excerpt(run: Run, summary: WalkSummary) -> Run:

@@ -127,6 +127,8 @@ def test_energy_never_grows(khr1, law: str) -> None:
     v[0] = 0.1
     run = stand(khr1, ground_of(law), 0.3, height=0.005, v=v)
     total = run.energy.sum(axis=1)
+    start = weight_of(khr1) * (khr1.tags(run.q[0])[-1][2] + 0.5 * 0.1**2 / GRAVITY)
+    assert total[0] == pytest.approx(start, rel=1e-6)  # nothing is stored yet
     assert total[0] - total[-1] > 0.02
     assert np.diff(total).max() < 1e-5 * (total[0] - total[-1])
     assert run.check()["largest growth of energy"].ok is not None

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the node ``dynamics`` publishes of a ground that gives way.
+
+The ground lives in this node and not in one of its own: at each of its samples, 1 ms
+apart, its forces are those of one contact problem with the mass matrix of the body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nav_msgs.msg import OccupancyGrid
+from rclpy.node import Node
+from sensor_msgs.msg import Image
+from std_msgs.msg import Header
+
+from humans_sim.nodes.common.conversions import time_of
+from humans_sim.nodes.common.ground_messages import (
+    depth_map,
+    grid_map,
+    ground_picture,
+    heights_image,
+)
+from humans_sim.soft.ground.deformable_ground import DeformableGround
+from humans_sim.soft.ground.footprints import Footprints
+
+try:
+    from grid_map_msgs.msg import GridMap
+except ImportError:
+    GridMap = None
+
+_DEPTH = 5
+
+
+class GroundTopics:
+    """Publishes the heights of a ground.
+
+    Args:
+        node: whose topics they are.
+        world: frame of the ground truth.
+        ground: what gives way.
+        period: between two messages [s].
+    """
+
+    def __init__(
+        self, node: Node, world: str, ground: DeformableGround, period: float
+    ) -> None:
+        """Make the topics."""
+        self._world, self._ground = world, ground
+        self._period, self._next = round(1e9 * period), 0
+        make = node.create_publisher
+        self._heights = make(Image, "ground/heights", _DEPTH)
+        self._picture = make(Image, "ground/picture", _DEPTH)
+        self._depth = make(OccupancyGrid, "ground/depth", _DEPTH)
+        self._map: Any = None
+        if GridMap is not None:
+            self._map = make(GridMap, "ground/grid_map", _DEPTH)
+
+    def publish(self, now: int) -> None:
+        """Publish where it is time, and somebody listens [ns]."""
+        if now < self._next and now > self._next - 2 * self._period:
+            return
+        self._next = now + self._period
+        screen = self._ground.screen
+        field = Footprints(screen.deviations, screen.spacing, self._ground.origin)
+        header = Header(stamp=time_of(now), frame_id=self._world)
+        for topic, make in (
+            (self._heights, heights_image),
+            (self._picture, ground_picture),
+            (self._depth, depth_map),
+        ):
+            if topic.get_subscription_count():
+                topic.publish(make(header, field))
+        if self._map is not None and self._map.get_subscription_count():
+            self._map.publish(grid_map(GridMap, header, field))
