@@ -63,6 +63,10 @@ from humans_sim.soft.screens.conserving import ConservingScreen, PistonLaw
 from humans_sim.soft.screens.design import PROTOTYPES, ScreenLaw, design
 from humans_sim.soft.screens.pin_screen import Markers, PinScreen
 from humans_sim.soft.screens.statics import line_kernel, membrane_kernel, static_shape
+from humans_sim.soft.skin.body_shape import BodyShape, body_shape
+from humans_sim.soft.skin.link_meshes import save_skinned
+from humans_sim.soft.skin.making import has_skin, make_skin, skin_of
+from humans_sim.soft.skin.skin import Skin
 from humans_sim.soft.surfaces.fields import (
     Blend,
     Blob,
@@ -70,12 +74,14 @@ from humans_sim.soft.surfaces.fields import (
     Field,
     SegmentField,
 )
+from humans_sim.soft.surfaces.nets import net_of
 from humans_sim.soft.surfaces.polygons import mesh_of
 
 __all__ = [
     "Automaton",
     "Blend",
     "Blob",
+    "BodyShape",
     "CoatWindow",
     "Cohesion",
     "ColourLaw",
@@ -111,6 +117,7 @@ __all__ = [
     "Reduction",
     "ScreenLaw",
     "SegmentField",
+    "Skin",
     "SoftError",
     "StabilityReport",
     "StagedSimulation",
@@ -119,6 +126,7 @@ __all__ = [
     "UnstableStepError",
     "ViscoSpring",
     "agglomerate",
+    "body_shape",
     "box",
     "cell_radius",
     "classify",
@@ -126,19 +134,24 @@ __all__ = [
     "cut_error",
     "design",
     "footprints_of",
+    "has_skin",
     "is_in_triangle",
     "line",
     "line_kernel",
     "load_network",
+    "make_skin",
     "may_be_geometric",
     "may_be_rigid",
     "membrane_kernel",
     "mesh_of",
+    "net_of",
     "partition",
     "picture",
     "relief",
     "ring",
+    "save_skinned",
     "sheet",
+    "skin_of",
     "stability_report",
     "static_shape",
     "transmission_losses",
