@@ -48,6 +48,7 @@ _OPTIONAL = (
     "problem",
     "parameters",
     "bodies",
+    "coat",
     "loads",
     "ground",
     "locked",
@@ -76,6 +77,7 @@ _OPTIONAL = (
 
 _BODIES_ONLY = ("loads", "flight")
 _BIPEDS_ONLY = (
+    "coat",
     "locked",
     "free",
     "limits",
@@ -105,6 +107,7 @@ class Scenario:
         friction: Coulomb's coefficient instead of the ground's own law, or None.
         feedback: what its controller sees instead of what the file says, or None
             (:mod:`humans_sim.applications.feedback`).
+        coupling: of a coat instead of what the file says, ``one_way`` or ``two_way``.
     """
 
     name: str
@@ -117,6 +120,7 @@ class Scenario:
     _fields: dict[str, YamlValue]
     friction: float | None = None
     feedback: str | None = None
+    coupling: str | None = None
 
     def with_changes(self, **changes: Any) -> Scenario:
         """The same with another model, end, method, friction, feedback or options."""
@@ -208,6 +212,10 @@ class Scenario:
         ground = ground_of(fields.get("ground"), setup.friction)
         if self.friction is not None:
             ground = replace(ground, law="coulomb", friction=self.friction)
+        if "coat" in fields:
+            from humans_sim.applications.coat_section import with_felt_coat
+
+            ground = with_felt_coat(ground, model, fields["coat"], self.coupling)
         scene: dict[str, Any] = {"ground": ground}
         if "locked" in fields:
             locked = [item.text() for item in fields["locked"]]
@@ -319,6 +327,11 @@ class Scenario:
             save: file (``.npz``) that the samples are written to as they come.
         """
         simulation, q, v = self.prepare()
+        if "coat" in self._fields:
+            from humans_sim.applications.coat_section import run_with_coat
+
+            coat = self._fields["coat"]
+            return run_with_coat(self, coat, (simulation, q, v), progress, save)
         run: Run = simulation.run(
             q,
             v,
