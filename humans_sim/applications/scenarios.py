@@ -46,6 +46,7 @@ _OPTIONS = (
 _OPTIONAL = (
     "model",
     "problem",
+    "puppet",
     "parameters",
     "bodies",
     "coat",
@@ -138,8 +139,15 @@ class Scenario:
         """Whether there are free bodies."""
         return "bodies" in self._fields
 
+    @property
+    def has_network(self) -> bool:
+        """Whether it is a network of masses."""
+        return "puppet" in self._fields
+
     def prepare(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """The simulation with its start: (Simulation, q0, v0)."""
+        if self.has_network:
+            raise ParameterError(f"'{self.name}' is a network: it runs as a whole")
         if self.has_bodies:
             return self._prepare_scene()
         if self.model is None:
@@ -326,6 +334,10 @@ class Scenario:
             progress: as of :meth:`~humans_sim.dynamics.simulation.Simulation.run`.
             save: file (``.npz``) that the samples are written to as they come.
         """
+        if "puppet" in self._fields:
+            from humans_sim.applications.puppet_section import run_puppet
+
+            return run_puppet(self, self._fields["puppet"], save)
         simulation, q, v = self.prepare()
         if "coat" in self._fields:
             from humans_sim.applications.coat_section import run_with_coat
@@ -398,7 +410,8 @@ def read_scenario(name: str) -> Scenario:
     root = read_yaml(path)
     fields = root.fields(("title", "time"), _OPTIONAL)
     alone = "bodies" in fields and not {"model", "problem"} & set(fields)
-    if not alone and ("model" in fields) == ("problem" in fields):
+    kinds = {"model", "problem", "puppet"} & set(fields)
+    if not alone and len(kinds) != 1:
         raise root.error("a scenario has either a model or a problem, or bodies")
     if "bodies" in fields:
         _check_scene(root, fields)

@@ -5,6 +5,7 @@ After A. Habibi, "Visualisation d'objets très déformables" (Grenoble, 1997).
 """
 
 from humans_sim.soft.chroma import OPERATORS, ColourLaw, picture, relief
+from humans_sim.soft.coats.coat import BodyBall, Coat, Piece
 from humans_sim.soft.coupling.influence import (
     CoatWindow,
     Influence,
@@ -36,6 +37,8 @@ from humans_sim.soft.ground.deformable_ground import (
     PointContact,
 )
 from humans_sim.soft.ground.footprints import Footprints, footprints_of
+from humans_sim.soft.layers.contour import Contour, contour
+from humans_sim.soft.layers.geometric_coat import GeometricCoat
 from humans_sim.soft.networks.implicit_step import ImplicitSimulation
 from humans_sim.soft.networks.laws import (
     Automaton,
@@ -81,11 +84,14 @@ __all__ = [
     "Automaton",
     "Blend",
     "Blob",
+    "BodyBall",
     "BodyShape",
+    "Coat",
     "CoatWindow",
     "Cohesion",
     "ColourLaw",
     "ConservingScreen",
+    "Contour",
     "CouplingError",
     "DeformableGround",
     "DistanceField",
@@ -94,6 +100,7 @@ __all__ = [
     "Field",
     "Floor",
     "Footprints",
+    "GeometricCoat",
     "HollowStop",
     "ImplicitSimulation",
     "Influence",
@@ -110,6 +117,7 @@ __all__ = [
     "PRESETS",
     "PROTOTYPES",
     "Partition",
+    "Piece",
     "PinScreen",
     "PistonLaw",
     "Plastic",
@@ -131,6 +139,7 @@ __all__ = [
     "cell_radius",
     "classify",
     "coat_window",
+    "contour",
     "cut_error",
     "design",
     "footprints_of",

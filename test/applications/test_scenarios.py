@@ -44,6 +44,8 @@ TERRAIN = {"rubble-walk", "stairs-walk"}
 """Looked at in test_terrain_sections.py."""
 SOFT = {"mud-stand", "sand-walk"}
 """Looked at in test_deformable_section.py."""
+LAYERS = {"backpack", "hair-and-cloth", "puppet"}
+"""Looked at in test_coat_section.py and soft/layers."""
 SCENES = {"box-stack", "off-centre-push", "push-box", "tumbling-top"}
 """Looked at one by one in bodies/test_scene_scenarios.py."""
 
@@ -55,7 +57,13 @@ ROLLING = {"rattleback", "rolling-knee"}
 @pytest.mark.parametrize(
     "name",
     sorted(
-        set(scenario_names()) - APPLICATIONS - SCENES - TERRAIN - ROLLING - SOFT,
+        set(scenario_names())
+        - APPLICATIONS
+        - SCENES
+        - TERRAIN
+        - ROLLING
+        - SOFT
+        - LAYERS,
     ),
 )
 def test_scenario_runs_and_is_right(name: str) -> None:
@@ -79,7 +87,7 @@ def test_promised_scenarios_are_there() -> None:
         "slide",
     }
     promised |= {"rolling-foot", "rolling-sphere"}
-    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT
+    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT | LAYERS
     assert promised <= set(scenario_names())
 
 
