@@ -17,7 +17,7 @@ title: A KHR-1 with a ribbon
 model: khr1
 locked: ["*"]
 ground: {friction: 0.5}
-start: {height: 0.02}
+start: {height: 0.2}
 coat:
   tolerance: 0.05
   pieces:
