@@ -49,9 +49,11 @@ _OPTIONS = (
 _OPTIONAL = (
     "model",
     "problem",
+    "puppet",
     "parameters",
     "bodies",
     "wrist",
+    "coat",
     "loads",
     "ground",
     "locked",
@@ -80,6 +82,7 @@ _OPTIONAL = (
 
 _BODIES_ONLY = ("loads", "flight")
 _BIPEDS_ONLY = (
+    "coat",
     "locked",
     "free",
     "limits",
@@ -112,6 +115,7 @@ class Scenario:
         actuation: ``torque`` or ``servo`` instead of the file's, or None.
         walking: file of a walk instead of the model's own, or None.
         folder: of its file.
+        coupling: of a coat instead of what the file says, ``one_way`` or ``two_way``.
     """
 
     name: str
@@ -127,6 +131,7 @@ class Scenario:
     actuation: str | None = None
     walking: Path | None = None
     folder: Path = Path()
+    coupling: str | None = None
 
     def with_changes(self, **changes: Any) -> Scenario:
         """The same with another model, end, method, friction, feedback or options.
@@ -162,6 +167,11 @@ class Scenario:
         """Whether it is of a wrist."""
         return "wrist" in self._fields
 
+    @property
+    def has_network(self) -> bool:
+        """Whether it is a network of masses."""
+        return "puppet" in self._fields
+
     def wrist(self) -> WristSetup:
         """The motion of its wrist, before it is computed."""
         from humans_sim.applications.wrist_scenarios import WristSetup
@@ -171,8 +181,9 @@ class Scenario:
 
     def prepare(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """The simulation with its start: (Simulation, q0, v0)."""
-        if self.has_wrist:
-            raise ParameterError(f"'{self.name}' moves a wrist: it is run as a whole")
+        if self.has_wrist or self.has_network:
+            what = "moves a wrist" if self.has_wrist else "is a network"
+            raise ParameterError(f"'{self.name}' {what}: it is run as a whole")
         if self.has_bodies:
             return self._prepare_scene()
         if self.model is None:
@@ -245,6 +256,10 @@ class Scenario:
         ground = ground_of(fields.get("ground"), setup.friction)
         if self.friction is not None:
             ground = replace(ground, law="coulomb", friction=self.friction)
+        if "coat" in fields:
+            from humans_sim.applications.coat_section import with_felt_coat
+
+            ground = with_felt_coat(ground, model, fields["coat"], self.coupling)
         scene: dict[str, Any] = {"ground": ground}
         if "locked" in fields:
             locked = [item.text() for item in fields["locked"]]
@@ -358,7 +373,16 @@ class Scenario:
         """
         if self.has_wrist:
             return self.wrist().run(progress, save)  # type: ignore[return-value]
+        if self.has_network:
+            from humans_sim.applications.puppet_section import run_puppet
+
+            return run_puppet(self, self._fields["puppet"], save)
         simulation, q, v = self.prepare()
+        if "coat" in self._fields:
+            from humans_sim.applications.coat_section import run_with_coat
+
+            coat = self._fields["coat"]
+            return run_with_coat(self, coat, (simulation, q, v), progress, save)
         run: Run = simulation.run(
             q,
             v,
@@ -425,10 +449,10 @@ def read_scenario(name: str) -> Scenario:
     root = read_yaml(path)
     fields = root.fields(("title", "time"), _OPTIONAL)
     own = "bodies" in fields or "wrist" in fields
-    alone = own and not {"model", "problem"} & set(fields)
-    if not alone and ("model" in fields) == ("problem" in fields):
+    alone = own and not {"model", "problem", "puppet"} & set(fields)
+    if not alone and len({"model", "problem", "puppet"} & set(fields)) != 1:
         raise root.error(
-            "a scenario has either a model or a problem, bodies or a wrist"
+            "a scenario has either a model or a problem, bodies, a wrist or a puppet"
         )
     if "bodies" in fields:
         _check_scene(root, fields)

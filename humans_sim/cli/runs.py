@@ -114,6 +114,7 @@ def run(
         changes["options"] = {"integrator": integrator.value}
     chosen = read_scenario(scenario).with_changes(**changes)
     shown = chosen.model is not None or chosen.has_bodies or chosen.has_wrist
+    shown = shown or (chosen.has_network and not view)
     if not shown and (view or animate is not None):
         raise ParameterError(
             f"'{chosen.name}' has neither a biped model nor bodies: --view and "

@@ -35,7 +35,9 @@ def scene_record(system: System) -> dict[str, Any]:
 def surface_record(system: ModelSystem) -> dict[str, Any]:
     """A surface that gives way, as plain data; its state is that of the last sample."""
     surface = system.ground.surface
-    return {} if surface is None else {"surface": surface.record()}
+    if surface is None:
+        return {}
+    return {getattr(surface, "record_key", "surface"): surface.record()}
 
 
 def touching_record(system: ModelSystem) -> dict[str, Any]:

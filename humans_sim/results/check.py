@@ -26,6 +26,9 @@ SUNK = 1e-3
 [m]: with a viscous contact that is a little, as it leaves."""
 RESIDUAL = 1e-4
 """By how much points may miss the law of a contact with such a ground [m/s]."""
+COAT = 0.02
+"""How much the energy of what a body wears may grow beyond the work of the body,
+relative: an explicit step has it to the order of its period."""
 HANDED_OVER = 0.5
 """Share of an event-driven run that time steps may have continued."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
@@ -134,7 +137,7 @@ def check_run(run: Run) -> Check:
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
     findings += _residual(run)
     findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
-    findings += _handed_over(run)
+    findings += [*_handed_over(run), *_coat(run)]
     return Check(tuple(findings))
 
 
@@ -184,6 +187,29 @@ def _shapes(run: Run) -> Finding:
                 name, -deepest.depth, -deepest.tolerance, "m", where, bool(ok)
             )
     return Finding(name, 0.0, -TOLERANCE, "m", where, None)
+
+
+def _coat(run: Run) -> list[Finding]:
+    """Of what a body wears: whether its samples stay bounded, and its energy."""
+    coat = run.info.get("coat")
+    if coat is None or "energy_growth" not in coat:
+        return []
+    share = float(coat["period"]) / float(coat["longest_period"])
+    growth = float(coat["energy_growth"])
+    where = ", ".join(str(name) for name in coat["pieces"])
+    return [
+        Finding(
+            "coat: period over its bound", share, 1.0, "relative", where, share <= 1.0
+        ),
+        Finding(
+            "coat: energy beyond the work of the body",
+            growth,
+            COAT,
+            "relative",
+            where,
+            growth <= COAT,
+        ),
+    ]
 
 
 def _fall(run: Run) -> list[Finding]:

@@ -5,6 +5,7 @@ After A. Habibi, "Visualisation d'objets très déformables" (Grenoble, 1997).
 """
 
 from humans_sim.soft.chroma import OPERATORS, ColourLaw, picture, relief
+from humans_sim.soft.coats.coat import BodyBall, Coat, Piece
 from humans_sim.soft.coupling.influence import (
     CoatWindow,
     Influence,
@@ -41,6 +42,8 @@ from humans_sim.soft.ground.footprints import (
     footprints_of,
     ground_history,
 )
+from humans_sim.soft.layers.contour import Contour, contour
+from humans_sim.soft.layers.geometric_coat import GeometricCoat
 from humans_sim.soft.networks.implicit_step import ImplicitSimulation
 from humans_sim.soft.networks.laws import (
     Automaton,
@@ -68,6 +71,10 @@ from humans_sim.soft.screens.conserving import ConservingScreen, PistonLaw
 from humans_sim.soft.screens.design import PROTOTYPES, ScreenLaw, design
 from humans_sim.soft.screens.pin_screen import Markers, PinScreen
 from humans_sim.soft.screens.statics import line_kernel, membrane_kernel, static_shape
+from humans_sim.soft.skin.body_shape import BodyShape, body_shape
+from humans_sim.soft.skin.link_meshes import save_skinned
+from humans_sim.soft.skin.making import has_skin, make_skin, skin_of
+from humans_sim.soft.skin.skin import Skin
 from humans_sim.soft.surfaces.fields import (
     Blend,
     Blob,
@@ -75,16 +82,21 @@ from humans_sim.soft.surfaces.fields import (
     Field,
     SegmentField,
 )
+from humans_sim.soft.surfaces.nets import net_of
 from humans_sim.soft.surfaces.polygons import mesh_of
 
 __all__ = [
     "Automaton",
     "Blend",
     "Blob",
+    "BodyBall",
+    "BodyShape",
+    "Coat",
     "CoatWindow",
     "Cohesion",
     "ColourLaw",
     "ConservingScreen",
+    "Contour",
     "CouplingError",
     "DeformableGround",
     "DistanceField",
@@ -93,6 +105,7 @@ __all__ = [
     "Field",
     "Floor",
     "Footprints",
+    "GeometricCoat",
     "GroundHistory",
     "HollowStop",
     "ImplicitSimulation",
@@ -110,6 +123,7 @@ __all__ = [
     "PRESETS",
     "PROTOTYPES",
     "Partition",
+    "Piece",
     "PinScreen",
     "PistonLaw",
     "Plastic",
@@ -117,6 +131,7 @@ __all__ = [
     "Reduction",
     "ScreenLaw",
     "SegmentField",
+    "Skin",
     "SoftError",
     "StabilityReport",
     "StagedSimulation",
@@ -125,27 +140,34 @@ __all__ = [
     "UnstableStepError",
     "ViscoSpring",
     "agglomerate",
+    "body_shape",
     "box",
     "cell_radius",
     "classify",
     "coat_window",
+    "contour",
     "cut_error",
     "design",
     "footprints_of",
     "ground_history",
+    "has_skin",
     "is_in_triangle",
     "line",
     "line_kernel",
     "load_network",
+    "make_skin",
     "may_be_geometric",
     "may_be_rigid",
     "membrane_kernel",
     "mesh_of",
+    "net_of",
     "partition",
     "picture",
     "relief",
     "ring",
+    "save_skinned",
     "sheet",
+    "skin_of",
     "stability_report",
     "static_shape",
     "transmission_losses",

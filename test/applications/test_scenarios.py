@@ -44,6 +44,8 @@ TERRAIN = {"rubble-walk", "stairs-walk"}
 """Looked at in test_terrain_sections.py."""
 SOFT = {"footprint-fade", "mud-stand", "sand-walk", "soil-walk"}
 """Looked at in test_deformable_section.py."""
+LAYERS = {"backpack", "hair-and-cloth", "puppet"}
+"""Looked at in test_coat_section.py and soft/layers."""
 SCENES = {"box-stack", "off-centre-push", "push-box", "tumbling-top"}
 """Looked at one by one in bodies/test_scene_scenarios.py."""
 
@@ -63,7 +65,9 @@ ROLLING = {"rattleback", "rolling-knee"}
         - TERRAIN
         - ROLLING
         - SOFT
-        - WRISTS,
+        - WRISTS
+        - LAYERS
+        - {"walk"},
     ),
 )
 def test_scenario_runs_and_is_right(name: str) -> None:
@@ -87,7 +91,7 @@ def test_promised_scenarios_are_there() -> None:
         "slide",
     }
     promised |= {"rolling-foot", "rolling-sphere"}
-    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT | WRISTS
+    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT | WRISTS | LAYERS | {"walk"}
     assert promised <= set(scenario_names())
 
 

@@ -163,6 +163,18 @@ def next_state(states, state, rest, d, rate):
     return state, rest, fresh
 
 
+@njit(cache=True)
+def forces_at_rest(states, distances):
+    """Forces of a law at distances without a rate, positive outwards (n,) [N]."""
+    last = len(states.numbers) - 1
+    out = np.empty(len(distances))
+    for i in range(len(distances)):
+        first = states.numbers[last, 2]
+        state, rest, _ = next_state(states, last, first, distances[i], 0.0)
+        out[i] = -states.numbers[state, 0] * (distances[i] - rest)
+    return out
+
+
 @njit(cache=True, error_model="numpy")
 def add_conditional(table, x, memory, force):
     """Add the forces of conditional links, and move their automata."""

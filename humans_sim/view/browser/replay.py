@@ -19,6 +19,7 @@ from humans_sim.results.record import (
 )
 from humans_sim.results.run import Run
 from humans_sim.results.sample import Sample
+from humans_sim.soft.coats.packed_tracks import CoatTracks
 from humans_sim.soft.ground.footprints import (
     Footprints,
     GroundHistory,
@@ -73,6 +74,7 @@ class Replay:
             )
         self._soles = self._contacts(name)
         self._cables = RunCables(run, self.model)
+        self._coat = CoatTracks(run.info)
         soft = run.info.get("surface") or {}
         self.history: GroundHistory | None = None
         if soft.get("history"):
@@ -83,8 +85,9 @@ class Replay:
         return None if self.history is None else self.history.at(float(self.run.t[k]))
 
     def cables(self, k: int) -> np.ndarray:
-        """Cables that it hangs on at a sample, as lines (n, 2, 3) [m]."""
-        return self._cables.at(k)
+        """Cables that it hangs on and what it wears, as lines (n, 2, 3) [m]."""
+        worn = self._coat.at(float(self.run.t[k]))
+        return np.concatenate([self._cables.at(k), worn])
 
     def _contacts(self, name: str) -> Soles | None:
         table, solids = self.run.table, self.ground.solids

@@ -13,10 +13,13 @@ from humans_sim.contact import Ground, HalfSpace
 from humans_sim.core.errors import HumansError
 from humans_sim.models import Model
 from humans_sim.soft.ground.footprints import Footprints
+from humans_sim.soft.skin.making import has_skin, skin_of
+from humans_sim.soft.skin.skin import Skin
 from humans_sim.view.browser.cables import CABLE_COLOUR
 from humans_sim.view.browser.geometry import body_height, solids
 from humans_sim.view.browser.ground_layer import GroundLayer
 from humans_sim.view.browser.page_server import PageServer
+from humans_sim.view.browser.skin_layer import SkinLayer
 from humans_sim.view.browser.surroundings import BOX_COLOUR, drawn_boxes, lay_terrain
 
 DEFAULT_PORT = 8080
@@ -75,15 +78,16 @@ class Scene:
         self._soft: GroundLayer | None = None
         self._stage = self.server.scene.add_frame(STAGE, show_axes=False)
         self._floors: list[tuple[viser.GridHandle, HalfSpace]] = []
-        self._meshes: list[viser.MeshHandle] = []
+        self._meshes: list[viser.MeshHandle | viser.MeshSkinnedHandle] = []
         self._transparent = False
+        self._skin: SkinLayer | None = None
         self._surround(Ground() if ground is None else ground)
         if axes:
             length = self.size / 6
             self.server.scene.add_frame(
                 f"{STAGE}/world", axes_length=length, axes_radius=length / 40
             )
-        self._frames = self._add_robot()
+        self._frames = self._add_body(skin_of(model) if has_skin(model) else None)
         self.show(model.neutral())
         self._look()
 
@@ -129,6 +133,16 @@ class Scene:
         """Side of a cell of the floor [m]."""
         return 0.05 if self.size < 0.6 else 0.25
 
+    def _add_body(self, skin: Skin | None) -> dict[int, viser.FrameHandle]:
+        """Add the model with its skin, or with the solids of its links."""
+        if skin is None:
+            return self._add_robot()
+        glass = _GLASS if self._transparent else None
+        path = f"{STAGE}/robot"
+        self._skin = SkinLayer(self.server, path, self._model, skin, glass)
+        self._meshes += self._skin.meshes
+        return {}
+
     def _add_robot(self) -> dict[int, viser.FrameHandle]:
         scene = self.server.scene
         frames: dict[int, viser.FrameHandle] = {}
@@ -164,8 +178,17 @@ class Scene:
                 frame.remove()
             self._meshes.clear()
             self._model, self._data = model, model.data()
-            self._frames = self._add_robot()
+            self._frames = self._add_body(self._take_skin(model))
             self.show(q)
+
+    def _take_skin(self, model: Model) -> Skin | None:
+        """Take the skin off the page; what it is on another model."""
+        old, self._skin = self._skin, None
+        if old is not None:
+            old.remove()
+        if not has_skin(model):
+            return None
+        return skin_of(model) if old is None else old.skin.fitted(model)
 
     def _look(self) -> None:
         self.look_at(np.array([0.0, 0.0, 0.5 * self.size]))
@@ -194,6 +217,8 @@ class Scene:
         q = self._model.check_configuration(q)
         pin.forwardKinematics(self._model.pin, self._data, q)
         with self.server.atomic():
+            if self._skin is not None:
+                self._skin.show(q)
             for joint, frame in self._frames.items():
                 pose = self._data.oMi[joint]
                 frame.position = pose.translation

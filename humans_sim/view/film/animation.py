@@ -74,6 +74,8 @@ def animate(
     check_animation_path(path)
     if isinstance(run, WristRun):
         content = _wrist(run, path)
+    elif "network" in run.info:
+        content = _network(run, path)
     elif "bodies" in run.info:
         content = _bodies(run, path)
     else:
@@ -81,6 +83,16 @@ def animate(
     with atomic_stream(path) as stream:
         stream.write(content)
     return path
+
+
+def _network(run: Run, path: Path) -> bytes:
+    if path.suffix.lower() == ".html":
+        from humans_sim.view.browser.network_page import network_page
+
+        return network_page(run).encode("utf-8")
+    from humans_sim.view.film.network_pictures import network_film, network_strip
+
+    return network_film(run) if path.suffix.lower() == ".gif" else network_strip(run)
 
 
 def _bodies(run: Run, path: Path) -> bytes:

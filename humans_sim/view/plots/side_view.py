@@ -14,6 +14,7 @@ from scipy.spatial import ConvexHull
 from humans_sim.contact import Box, Ground, HalfSpace
 from humans_sim.models import Model
 from humans_sim.soft.ground.footprints import Footprints
+from humans_sim.soft.skin.making import has_skin, skin_of
 from humans_sim.view.browser.geometry import Solid, body_height, solids
 from humans_sim.view.browser.ground_layer import SAND_COLOUR
 from humans_sim.view.browser.surroundings import (
@@ -23,11 +24,14 @@ from humans_sim.view.browser.surroundings import (
     side_profile,
     terrain_of,
 )
+from humans_sim.view.plots.skin_picture import skin_picture
 
 _FADE = 0.45
 """How far the colour of the farthest solid fades to white."""
 _GROUND, _LINE, _FORCE = "#e9ebee", "#555b66", "tab:red"
 _CABLE = "#45484e"
+_FINENESS = 2.0
+"""Pixels of a skin for each of the picture, along one side."""
 _NO_CABLES = np.zeros((0, 2, 3))
 _PLANE = (0, 2)
 """Coordinates of the picture: x and z."""
@@ -67,8 +71,8 @@ class Window:
 class SideView:
     """Draws a model in its scene.
 
-    Each solid is drawn as the convex outline of its projection. Solids of the scene lie
-    behind the model.
+    Each solid is drawn as the convex outline of its projection; of a human, its skin.
+    Solids of the scene lie behind the model.
     """
 
     def __init__(self, model: Model, ground: Ground) -> None:
@@ -85,6 +89,7 @@ class SideView:
             (solid.joint, _hull_points(solid), np.array(solid.colour) / 255)
             for solid in solids(model)
         ]
+        self._skin = skin_of(model) if has_skin(model) else None
         self._boxes = [_box_outline(box) for box in drawn_boxes(ground)]
         self._terrain = [
             _shallow(side_profile(mesh), 0.1 * self._size)
@@ -166,6 +171,46 @@ class SideView:
             _draw_ground(panel, window, field)
         for ends in cables[:, :, _PLANE]:
             panel.plot(*ends.T, color=_CABLE, linewidth=1.0, zorder=2.5)
+        if self._skin is not None:
+            self._draw_skin(panel, window, q)
+        else:
+            self._draw_outlines(panel, q)
+        for place, tip in arrows[:, :, _PLANE]:
+            panel.annotate(
+                "",
+                xy=tip,
+                xytext=place,
+                arrowprops={
+                    "arrowstyle": "-|>",
+                    "color": _FORCE,
+                    "linewidth": 1.2,
+                    "shrinkA": 0.0,
+                    "shrinkB": 0.0,
+                    "mutation_scale": 8.0,
+                },
+                zorder=4,
+            )
+
+    def _draw_skin(self, panel: Any, window: Window, q: np.ndarray) -> None:
+        assert self._skin is not None
+        vertices = self._skin.posed(self._model, q)
+        (left, bottom), (right, top) = (
+            edge(vertices[:, _PLANE], axis=0) for edge in (np.min, np.max)
+        )
+        extent = (left, right, bottom, top)
+        height = panel.get_window_extent().height
+        scale = _FINENESS * height / (window.top - window.bottom)
+        panel.imshow(
+            skin_picture(self._skin, vertices, extent, scale),
+            extent=extent,
+            aspect="auto",
+            interpolation="antialiased",
+            zorder=3,
+        )
+        panel.set_xlim(window.left, window.right)
+        panel.set_ylim(window.bottom, window.top)
+
+    def _draw_outlines(self, panel: Any, q: np.ndarray) -> None:
         items = self.outlines(q)
         depths = [depth for depth, _, _ in items]
         span = max(max(depths) - min(depths), 1e-9)
@@ -183,21 +228,6 @@ class SideView:
                 zorder=3,
             )
         )
-        for place, tip in arrows[:, :, _PLANE]:
-            panel.annotate(
-                "",
-                xy=tip,
-                xytext=place,
-                arrowprops={
-                    "arrowstyle": "-|>",
-                    "color": _FORCE,
-                    "linewidth": 1.2,
-                    "shrinkA": 0.0,
-                    "shrinkB": 0.0,
-                    "mutation_scale": 8.0,
-                },
-                zorder=4,
-            )
 
     def _draw_scene(self, panel: Any, window: Window) -> None:
         for solid in self._ground.solids:

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A heavy backpack: it cannot come after the body, so both are simulated together.
+
+python examples/backpack.py
+"""
+
+from __future__ import annotations
+
+from humans_sim.applications.scenarios import read_scenario
+from humans_sim.soft import CouplingError
+
+scenario = read_scenario("backpack").with_changes(end=0.2)
+try:
+    scenario.run()
+except CouplingError as refusal:
+    print("refused:", refusal)
+run = scenario.with_changes(coupling="two_way").run()
+print("together, physically right:", bool(run.check()))
