@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from humans_sim.applications.scenario_control import ControlSetup
+from humans_sim.applications.control_sections import ControlSetup
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.sensors import Sensor

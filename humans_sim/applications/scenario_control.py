@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,21 @@ from humans_sim.actuation.hoist import SuspendedActuation
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.actuation.torque_law import TorqueLaw
 from humans_sim.applications.bip_station import MOTIONS, STEP, bip_trajectory
-from humans_sim.applications.robots import rising_walker, walk_servos
+from humans_sim.applications.control_sections import (
+    LAW,
+    SERVO,
+    ControlSetup,
+    numbers_of,
+    only,
+    period_of,
+    torques_of,
+    truth_of,
+)
+from humans_sim.applications.walk_control import stream_control, walk_control
 from humans_sim.control.bip.control import BipControl
 from humans_sim.control.bip.let_down import LetDown, let_down
 from humans_sim.control.bip.step import StepShape, start_of
 from humans_sim.control.bip.task import BipTask
-from humans_sim.control.falls.rising_walk import RisingWalk
 from humans_sim.control.fes.fes_stand import FesPlan, FesStand
 from humans_sim.control.fes.fes_swing import KneeSwing
 from humans_sim.control.task.whole_body import WholeBody
@@ -34,53 +43,14 @@ from humans_sim.control.trajectories.motion import BASE, Curve, Motion
 from humans_sim.control.trajectories.path import rising_path
 from humans_sim.control.trajectories.posture_law import PostureLaw
 from humans_sim.control.trajectories.trajectory import Trajectory
-from humans_sim.control.walking import Velocity, Walker, WalkPattern, WalkSettings
-from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
-from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import YamlValue, located_errors
-from humans_sim.dynamics.actuation_interface import Actuation
-from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.kondo.driver.robot_settings import load_robot
-from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
 from humans_sim.models import Model
 from humans_sim.models.soles import support_tags
 
 WALK = "walk"
 """Key of the controller that walks."""
-SERVO, LAW = "servo", "law"
-"""Keys of actuations by the servos of a robot, and by a torque law of the joints."""
-_WALK = (
-    "velocity",
-    "pace",
-    "steps",
-    "start",
-    "stop",
-    "friction",
-    "period",
-    "get_up",
-    "settings",
-)
-_PERIOD = 0.005
-"""Time between two commands of torques and voltages unless a file gives it [s]."""
-
-
-class ControlSetup(NamedTuple):
-    """An actuation with its controller.
-
-    Attributes:
-        actuation: or None for a passive body.
-        start: configuration from which the controller starts, or None.
-        controller: what commands the actuation, or None.
-        standing: configuration in which the first foot on the ground will be, where
-            the start has none there; or None.
-    """
-
-    actuation: Actuation | None
-    start: np.ndarray | None = None
-    controller: Controller | None = None
-    standing: np.ndarray | None = None
 
 
 def build_controller(
@@ -107,38 +77,19 @@ def build_controller(
         raise ParameterError(f"nothing walks in this scenario: no use for {walking}")
     if controller is None:
         return ControlSetup(None) if actuation is None else _alone(actuation, model)
-    kind, section = _only(controller, tuple(_CONTROLLERS))
+    kind, section = only(controller, tuple(_CONTROLLERS))
     with located_errors(section):
         if kind == WALK:
-            return _walk(section, actuation, model, scene, walking)
+            return walk_control(section, actuation, model, scene, walking)
         control = _CONTROLLERS[kind](section, actuation, model, scene)
     return control
 
 
-def _only(value: YamlValue, choices: tuple[str, ...]) -> tuple[str, YamlValue]:
-    """The one key of a mapping, with its value."""
-    given = value.fields((), choices)
-    if len(given) != 1:
-        raise value.error(f"exactly one of {', '.join(choices)} is wanted")
-    return next(iter(given.items()))
-
-
-def _numbers(value: YamlValue, make: Callable[..., Any], *arguments: Any) -> Any:
-    """Call ``make`` with the numbers of a mapping."""
-    numbers = {key: item.number() for key, item in value.mapping().items()}
-    try:
-        with located_errors(value):
-            made = make(*arguments, **numbers)
-    except TypeError as error:
-        raise value.error(f"these parameters do not fit: {error}") from None
-    return made
-
-
 def _alone(value: YamlValue, model: Model) -> ControlSetup:
     """An actuation without a controller: servos, or a law of its own."""
-    kind, section = _only(value, (SERVO, LAW))
+    kind, section = only(value, (SERVO, LAW))
     if kind == SERVO:
-        servos = _numbers(section, RobotSetup.of_model(model).servos, model)
+        servos = numbers_of(section, RobotSetup.of_model(model).servos, model)
         return ControlSetup(servos)
     given = section.fields(("curves",), ("frequency",))
     numbers = {"frequency": given["frequency"].positive()} if len(given) > 1 else {}
@@ -156,22 +107,6 @@ def _curves(value: YamlValue) -> dict[str, Curve]:
         with located_errors(item):
             curves[name] = Curve([(float(t), scale * float(x)) for t, x in knots])
     return curves
-
-
-def _torques(value: YamlValue | None, model: Model) -> IdealTorque:
-    """Torques in all joints."""
-    if value is None:
-        return IdealTorque(model)
-    _, section = _only(value, ("torque",))
-    numbers = {k: v.number() for k, v in section.fields((), ("delay",)).items()}
-    with located_errors(section):
-        torques = IdealTorque(model, **numbers)
-    return torques
-
-
-def _period(given: Mapping[str, YamlValue], otherwise: float = _PERIOD) -> float:
-    """Time between two calls of a controller [s]."""
-    return given["period"].positive() if "period" in given else otherwise
 
 
 def _support(value: YamlValue, system: ModelSystem) -> list[tuple[float, list[str]]]:
@@ -210,14 +145,14 @@ def _follow(
     system = ModelSystem(model, **scene)
     motion = _motion(given, model, given["end"].positive())
     friction = given["friction"].positive() if "friction" in given else 0.5
-    extra: dict[str, Any] = {"period": _period(given)}
+    extra: dict[str, Any] = {"period": period_of(given)}
     if "frames" in given:
         extra["frames"] = [item.text() for item in given["frames"]]
     if "stiffness" in given:
         extra["stiffness"] = given["stiffness"].positive()
     support = _support(given["support"], system)
     follow = Follow(WholeBody(system, friction), motion, support, **extra)
-    return ControlSetup(_torques(actuation, model), motion.postures[0], follow)
+    return ControlSetup(torques_of(actuation, model), motion.postures[0], follow)
 
 
 def _motion(given: Mapping[str, YamlValue], model: Model, end: float) -> Motion:
@@ -247,7 +182,7 @@ def _fes_stand(
     whole = _motion(given, model, given["end"].positive())
     seated = _motion(given, model, rise)
     friction = given["friction"].positive() if "friction" in given else 0.5
-    plan = _numbers(given["plan"], FesPlan) if "plan" in given else FesPlan()
+    plan = numbers_of(given["plan"], FesPlan) if "plan" in given else FesPlan()
     knee = model.joint_names.index(muscles.joint_names[0])
     straight = float(system.joint_limits[1][knee])
     stand = FesStand(
@@ -258,7 +193,7 @@ def _fes_stand(
         _contacts(given["seated"], system),
         _contacts(given["standing"], system),
         plan,
-        _period(given),
+        period_of(given),
     )
     both = CompositeActuation([muscles, IdealTorque(model)])
     return ControlSetup(both, whole.postures[0], stand)
@@ -281,7 +216,7 @@ def _muscles(value: YamlValue | None, model: Model) -> FesMuscles:
     """The muscles of an ``actuation: {muscles: ...}`` section."""
     if value is None:
         return FesMuscles(model)
-    _, section = _only(value, ("muscles",))
+    _, section = only(value, ("muscles",))
     extra: dict[str, Any] = {}
     for key, item in section.fields((), ("sides", "scale", "delay")).items():
         if key == "sides":
@@ -306,19 +241,19 @@ def _bip(
     )
     numbers: dict[str, Any] = {}
     if actuation is not None:
-        _, section = _only(actuation, ("motors",))
+        _, section = only(actuation, ("motors",))
         for key, item in section.fields((), ("delay", "frozen_ratio")).items():
-            numbers[key] = item.number() if key == "delay" else _truth(item)
+            numbers[key] = item.number() if key == "delay" else truth_of(item)
     task = BipTask(model)
-    shape = _numbers(given["step"], StepShape) if "step" in given else StepShape()
-    plan = _numbers(given["let_down"], LetDown) if "let_down" in given else None
+    shape = numbers_of(given["step"], StepShape) if "step" in given else StepShape()
+    plan = numbers_of(given["let_down"], LetDown) if "let_down" in given else None
     trajectory = _bip_motion(given["motion"], task, shape, plan)
     gains = {
         key: item.positive()
         for key, item in given.items()
         if key not in ("motion", "step", "let_down", "period")
     }
-    motors, period = ScrewDriveMotors(model, **numbers), _period(given)
+    motors, period = ScrewDriveMotors(model, **numbers), period_of(given)
     horizon = motors.delay + 0.5 * period
     control = BipControl(task, trajectory, horizon=horizon, period=period, **gains)
     start = start_of(task, trajectory)
@@ -326,132 +261,6 @@ def _bip(
         return ControlSetup(motors, start, control)
     hung = SuspendedActuation(motors, plan.hoist(task))
     return ControlSetup(hung, plan.start(start), control, standing=start)
-
-
-def _walk(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-    walking: Path | None = None,
-) -> ControlSetup:
-    """A body that walks by torques in its joints, or by its servos."""
-    given = value.fields((), _WALK)
-    if walking is None and "settings" in given:
-        walking = given["settings"].folder / given["settings"].text()
-    settings = WalkSettings.of_model(model)
-    if walking is not None:
-        settings = WalkSettings.from_file(model, walking)
-    velocity = _walk_velocity(value, given, settings)
-    times: dict[str, float] = {
-        key: given[key].number() for key in ("start", "stop") if key in given
-    }
-    if "steps" in given:
-        begin = times.get("start", 0.5) + settings.shift_duration
-        steps = given["steps"].positive()
-        times["stop"] = begin + (steps - 1.5) * settings.step_duration
-    if actuation is not None and SERVO in actuation.mapping():
-        period = _period(given, RobotSetup.of_model(model).sampling_period)
-        rises = "get_up" in given and _truth(given["get_up"])
-        walker = Walker(model, settings, period=period)
-        return _servo_walk(actuation, walker, velocity, times, rises)
-    if "get_up" in given:
-        raise given["get_up"].error("only a walk by servos gets up")
-    friction = given["friction"].positive() if "friction" in given else 0.5
-    pattern = WalkPattern(model, settings)
-    start = pattern.standing()
-    body = WholeBody(ModelSystem(model, **scene), friction)
-    walk = WholeBodyWalk(body, pattern, velocity, period=_period(given), **times)
-    return ControlSetup(_torques(actuation, model), start, walk)
-
-
-def _walk_velocity(
-    value: YamlValue, given: Mapping[str, YamlValue], settings: WalkSettings
-) -> Velocity:
-    """A velocity, or a share of the fastest walk forwards."""
-    if ("velocity" in given) == ("pace" in given):
-        raise value.error("either a velocity or a pace is wanted")
-    if "velocity" in given:
-        return Velocity(*given["velocity"].vector(3).tolist())
-    fastest = settings.max_forward / settings.step_duration
-    return Velocity(given["pace"].positive() * fastest)
-
-
-def _servo_walk(
-    actuation: YamlValue,
-    walker: Walker,
-    velocity: Velocity,
-    times: Mapping[str, float],
-    rises: bool,
-) -> ControlSetup:
-    """Servos led by a walker, which gets up where it may fall."""
-    schedule = [ScheduledCommand(times.get("start", 0.5), velocity)]
-    if "stop" in times:
-        schedule.append(ScheduledCommand(times["stop"], None))
-    _, section = _only(actuation, (SERVO,))
-    setup = RobotSetup.of_model(walker.model)
-    servos = _numbers(section, lambda **given: walk_servos(setup, walker, given))
-    start = walker.start()
-    if rises:
-        walk = RisingWalk(rising_walker(walker), schedule)
-        return ControlSetup(servos, start, walk)
-    return ControlSetup(servos, start, ServoWalk(walker, schedule))
-
-
-class _StreamedAngles(Controller):
-    """Joint angles that depend on time alone, each one period early.
-
-    Servos take a period to a command.
-    """
-
-    period = PERIOD
-
-    def __init__(self, angles: Callable[[float], np.ndarray]) -> None:
-        self._angles = angles
-
-    def __call__(self, t: float, state: ControlState) -> np.ndarray:
-        """Where the joints shall be when the next command comes (njoints,) [rad]."""
-        return self._angles(t + PERIOD)
-
-
-def _walk_stream(
-    value: YamlValue,
-    actuation: YamlValue | None,
-    model: Model,
-    scene: Mapping[str, Any],
-) -> ControlSetup:
-    """Servos that follow a walk as it is planned, without sensors."""
-    given = value.fields(("robot", "steps", "velocity"), ("start", "joints"))
-    if actuation is None:
-        raise value.error("a servo is wanted as actuation")
-    begin = given["start"].number() if "start" in given else 0.0
-    stream = walk_stream(
-        model,
-        load_robot(given["robot"].text()),
-        int(given["steps"].positive()),
-        given["velocity"].vector(3).tolist(),
-    )
-    held = {}
-    for name, angle in given["joints"].mapping().items() if "joints" in given else ():
-        if name not in model.joint_names:
-            raise angle.error(f"{model.name} has no joint '{name}'")
-        held[name] = math.radians(angle.number())
-
-    def joints(t: float) -> np.ndarray:
-        angles = stream.angles(stream.begin + max(t - begin, 0.0)) | held
-        return np.array([angles.get(name, 0.0) for name in model.joint_names])
-
-    _, section = _only(actuation, (SERVO,))
-    setup = RobotSetup.of_model(model)
-    servos = _numbers(
-        section,
-        lambda **given: setup.servos(model, **{"command_period": PERIOD, **given}),
-    )
-    return ControlSetup(servos, model.standing(joints(0.0)), _StreamedAngles(joints))
-
-
-def _truth(value: YamlValue) -> bool:
-    return value.choice(("true", "false")) == "true"
 
 
 def _bip_motion(
@@ -475,6 +284,6 @@ _CONTROLLERS: dict[str, Callable[..., ControlSetup]] = {
     "fes_stand": _fes_stand,
     "fes_swing": _fes_swing,
     "bip": _bip,
-    WALK: _walk,
-    "walk_stream": _walk_stream,
+    WALK: walk_control,
+    "walk_stream": stream_control,
 }

@@ -8,7 +8,6 @@ or a wrist; where it starts; and how long it runs.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 WRIST = "wrist"
 """Method of scenarios with a wrist, which has its own."""
-_MOST_PARTS = 100
-"""Bodies of a classic problem."""
 _TIME = ("end", "sampling_period")
 _START = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
 _OPTIONS = (
@@ -210,28 +207,9 @@ class Scenario:
         return prepare_scene(self._fields, model, ground, options)
 
     def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        from humans_sim.dynamics import problems
-        from humans_sim.dynamics.simulation import Simulation
+        from humans_sim.applications.problem_scenarios import prepare_problem
 
-        chosen = self._fields["problem"]
-        make: Callable[..., Any] = problems.PROBLEMS[
-            chosen.choice(tuple(problems.PROBLEMS))
-        ]
-        parameters: dict[str, Any] = {}
-        if "parameters" in self._fields:
-            parameters = _problem_parameters(make, self._fields["parameters"])
-        try:
-            system = make(**parameters)
-        except TypeError as error:
-            raise chosen.error(f"these parameters do not fit: {error}") from None
-        start = self._start()
-        q = np.zeros(system.nq)
-        v = np.zeros(system.nv)
-        if "q" in start:
-            q = start["q"].vector(system.nq, {"pi": math.pi})
-        if "v" in start:
-            v = start["v"].vector(system.nv)
-        return Simulation(system, method=self.method, **self.options), q, v
+        return prepare_problem(self._fields, self._start(), self.method, self.options)
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
@@ -392,28 +370,6 @@ class Scenario:
             save=save,
         )
         return run
-
-
-def _problem_parameters(make: Callable[..., Any], given: YamlValue) -> dict[str, Any]:
-    """Parameters of a classic problem, each of its kind."""
-    kinds = {
-        name: parameter.annotation
-        for name, parameter in inspect.signature(make).parameters.items()
-    }
-    parameters: dict[str, Any] = {}
-    for name, value in given.fields((), tuple(kinds)).items():
-        if kinds[name] == "bool":
-            parameters[name] = value.choice(("true", "false")) == "true"
-            continue
-        number = value.number({"pi": math.pi})
-        if kinds[name] == "int":
-            if number != int(number) or not 1 <= number <= _MOST_PARTS:
-                raise value.error(f"a whole number of 1 to {_MOST_PARTS} is wanted")
-            number = int(number)
-        elif name in ("mass", "length", "radius") and number <= 0:
-            raise value.error(f"a number above zero is wanted, not {number:g}")
-        parameters[name] = number
-    return parameters
 
 
 def _flag(value: YamlValue) -> bool:

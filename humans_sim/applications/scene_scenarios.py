@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from humans_sim.applications.scenario_control import ControlSetup, build_controller
+from humans_sim.applications.control_sections import ControlSetup
+from humans_sim.applications.scenario_control import build_controller
 from humans_sim.applications.scene_setup import SceneSetup
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.control.walking.servo_walk import ServoWalk

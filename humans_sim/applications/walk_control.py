@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks that scenarios name: by torques, by servos, or as a stream of angles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from humans_sim.actuation.robots import RobotSetup
+from humans_sim.applications.control_sections import (
+    SERVO,
+    ControlSetup,
+    numbers_of,
+    only,
+    period_of,
+    torques_of,
+    truth_of,
+)
+from humans_sim.applications.robots import rising_walker, walk_servos
+from humans_sim.control.falls.rising_walk import RisingWalk
+from humans_sim.control.task.whole_body import WholeBody
+from humans_sim.control.walking import Velocity, Walker, WalkPattern, WalkSettings
+from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
+from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
+from humans_sim.core.yaml_file import YamlValue
+from humans_sim.dynamics.controller import Controller, ControlState
+from humans_sim.dynamics.model_system import ModelSystem
+from humans_sim.kondo.driver.robot_settings import load_robot
+from humans_sim.kondo.driver.walk_stream import PERIOD, walk_stream
+from humans_sim.models import Model
+
+_WALK = (
+    "velocity",
+    "pace",
+    "steps",
+    "start",
+    "stop",
+    "friction",
+    "period",
+    "get_up",
+    "settings",
+)
+
+
+def walk_control(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+    walking: Path | None = None,
+) -> ControlSetup:
+    """A body that walks by torques in its joints, or by its servos."""
+    given = value.fields((), _WALK)
+    if walking is None and "settings" in given:
+        walking = given["settings"].folder / given["settings"].text()
+    settings = WalkSettings.of_model(model)
+    if walking is not None:
+        settings = WalkSettings.from_file(model, walking)
+    velocity = _walk_velocity(value, given, settings)
+    times: dict[str, float] = {
+        key: given[key].number() for key in ("start", "stop") if key in given
+    }
+    if "steps" in given:
+        begin = times.get("start", 0.5) + settings.shift_duration
+        steps = given["steps"].positive()
+        times["stop"] = begin + (steps - 1.5) * settings.step_duration
+    if actuation is not None and SERVO in actuation.mapping():
+        period = period_of(given, RobotSetup.of_model(model).sampling_period)
+        rises = "get_up" in given and truth_of(given["get_up"])
+        walker = Walker(model, settings, period=period)
+        return _servo_walk(actuation, walker, velocity, times, rises)
+    if "get_up" in given:
+        raise given["get_up"].error("only a walk by servos gets up")
+    friction = given["friction"].positive() if "friction" in given else 0.5
+    pattern = WalkPattern(model, settings)
+    start = pattern.standing()
+    body = WholeBody(ModelSystem(model, **scene), friction)
+    walk = WholeBodyWalk(body, pattern, velocity, period=period_of(given), **times)
+    return ControlSetup(torques_of(actuation, model), start, walk)
+
+
+def _walk_velocity(
+    value: YamlValue, given: Mapping[str, YamlValue], settings: WalkSettings
+) -> Velocity:
+    """A velocity, or a share of the fastest walk forwards."""
+    if ("velocity" in given) == ("pace" in given):
+        raise value.error("either a velocity or a pace is wanted")
+    if "velocity" in given:
+        return Velocity(*given["velocity"].vector(3).tolist())
+    fastest = settings.max_forward / settings.step_duration
+    return Velocity(given["pace"].positive() * fastest)
+
+
+def _servo_walk(
+    actuation: YamlValue,
+    walker: Walker,
+    velocity: Velocity,
+    times: Mapping[str, float],
+    rises: bool,
+) -> ControlSetup:
+    """Servos led by a walker, which gets up where it may fall."""
+    schedule = [ScheduledCommand(times.get("start", 0.5), velocity)]
+    if "stop" in times:
+        schedule.append(ScheduledCommand(times["stop"], None))
+    _, section = only(actuation, (SERVO,))
+    setup = RobotSetup.of_model(walker.model)
+    servos = numbers_of(section, lambda **given: walk_servos(setup, walker, given))
+    start = walker.start()
+    if rises:
+        walk = RisingWalk(rising_walker(walker), schedule)
+        return ControlSetup(servos, start, walk)
+    return ControlSetup(servos, start, ServoWalk(walker, schedule))
+
+
+class _StreamedAngles(Controller):
+    """Joint angles that depend on time alone, each one period early.
+
+    Servos take a period to a command.
+    """
+
+    period = PERIOD
+
+    def __init__(self, angles: Callable[[float], np.ndarray]) -> None:
+        self._angles = angles
+
+    def __call__(self, t: float, state: ControlState) -> np.ndarray:
+        """Where the joints shall be when the next command comes (njoints,) [rad]."""
+        return self._angles(t + PERIOD)
+
+
+def stream_control(
+    value: YamlValue,
+    actuation: YamlValue | None,
+    model: Model,
+    scene: Mapping[str, Any],
+) -> ControlSetup:
+    """Servos that follow a walk as it is planned, without sensors."""
+    given = value.fields(("robot", "steps", "velocity"), ("start", "joints"))
+    if actuation is None:
+        raise value.error("a servo is wanted as actuation")
+    begin = given["start"].number() if "start" in given else 0.0
+    stream = walk_stream(
+        model,
+        load_robot(given["robot"].text()),
+        int(given["steps"].positive()),
+        given["velocity"].vector(3).tolist(),
+    )
+    held = {}
+    for name, angle in given["joints"].mapping().items() if "joints" in given else ():
+        if name not in model.joint_names:
+            raise angle.error(f"{model.name} has no joint '{name}'")
+        held[name] = math.radians(angle.number())
+
+    def joints(t: float) -> np.ndarray:
+        angles = stream.angles(stream.begin + max(t - begin, 0.0)) | held
+        return np.array([angles.get(name, 0.0) for name in model.joint_names])
+
+    _, section = only(actuation, (SERVO,))
+    setup = RobotSetup.of_model(model)
+    servos = numbers_of(
+        section,
+        lambda **given: setup.servos(model, **{"command_period": PERIOD, **given}),
+    )
+    return ControlSetup(servos, model.standing(joints(0.0)), _StreamedAngles(joints))
