@@ -42,10 +42,9 @@ def wrist_lines(run: Stored) -> list[str]:
         return []
     from humans_sim.anatomy.wrist.plausibility import CARPALS, plausibility
 
-    lines = [f"{run.unsettled} of {len(run.steps)} steps did not settle"]
     if CARPALS <= set(run.wrist.names):
-        return lines + plausibility(run).lines()
-    return [*lines, "plausibility: n/a, not all carpal bones of two rows are there"]
+        return plausibility(run).lines()
+    return ["plausibility: n/a, not all carpal bones of two rows are there"]
 
 
 def report_stored(

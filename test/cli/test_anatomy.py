@@ -144,7 +144,7 @@ def test_a_wrist_is_run_checked_reported_and_drawn(tmp_path: Path) -> None:
     assert document["written"] == [str(stored), str(plot), str(tmp_path / "page.html")]
     assert all(Path(path).stat().st_size > 10_000 for path in document["written"])
     found = {finding["name"]: finding["ok"] for finding in document["checks"]}
-    assert found["least gap of balls"] and len(found) == 6
+    assert found["least gap of balls"] and len(found) == 7
     checked = json.loads(typed("check", stored, "--json").stdout)
     assert checked["checks"] == document["checks"]
     page = tmp_path / "report.html"

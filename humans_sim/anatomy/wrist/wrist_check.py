@@ -40,6 +40,7 @@ def check_wrist_run(run: WristRun) -> Check:
             _deep(run),
             _left(run),
             _energy(run),
+            _settled(run),
         )
     )
 
@@ -108,6 +109,15 @@ def _energy(run: WristRun) -> Finding:
     k = int(steps.argmax())
     growth = max(float(steps[k]), 0.0)
     return Finding(name, growth, limit, "J", _at(run, held[k + 1]), growth <= limit)
+
+
+def _settled(run: WristRun) -> Finding:
+    """Not judged where some did not: gaps and friction are looked at themselves."""
+    name, count = "steps that did not settle", len(run.steps)
+    if run.unsettled == 0:
+        return Finding(name, 0.0, 0.0, "", f"{count} steps", True)
+    where = f"{run.unsettled} of {count}: their motion is approximate"
+    return Finding(name, float(run.unsettled), 0.0, "", where, None)
 
 
 def _free(run: WristRun) -> np.ndarray:

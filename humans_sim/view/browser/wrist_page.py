@@ -207,7 +207,7 @@ class WristView:
             camera = self.server.initial_camera
             camera.up, camera.look_at = (0.0, 1.0, 0.0), tuple(centre)
             camera.position = tuple(eye)
-            self._time.position = centre + size * (0.5 * axes[1] - 0.6 * axes[0])
+            self._time.position = centre + size * (0.5 * axes[1] - 0.85 * axes[0])
             return
         for client in self.server.get_clients().values():
             with client.atomic():

@@ -61,16 +61,14 @@ def write_wrist_report(
 
 
 def _plausible(run: WristRun) -> Table:
-    rows = [("steps that did not settle", f"{run.unsettled} of {len(run.steps)}")]
     if not CARPALS <= set(run.wrist.names):
-        return Table([*rows, ("plausibility", "n/a: not all carpal bones are there")])
+        return Table([("plausibility", "n/a: not all carpal bones are there")])
     report = plausibility(run)
     turns = ", ".join(f"{k} {np.degrees(v):.0f}°" for k, v in report.turns.items())
     coherent = {True: "yes", False: "no"}
     coupling = "n/a" if np.isnan(report.coupling) else f"{report.coupling:.2f}"
     return Table(
         [
-            *rows,
             ("turned about the hand's axis", turns),
             ("lunate from radius, at most", f"{np.degrees(report.lunate_tilt):.0f}°"),
             ("capitate from hand, at most", f"{np.degrees(report.capitate_tilt):.0f}°"),

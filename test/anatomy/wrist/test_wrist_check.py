@@ -18,6 +18,7 @@ NAMES = {
     "deep": "largest share of deep contacts",
     "left": "furthest bone from hand and forearm",
     "energy": "growth of energy while the hand is held",
+    "settled": "steps that did not settle",
 }
 
 
@@ -72,6 +73,9 @@ def test_what_could_not_be_looked_at_is_not_right(run: WristRun) -> None:
     }
     check = replace(run, **short).check()
     assert check[NAMES["energy"]].word == "n/a"
+    rough = replace(run, unsettled=3).check()[NAMES["settled"]]
+    assert rough.word == "n/a" and "3 of" in rough.where
+    assert replace(run, unsettled=0).check()[NAMES["settled"]].ok
     free = replace(run, forces=0 * run.forces, touching=0 * run.touching).check()
     assert free[NAMES["cone"]].ok is None and free[NAMES["deep"]].ok is None
 
