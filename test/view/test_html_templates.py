@@ -37,6 +37,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "physics": NOTE,
         "checks": TABLE,
         "film": {"url": EVIL, "text": EVIL},
+        "footprints": {"url": EVIL, "text": EVIL},
         "steps": TABLE,
         "joints": TABLE,
         "scene": {"page": EVIL, "failure": ""},

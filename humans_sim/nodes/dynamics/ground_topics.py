@@ -7,6 +7,7 @@ apart, its forces are those of one contact problem with the mass matrix of the b
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from nav_msgs.msg import OccupancyGrid
@@ -24,12 +25,15 @@ from humans_sim.nodes.common.ground_messages import (
 from humans_sim.soft.ground.deformable_ground import DeformableGround
 from humans_sim.soft.ground.footprints import Footprints
 
-try:
-    from grid_map_msgs.msg import GridMap
-except ImportError:
-    GridMap = None
-
 _DEPTH = 5
+
+
+def _grid_map_type() -> Any:
+    """The message ``grid_map_msgs/GridMap``; None where it is not installed."""
+    try:
+        return importlib.import_module("grid_map_msgs.msg").GridMap
+    except ImportError:
+        return None
 
 
 class GroundTopics:
@@ -52,9 +56,9 @@ class GroundTopics:
         self._heights = make(Image, "ground/heights", _DEPTH)
         self._picture = make(Image, "ground/picture", _DEPTH)
         self._depth = make(OccupancyGrid, "ground/depth", _DEPTH)
-        self._map: Any = None
-        if GridMap is not None:
-            self._map = make(GridMap, "ground/grid_map", _DEPTH)
+        self._map_type, self._map = _grid_map_type(), None
+        if self._map_type is not None:
+            self._map = make(self._map_type, "ground/grid_map", _DEPTH)
 
     def publish(self, now: int) -> None:
         """Publish where it is time, and somebody listens [ns]."""
@@ -72,4 +76,4 @@ class GroundTopics:
             if topic.get_subscription_count():
                 topic.publish(make(header, field))
         if self._map is not None and self._map.get_subscription_count():
-            self._map.publish(grid_map(GridMap, header, field))
+            self._map.publish(grid_map(self._map_type, header, field))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``viewer``: a web page that shows the model as the topics say it is.
 
-Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts``, ``scene``
-and ``/diagnostics``; beside a walk ``walk_status`` and ``footsteps``; beside a
+Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts``, ``scene``,
+``/diagnostics`` and, of a ground that gives way, ``ground/heights`` and
+``ground/depth``; beside a walk ``walk_status`` and ``footsteps``; beside a
 reconstruction ``reconstruction_markers``. Where somebody offers the service ``pause``,
 the page has controls: they call ``pause``, ``reset`` and ``push`` and set the
 simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel`` and
@@ -34,10 +35,11 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist, TwistStamped
 from humans_msgs.msg import ContactStates, WalkStatus
 from humans_msgs.srv import Push, Reset
-from nav_msgs.msg import Odometry
+from nav_msgs.msg import OccupancyGrid, Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import Image
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
@@ -47,6 +49,7 @@ from humans_sim.core.errors import ConfigurationError, HumansError, ParameterErr
 from humans_sim.kondo.motion.get_up import can_get_up
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import nanoseconds_of, velocity_of
+from humans_sim.nodes.common.ground_messages import footprints_in
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.requests import Requests
@@ -113,6 +116,8 @@ class Viewer(StateListener):
         self._plan: MarkerArray | None = None
         self._walk: WalkStatus | None = None
         self._bodies: MarkerArray | None = None
+        self._heights: Image | None = None
+        self._ground_place: OccupancyGrid | None = None
         self._markers: MarkerArray | None = None
         self._markers_at = -math.inf
         self._states: dict[int, np.ndarray] = {}
@@ -142,6 +147,8 @@ class Viewer(StateListener):
         listen(MarkerArray, "footsteps", self._on_plan, 10)
         listen(MarkerArray, "scene", self._on_scene, 10)
         listen(MarkerArray, "reconstruction_markers", self._on_markers, 10)
+        listen(Image, "ground/heights", self._on_heights, 2)
+        listen(OccupancyGrid, "ground/depth", self._on_ground_place, 2)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         if not self._commands:
             return
@@ -177,6 +184,12 @@ class Viewer(StateListener):
 
     def _on_scene(self, message: MarkerArray) -> None:
         self._bodies = message
+
+    def _on_heights(self, message: Image) -> None:
+        self._heights = message
+
+    def _on_ground_place(self, message: OccupancyGrid) -> None:
+        self._ground_place = message
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers, self._markers_at = message, time.monotonic()
@@ -226,6 +239,7 @@ class Viewer(StateListener):
                 self._time, self.configuration(), self._touches(), self._planned()
             )
             self._draw_bodies()
+            self._draw_ground()
         if self._state is not None:
             self._page.show(self._with_status(self._state))
 
@@ -243,6 +257,19 @@ class Viewer(StateListener):
             return
         with self._page.scene.server.atomic():
             self._body_layer.show(bodies)
+
+    def _draw_ground(self) -> None:
+        """Draw a ground that gives way where new heights have come."""
+        place = self._ground_place
+        if self._heights is None or place is None:
+            return
+        heights, self._heights = self._heights, None
+        if heights.header.frame_id != self._frame:
+            return
+        try:
+            self._page.scene.show_ground(footprints_in(heights, place))
+        except ParameterError as error:
+            self._refuse("ground/heights", error)
 
     def _add_controls(self) -> None:
         """Add the controls of what is there: where a robot is, it must be armed."""

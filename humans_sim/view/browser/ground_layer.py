@@ -10,6 +10,8 @@ from humans_sim.soft.ground.footprints import Footprints
 
 SAND_COLOUR = (205, 170, 110)
 """Red, green, blue of the ground."""
+_LIT_COLOUR = (170, 132, 74)
+"""The same under the bright light of a page."""
 _MARGIN = 3
 """Pins around what was touched that are drawn one by one."""
 _MOST = 24_000
@@ -59,7 +61,8 @@ class GroundLayer:
             f"{self._name}/pins",
             vertices,
             _cells(*heights.shape),
-            color=SAND_COLOUR,
+            color=_LIT_COLOUR,
+            flat_shading=True,
             side="double",
         )
         self._surround(field, (x[0], x[-1]), (y[0], y[-1]))
@@ -77,7 +80,8 @@ class GroundLayer:
             f"{self._name}/around",
             np.array(corners, dtype=np.float32),
             np.array(faces, dtype=np.uint32),
-            color=SAND_COLOUR,
+            color=_LIT_COLOUR,
+            flat_shading=True,
             side="double",
         )
 
