@@ -425,6 +425,7 @@ def read_scenario(name: str) -> Scenario:
             word = key in ("integrator", "impact")
             options[key] = value.text() if word else value.positive()
     methods = ("event_driven", "time_stepping")
+    usual = "network" if "puppet" in fields else methods[0]
     model = model_name_in(fields["model"]) if "model" in fields else None
     if model is not None and is_file(path.parent / model):
         model = str(path.parent / model)
@@ -434,7 +435,7 @@ def read_scenario(name: str) -> Scenario:
         model=model,
         end=time["end"].positive(),
         sampling_period=time["sampling_period"].positive(),
-        method=fields["method"].choice(methods) if "method" in fields else methods[0],
+        method=fields["method"].choice(methods) if "method" in fields else usual,
         options=options,
         _fields=fields,
     )
