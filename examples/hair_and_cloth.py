@@ -17,17 +17,22 @@ import numpy as np
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
 
-END = 0.9  # s
+END, SETTLED, PERIOD = 1.2, 0.5, 0.02  # s
 
 scenario = read_scenario("hair-and-cloth").with_changes(end=END)
 alone = scenario.run()
 for influence in alone.info["coat"]["influences"]:
     print(influence["report"])
 together = scenario.with_changes(coupling="two_way").run()
-torso = [alone.q[:, :3], together.q[:, :3]]
-rates = [np.diff(places, axis=0) / 0.02 for places in torso]
+human = hs.load_model("human36")
+walking = alone.t >= SETTLED  # the coat hangs still, the walk begins
+back = [
+    np.array([human.frame_pose(q, "torso").translation for q in run.q[walking]])
+    for run in (alone, together)
+]
+rates = [np.diff(places, axis=0) / PERIOD for places in back]
 error = np.linalg.norm(rates[1] - rates[0]) / np.linalg.norm(rates[0])
-print(f"velocity of the body, one way against both ways: {100 * error:.2g} %")
+print(f"velocity of the torso, one way against both ways: {100 * error:.2g} %")
 print("physically right:", bool(alone.check()), bool(together.check()))
 if __name__ == "__main__" and len(sys.argv) > 1:
     print("written:", hs.animate(alone, sys.argv[1]))

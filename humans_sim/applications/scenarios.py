@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from humans_sim.applications.wrist_scenarios import WristSetup
     from humans_sim.results.run import Run
 
-WRIST = "wrist"
-"""Method of scenarios with a wrist, which has its own."""
+WRIST, NETWORK = "wrist", "network"
+"""Methods of scenarios with a wrist or a puppet, which have their own."""
 _TIME = ("end", "sampling_period")
 _START = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
 _OPTIONS = (
@@ -422,7 +422,9 @@ def read_scenario(name: str) -> Scenario:
             word = key in ("integrator", "impact")
             options[key] = value.text() if word else value.positive()
     methods = ("event_driven", "time_stepping")
-    method = fields["method"].choice(methods) if "method" in fields else methods[0]
+    usual = methods[0]
+    if "puppet" in fields or "wrist" in fields:
+        usual = NETWORK if "puppet" in fields else WRIST
     model = model_name_in(fields["model"]) if "model" in fields else None
     if model is not None and is_file(path.parent / model):
         model = str(path.parent / model)
@@ -432,7 +434,7 @@ def read_scenario(name: str) -> Scenario:
         model=model,
         end=time["end"].positive(),
         sampling_period=time["sampling_period"].positive(),
-        method=WRIST if "wrist" in fields else method,
+        method=fields["method"].choice(methods) if "method" in fields else usual,
         options=options,
         _fields=fields,
         folder=path.parent,

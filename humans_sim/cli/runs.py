@@ -165,6 +165,8 @@ def _print_run(chosen: Any, done: Stored, wall: float) -> None:
     used = dissipation_text(done.info)
     if used:
         say(used)
+    for piece in _worn(done).get("coat", ()):
+        say(piece["report"])
     print_events(console, done)
     checked = done.check()
     print_check(console, checked)
@@ -193,7 +195,16 @@ def _contents(done: Stored, checked: Check) -> dict[str, Any]:
         "events": counts,
         "physically_right": bool(checked),
         "checks": checked.findings,
+        **_worn(done),
     }
+
+
+def _worn(done: Run) -> dict[str, Any]:
+    """What a body wears, for ``--json``: what it does to the body, by piece."""
+    pieces = done.info.get("coat", {}).get("influences", ())
+    keys = ("piece", "link", "mass", "carried_by", "report")
+    rows = [{key: one[key] for key in keys} for one in pieces]
+    return {"coat": rows} if rows else {}
 
 
 def _write(

@@ -116,8 +116,8 @@ class BodyBall:
     link: str
     at: tuple[float, float, float]
     radius: float
-    stiffness: float = 200.0
-    viscosity: float = 0.2
+    stiffness: float = 60.0
+    viscosity: float = 0.1
 
 
 @dataclass

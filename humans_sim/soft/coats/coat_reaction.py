@@ -16,7 +16,7 @@ import pinocchio as pin
 from humans_sim.results.sample import Sample
 from humans_sim.soft.coats.coat_influence import coat_influences, refuse_two_way
 from humans_sim.soft.networks.simulation import NetworkSimulation
-from humans_sim.soft.networks.stability import stability_report
+from humans_sim.soft.networks.stability import safe_period, stability_report
 
 if TYPE_CHECKING:
     from humans_sim.soft.coats.coat import Coat
@@ -37,7 +37,7 @@ class CoatReaction:
         system: the biped.
         tracks: positions of all masses by times of samples (masses, 3) [m].
         masses: names of the masses.
-        longest_period: of a sample with which the coat stays bounded at rest [s].
+        longest_period: of a sample with which the coat surely stays bounded [s].
         energy_growth: of the coat beyond the work of the body, relative.
         largest_stretch: of a link beyond its rest length, relative.
     """
@@ -124,10 +124,9 @@ class CoatReaction:
             pose = self._data.oMf[system.model.pin.getFrameId(name)]
             poses[name] = (np.array(pose.rotation), np.array(pose.translation))
         network = NetworkSimulation(coat.network(poses), coat.period, _GRAVITY)
-        report = stability_report(network)
-        self.longest_period = float(report.longest_period)
+        self.longest_period = safe_period(network.network)
         if self.longest_period < coat.period:
-            report.raise_where_unstable()
+            stability_report(network).raise_where_unstable()
         self.masses = list(network.network.names)
         self._network = network
         self._rest = self._lengths()

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import eigsh
 
 from humans_sim.soft.errors import UnstableStepError
-from humans_sim.soft.networks.network import Link
+from humans_sim.soft.networks.network import Link, Network
 from humans_sim.soft.networks.simulation import NetworkSimulation
 from humans_sim.soft.networks.tables import is_plain
 
@@ -201,3 +201,26 @@ def _largest(matrix: sp.csr_matrix) -> tuple[float, np.ndarray]:
     start = np.random.default_rng(0).standard_normal(size)
     values, vectors = eigsh(matrix, k=1, which="LA", v0=start, tol=1e-10)
     return float(values[0]), vectors[:, 0]
+
+
+def safe_period(network: Network) -> float:
+    r"""A period with which a network of springs and stops surely stays bounded [s].
+
+    Without a decomposition: no mode has more than the largest
+    :math:`2 \sum_j k_{ij} / m_i` of a mass (once for links to what is held), all stops
+    acting; the same with viscosities, and K + 2 Z = 4.
+    """
+    masses = np.array(network.masses)
+    sums = np.zeros((len(masses), 2))
+    for link in network.links:
+        numbers = link.law.automaton().states
+        law = np.max([(state.stiffness, state.viscosity) for state in numbers], axis=0)
+        a, b = (int(end) for end in link.ends if end is not None)
+        for own, other in ((a, b), (b, a)):
+            if masses[own] > 0.0:
+                sums[own] += law * (2.0 if masses[other] > 0.0 else 1.0)
+    moving = masses > 0.0
+    k, z = (sums[moving] / masses[moving, None]).max(axis=0)
+    if k == 0.0:
+        return float(np.inf if z == 0.0 else 2.0 / z)
+    return float((np.sqrt(z**2 + 4.0 * k) - z) / k)

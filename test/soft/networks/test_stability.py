@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import humans_sim.soft as soft
+from humans_sim.soft.networks.stability import safe_period
 
 MASS, PERIOD = 0.01, 1e-3
 
@@ -139,3 +140,14 @@ def test_implicit_steps_refuse_what_their_matrices_lack() -> None:
     crowded.add_crowd(masses, soft.Stop(0.05, 100.0, 0.1))
     with pytest.raises(soft.SoftError, match="crowd"):
         soft.ImplicitSimulation(crowded, 1e-3)
+
+
+def test_safe_period_is_below_the_longest() -> None:
+    """The bound without a decomposition holds, and is not far below."""
+    network = soft.box((3, 3, 4), 0.1, 0.01, soft.ViscoSpring(50.0, 0.01))
+    network.add_link(
+        network.add_fixed((0, 0, 1)), network.point("mass 0"), soft.Stop(0.1, 300.0)
+    )
+    longest = soft.stability_report(soft.NetworkSimulation(network, 1e-4))
+    bound = safe_period(network)
+    assert 0.4 * longest.longest_period < bound <= longest.longest_period
