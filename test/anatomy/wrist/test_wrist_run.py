@@ -93,16 +93,16 @@ def test_forces_act_only_where_gaps_are_closed(wrist):
 
 def test_two_step_sizes_end_alike(wrist):
     """Fifteen degrees of adduction, which is quick enough: within 0.2 mm."""
-    motion = HandMotion("adduction", np.radians(15), 0.3, 0.06, 0.04)
+    motion = HandMotion("adduction", np.radians(15), 0.24, 0.04, 0.02)
     ends = [move_wrist(wrist, motion, step).x[-1] for step in (0.02, 0.01)]
     assert np.linalg.norm(ends[0] - ends[1], axis=1).max() < 2e-4
 
 
 def test_energy_falls_while_the_hand_is_held(wrist):
     """Nothing drives then: kinetic and stored energy do not grow."""
-    motion = HandMotion("flexion", np.radians(6), 0.1, 0.04, 0.2)
+    motion = HandMotion("flexion", np.radians(6), 0.1, 0.04, 0.12)
     run = move_wrist(wrist, motion, 0.01)
     held = run.t > 0.1 + 1e-9
     energy = run.energy.sum(axis=1)[held]
-    assert len(energy) >= 19 and energy[0] > 1e-3
+    assert len(energy) >= 11 and energy[0] > 1e-3
     assert (np.diff(energy) <= 1e-9 * energy[:-1]).all()
