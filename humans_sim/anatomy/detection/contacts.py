@@ -14,7 +14,7 @@ their centre line (Perez 1994, E3). Three searches find the same set:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
@@ -64,6 +64,10 @@ class Contacts:
     def count(self) -> int:
         """Number of contacts."""
         return len(self.depth)
+
+    def chosen(self, which: np.ndarray) -> Contacts:
+        """Some of them, by a mask or by their numbers."""
+        return Contacts(*(getattr(self, one.name)[which] for one in fields(self)))
 
 
 @dataclass(frozen=True)

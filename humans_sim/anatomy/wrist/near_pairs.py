@@ -1,37 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of balls that are near each other, and which of them are contact rows.
+"""Pairs of balls that are near each other at the beginning of a step.
 
-Of thousands of pairs that are near, few carry force. Rows are taken in as the motion
-that the others allow violates them, a few for each pair of bones at a time, until no
-pair is violated: the answer is that of all pairs.
+Their gaps are measured along their normals of the beginning: never above the true gap
+of two balls, so that balls which obey them do not overlap at the end.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from scipy.linalg import cho_solve
 
 from humans_sim.anatomy.detection.contacts import Contacts
 from humans_sim.anatomy.wrist.step_equations import BonePlaces, point_rows
+from humans_sim.anatomy.wrist.step_kernels import Pairs, pair_gaps, pair_rates
 from humans_sim.anatomy.wrist.wrist import Wrist
-from humans_sim.contact.problem.contact_problem import (
-    ContactProblemError,
-    ContactSolution,
-    solve_contact,
-)
-
-_VIOLATED = 2e-8
-"""Overlap at the end of a step from which a pair becomes a row [m]."""
-_ROUNDS, _WORST = 60, 2
-"""Of taking in rows, and how many a pair of bones adds in one."""
-_SOFT = 1e-6
-"""Share of its own mobility by which a row gives where no other forces are found."""
 
 
 class BallCentres:
-    """Centres of all balls, from their bones' centres of mass."""
+    """Centres and radii of all balls, from their bones' centres of mass."""
 
     def __init__(self, wrist: Wrist) -> None:
         """Stack them."""
@@ -41,10 +26,31 @@ class BallCentres:
         self._centres = np.concatenate(
             [model.centres - middles[n] for n, model in enumerate(models)]
         )
+        self._radii = np.concatenate([model.radii for model in models])
 
     def of(self, bones: np.ndarray, balls: np.ndarray) -> np.ndarray:
         """Of balls of bones (k, 3) [m]."""
-        return self._centres[self._first[bones] + balls]
+        return np.asarray(self._centres[self._first[bones] + balls])
+
+    def keys(self, contacts: Contacts) -> np.ndarray:
+        """Numbers of pairs, the same in all steps (c,)."""
+        c = contacts
+        one, other = self._first[c.body_i] + c.ball_i, self._first[c.body_j] + c.ball_j
+        return np.asarray(one * len(self._radii) + other)
+
+    def gaps_at(self, contacts: Contacts, places: BonePlaces) -> Contacts:
+        """The same pairs of balls, with gaps, normals and points of other places."""
+        c = contacts
+        one = places.x[c.body_i] + places.arms(c.body_i, self.of(c.body_i, c.ball_i))
+        other = places.x[c.body_j] + places.arms(c.body_j, self.of(c.body_j, c.ball_j))
+        radius = self._radii[self._first[c.body_j] + c.ball_j]
+        reach = radius + self._radii[self._first[c.body_i] + c.ball_i]
+        distance = np.linalg.norm(one - other, axis=1)
+        normal = (one - other) / distance[:, None]
+        depth = reach - distance
+        point = other + normal * (radius - 0.5 * depth)[:, None]
+        bodies = (c.body_i, c.ball_i, c.body_j, c.ball_j)
+        return Contacts(*bodies, depth, normal, point, distance / reach)
 
 
 class NearPairs:
@@ -67,57 +73,88 @@ class NearPairs:
         """Put balls into their bones' frames."""
         c = self.contacts = contacts
         self.columns = columns
-        self.free = int(np.count_nonzero(columns >= 0))
+        self.free = np.flatnonzero(columns >= 0)
         self.gaps = -c.depth
         self.group = c.body_i * len(columns) + c.body_j
-        self._start = start
-        self._balls = (balls.of(c.body_i, c.ball_i), balls.of(c.body_j, c.ball_j))
-        self._centres = tuple(
-            start.x[bones] + start.arms(bones, local)
-            for bones, local in zip((c.body_i, c.body_j), self._balls, strict=True)
-        )
+        self.keys = balls.keys(c)
+        self._balls, self._start = balls, start
+        locals_ = (balls.of(c.body_i, c.ball_i), balls.of(c.body_j, c.ball_j))
+        one = start.x[c.body_i] + start.arms(c.body_i, locals_[0])
+        other = start.x[c.body_j] + start.arms(c.body_j, locals_[1])
+        reach = np.einsum("ni,ni->n", c.normal, one - other) - self.gaps
+        self._pairs = Pairs(c.body_i, c.body_j, *locals_, c.normal, reach)
 
-    def key(self, row: int) -> tuple[int, ...]:
-        """Of a pair, the same in other steps."""
-        c = self.contacts
-        parts = (c.body_i[row], c.ball_i[row], c.body_j[row], c.ball_j[row])
-        return tuple(int(part) for part in parts)
+    def joined(self, found: Contacts) -> NearPairs:
+        """With those that overlap of pairs found later, as they were at the beginning.
 
-    def numbers_of(self, keys: set[tuple[int, ...]]) -> np.ndarray:
-        """Of the pairs with these keys that are here (k,)."""
-        c = self.contacts
-        parts = (c.body_i, c.ball_i, c.body_j, c.ball_j)
-        table = zip(*(part.tolist() for part in parts), strict=True)
-        return np.array([n for n, key in enumerate(table) if key in keys], np.int64)
+        Args:
+            found: pairs at the end of the step.
+        """
+        new = ~np.isin(self._balls.keys(found), self.keys) & (found.depth > 0)
+        more = self._balls.gaps_at(found.chosen(new), self._start)
+        both = (self.contacts, more)
+        parts = [np.concatenate([getattr(c, name) for c in both]) for name in _FIELDS]
+        return NearPairs(Contacts(*parts), self._balls, self._start, self.columns)
 
     def end_gaps(self, ends: BonePlaces) -> np.ndarray:
         """Gaps along the normals of the beginning, at the end of a step (c,) [m]."""
-        c = self.contacts
-        one = ends.x[c.body_i] + ends.arms(c.body_i, self._balls[0])
-        other = ends.x[c.body_j] + ends.arms(c.body_j, self._balls[1])
-        shift = one - self._centres[0] - other + self._centres[1]
-        return np.asarray(self.gaps + np.einsum("ni,ni->n", c.normal, shift))
+        gaps = np.empty(len(self.gaps))
+        pair_gaps(self._pairs, ends.x, ends.frames, gaps)
+        return gaps
 
-    def gap_changes(self, change: np.ndarray) -> np.ndarray:
-        """Rates of the gaps by velocities of free bones (6 f,): (c,) [m/s]."""
-        c = self.contacts
-        all_bones = np.zeros((len(self.columns), 6))
-        all_bones[self.columns >= 0] = change.reshape(-1, 6)
-        rate = np.zeros_like(c.point)
-        for bones, sign in ((c.body_i, 1.0), (c.body_j, -1.0)):
-            own = all_bones[bones]
-            arm = c.point - self._start.x[bones]
-            rate += sign * (own[:, :3] + np.cross(own[:, 3:], arm))
-        return np.asarray(np.einsum("ni,ni->n", c.normal, rate))
+    def gap_rates(
+        self, trial: BonePlaces, v: np.ndarray, rates: np.ndarray
+    ) -> np.ndarray:
+        """How velocities of free bones (6 f,) change the gaps at a trial (c,) [m/s]."""
+        both = np.zeros((2, len(self.columns), 3))
+        own = v.reshape(-1, 2, 3)
+        both[0, self.free] = own[:, 0]
+        both[1, self.free] = np.einsum("nij,nj->ni", rates, own[:, 1])
+        changes = np.empty(len(self.gaps))
+        pair_rates(self._pairs, trial.frames, both[0], both[1], changes)
+        return changes
 
-    def rows(self, chosen: np.ndarray) -> np.ndarray:
-        """Velocities of pairs along normals and tangents (k, 3, 6 f)."""
-        c = self.contacts
-        rows = np.zeros((len(chosen), 3, 6 * self.free))
-        for bones, sign in ((c.body_i[chosen], 1.0), (c.body_j[chosen], -1.0)):
+    def rows(
+        self, chosen: np.ndarray, trial: BonePlaces, rates: np.ndarray
+    ) -> np.ndarray:
+        """Velocities of pairs along normals, at a trial, and tangents (k, 3, 6 f)."""
+        c, free = self.contacts, len(self.free)
+        normal = np.zeros((len(chosen), 3, 6 * free))
+        tangent = np.zeros_like(normal)
+        for bones, balls, sign in (
+            (c.body_i[chosen], self._pairs.ball_i[chosen], 1.0),
+            (c.body_j[chosen], self._pairs.ball_j[chosen], -1.0),
+        ):
+            arm = trial.arms(bones, balls)
+            normal += sign * point_rows(self.columns, bones, arm, free)
             arm = c.point[chosen] - self._start.x[bones]
-            rows += sign * point_rows(self.columns, bones, arm, self.free)
-        return np.einsum("kai,kic->kac", self.frames(chosen), rows)
+            tangent += sign * point_rows(self.columns, bones, arm, free)
+        blocks = normal.reshape(len(chosen), 3, free, 6)
+        blocks[..., 3:] = np.einsum("kafi,fij->kafj", blocks[..., 3:], rates)
+        frames = self.frames(chosen)
+        rows = np.einsum("kai,kic->kac", frames, tangent)
+        rows[:, 0] = np.einsum("ki,kic->kc", frames[:, 0], normal)
+        return rows
+
+    def turning(
+        self, chosen: np.ndarray, forces: np.ndarray, trial: BonePlaces
+    ) -> np.ndarray:
+        """How normal forces turn bones further as arms turn with them (n, 3, 3).
+
+        Second derivatives by small turns of minus the gaps times their forces.
+        """
+        c, pairs = self.contacts, self._pairs
+        blocks = np.zeros((len(self.columns), 3, 3))
+        push = forces[:, None] * c.normal[chosen]
+        for bones, balls, sign in (
+            (c.body_i[chosen], pairs.ball_i[chosen], 1.0),
+            (c.body_j[chosen], pairs.ball_j[chosen], -1.0),
+        ):
+            arm = trial.arms(bones, balls)
+            outer = sign * arm[:, :, None] * push[:, None, :]
+            along = np.trace(outer, axis1=1, axis2=2)[:, None, None] * np.eye(3)
+            np.add.at(blocks, bones, along - 0.5 * (outer + outer.transpose(0, 2, 1)))
+        return blocks
 
     def slides(self, chosen: np.ndarray, ends: BonePlaces) -> np.ndarray:
         """Shifts that bones that are not free give to pairs, in their frames (k, 3)."""
@@ -139,110 +176,7 @@ class NearPairs:
         return np.stack([n, first, np.cross(n, first)], axis=1)
 
 
-class ContactRows:
-    """Contact rows of one of Newton's steps.
-
-    Args:
-        pairs: near each other.
-        factor: of the step's matrix A.
-        trial: bones at the end of the step, by the trial velocity.
-        velocity: the trial (6 f,).
-        h: length of the step [s].
-
-    Attributes:
-        active: numbers of the pairs that are rows (k,).
-        impulse: of all rows on the free bones (6 f,).
-    """
-
-    def __init__(
-        self,
-        pairs: NearPairs,
-        factor: tuple[np.ndarray, bool],
-        trial: BonePlaces,
-        velocity: np.ndarray,
-        h: float,
-    ) -> None:
-        """Gaps by the trial."""
-        self._pairs, self._factor, self._trial = pairs, factor, trial
-        self._velocity, self._h = velocity, h
-        self._gaps = pairs.end_gaps(trial)
-        self.active = np.zeros(0, dtype=np.int64)
-        self.impulse = np.zeros_like(velocity)
-
-    def solve(
-        self, right: np.ndarray, active: np.ndarray, friction: float
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Velocity, impulses of the active rows (k, 3) [N s], residual.
-
-        Args:
-            right: of the equations A v = r + J^T f.
-            active: rows to begin with.
-            friction: coefficient.
-
-        Raises:
-            ContactProblemError: no forces were found, or rows never came to an end.
-        """
-        free = np.asarray(cho_solve(self._factor, right))
-        v, impulses, residual = free, np.zeros((0, 3)), 0.0
-        self.active = active
-        solved = len(active) == 0
-        for _ in range(_ROUNDS):
-            if not solved:
-                v, impulses, residual = self._with_rows(free, friction)
-            change = self._pairs.gap_changes(v - self._velocity)
-            more = self._violated(self._gaps + self._h * change)
-            if len(more) == 0:
-                return v, impulses, residual
-            self.active = np.concatenate([self.active, more])
-            solved = False
-        raise ContactProblemError("contact rows of bones came to no end", np.inf)
-
-    def _with_rows(
-        self, free: np.ndarray, friction: float
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        k, h = len(self.active), self._h
-        rows = self._pairs.rows(self.active)
-        flat = rows.reshape(3 * k, -1)
-        mobility = np.asarray(cho_solve(self._factor, flat.T))
-        delassus = flat @ mobility
-        motion = self._pairs.slides(self.active, self._trial) / h
-        motion += (flat @ free).reshape(k, 3)
-        normal = rows[:, 0] @ (free - self._velocity)
-        motion[:, 0] = self._gaps[self.active] / h + normal
-        solution = _solved(0.5 * (delassus + delassus.T), motion, friction)
-        self.impulse = flat.T @ solution.forces.ravel()
-        v = free + mobility @ solution.forces.ravel()
-        return v, solution.forces, solution.residual
-
-    def _violated(self, gaps: np.ndarray) -> np.ndarray:
-        """The worst pairs of each pair of bones that are no rows yet."""
-        over = gaps < -_VIOLATED
-        over[self.active] = False
-        found = np.flatnonzero(over)
-        found = found[np.argsort(gaps[found], kind="stable")]
-        groups = self._pairs.group[found]
-        chosen: list[int] = []
-        for group in np.unique(groups):
-            chosen.extend(found[groups == group][:_WORST].tolist())
-        return np.array(sorted(chosen), dtype=np.int64)
-
-
-def _solved(delassus: np.ndarray, motion: np.ndarray, mu: float) -> ContactSolution:
-    """By the quick methods; where they fail, of rows that give a little.
-
-    Where no friction forces are found at all (they need not exist) the rows are taken
-    without friction, which always has an answer; the residual is that of the failure.
-    """
-    k = len(motion)
-    tangents, friction = np.full(k, 2), np.full(k, mu)
-    soft = delassus + _SOFT * np.diag(np.diag(delassus))
-    try:
-        return solve_contact(delassus, motion, tangents, friction, patient=False)
-    except ContactProblemError:
-        pass
-    try:
-        return solve_contact(soft, motion, tangents, friction, patient=False)
-    except ContactProblemError as error:
-        none = np.zeros(k, dtype=np.int64)
-        smooth = solve_contact(soft, motion, none, friction, patient=False)
-        return replace(smooth, residual=error.residual)
+_FIELDS = (
+    *("body_i", "ball_i", "body_j", "ball_j"),
+    *("depth", "normal", "point", "relative"),
+)

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Equations of one implicit step of free bones: ligaments and contact rows.
+r"""The energy that one implicit step of free bones makes least.
 
-Unknown are the velocities v and spins w of the free bones at the end of a step h, six
-numbers a bone. With the ligaments' forces at the end, linear about a trial
-:math:`v_m`,
+Unknown are the velocities v and spins w of the free bones over a step h, six numbers a
+bone; bones end at :math:`x_0 + h v` and :math:`\exp(h w) R_0`. Without friction
 
-.. math:: A v = r + J^T f, \qquad
-   A = (1 + h \nu) M + h^2 K, \qquad
-   r = M v_0 + h f(q_m) + h^2 K v_m,
+.. math:: \Phi(v) = \tfrac{1 + h \nu}{2} v^T M v - p_0^T v + V(q(v)) + D(q(v))
 
-K the stiffness of the ligaments that are taut: positive, so A can be factorised at any
-step length. Without friction v makes the sum of kinetic and stored energy (of the
-change of velocity) least; along each of Newton's steps that sum is looked at, since a
-ligament's stiffness begins at once where it becomes taut. Damping of the ligaments is
-left to the viscosity :math:`\nu`.
+is least where no gap is negative: V is stored in the ligaments, D what their damping
+takes. At the least value momenta change by the forces at the end of the step, so
+nothing grows, however stiff the ligaments are: :math:`\Phi` is not above its value
+at rest, and neither is the energy.
+
+Derivatives by w hold the derivative of the exponential, so that they are those of
+:math:`\Phi` itself: a search along Newton's steps looks at the same function.
 """
 
 from __future__ import annotations
@@ -21,9 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor
 
 from humans_sim.anatomy.mechanics.ligaments import Ligaments
+from humans_sim.anatomy.wrist.step_kernels import Ties, add_ties, factorise
+
+_BISECTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,75 @@ def point_rows(
     return rows
 
 
-class StepMatrix:
-    """Equations of a step about trial velocities.
+def turn_rates(theta: np.ndarray) -> np.ndarray:
+    r"""Derivatives of exponentials (n, 3, 3).
+
+    Args:
+        theta: rotation vectors (n, 3) [rad].
+
+    Returns:
+        J of each, with :math:`\exp(\theta + d) = \exp(J d) \exp(\theta)` for small d.
+    """
+    square = np.einsum("ni,ni->n", theta, theta)
+    angle = np.sqrt(square)
+    small = angle < 1e-2
+    safe = np.where(small, 1.0, angle)
+    b = np.where(small, 0.5 - square / 24, (1 - np.cos(safe)) / safe**2)
+    c = np.where(small, 1 / 6 - square / 120, (safe - np.sin(safe)) / safe**3)
+    cross = np.zeros((len(theta), 3, 3))
+    x, y, z = theta.T
+    cross[:, 0, 1], cross[:, 0, 2], cross[:, 1, 2] = -z, y, -x
+    cross[:, 1, 0], cross[:, 2, 0], cross[:, 2, 1] = z, -y, x
+    return np.eye(3) + b[:, None, None] * cross + c[:, None, None] * (cross @ cross)
+
+
+class LigamentPull:
+    """Ligaments over a step, damped: pull and energy by the lengths at its end.
+
+    The damping acts with the mean rate of the elongation; where a ligament shortens so
+    fast that the sum would push, it is slack.
+
+    Args:
+        ligaments: between bones.
+        lengths: at the beginning (l,) [m].
+        h: length of the step [s].
+    """
+
+    def __init__(self, ligaments: Ligaments, lengths: np.ndarray, h: float) -> None:
+        """Find lengths up to which each is slack."""
+        self._ties, self._slack = ligaments, ligaments.slack
+        self._rate = ligaments.damping / h
+        self._before = np.maximum(lengths, self._slack)
+        low, high = self._slack.copy(), self._before.copy()
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            pulls = ligaments.tension(middle) > self._rate * (self._before - middle)
+            low, high = np.where(pulls, low, middle), np.where(pulls, middle, high)
+        self._onset = high
+
+    def __call__(self, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Tensions [N] and their derivatives by the lengths [N/m] (l,) each."""
+        taut = lengths > self._onset
+        tension = self._ties.tension(lengths) + self._rate * (lengths - self._before)
+        slope = self._ties.stiffnesses(lengths) + self._rate
+        return np.where(taut, np.maximum(tension, 0.0), 0.0), np.where(taut, slope, 0.0)
+
+    def energy(self, lengths: np.ndarray) -> float:
+        """Stored, and taken by the damping [J]; its derivative is the tension."""
+        length = np.maximum(lengths, self._onset)
+        lost = 0.5 * self._rate * (length - self._before) ** 2
+        return float((self._ties.energies(length) + lost).sum())
+
+
+class StepEnergy:
+    """The energy of a step, with its derivatives, by the velocities of free bones.
 
     Args:
         mass: matrix of the free bones with their viscosity, (1 + h nu) M (6 f, 6 f).
         momenta: of the free bones at the beginning (6 f,).
         ligaments: between bones.
         columns: first column of each bone, -1 where it is not free (n,).
+        start: all bones at the beginning.
         h: length of the step [s].
 
     Attributes:
@@ -87,76 +149,74 @@ class StepMatrix:
         momenta: np.ndarray,
         ligaments: Ligaments,
         columns: np.ndarray,
+        start: BonePlaces,
         h: float,
     ) -> None:
         """No trial yet."""
         self._mass, self._momenta, self._h = mass, momenta, h
         self._ligaments, self._columns = ligaments, columns
-        self._free = len(mass) // 6
+        self._free = np.flatnonzero(columns >= 0)
         self.tensions = np.zeros(len(ligaments))
+        span = self._spans(start)[0]
+        self._pull = LigamentPull(ligaments, np.linalg.norm(span, axis=1), h)
 
     def about(
-        self, trial: BonePlaces, v: np.ndarray
-    ) -> tuple[tuple[np.ndarray, bool], np.ndarray]:
-        """Factor of A and the right-hand side r.
+        self,
+        trial: BonePlaces,
+        v: np.ndarray,
+        rates: np.ndarray,
+        turning: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient (6 f,) and Cholesky factor of the second derivatives, made positive.
 
         Args:
             trial: all bones at the end of the step, by the trial velocity.
             v: the trial velocity of the free bones (6 f,).
+            rates: of the bones' turning by their spins; see :func:`turn_rates`.
+            turning: second derivatives by turns that contact forces bring in (n, 3, 3).
         """
-        h, ties = self._h, self._ligaments
-        if not len(ties):
-            return cho_factor(self._mass), self._momenta
+        size, count = 6 * len(self._free), len(self._columns)
+        own, stiff = np.zeros(size), np.zeros((size, size))
+        turns = np.zeros((count, 3, 3)) if turning is None else turning.copy()
         span, arm_i, arm_j = self._spans(trial)
-        length = np.linalg.norm(span, axis=1)
-        along = span / np.maximum(length, 1e-12)[:, None]
-        rows = point_rows(self._columns, ties.body_i, arm_i, self._free)
-        rows -= point_rows(self._columns, ties.body_j, arm_j, self._free)
-        tension, slope = ties.tension(length), ties.stiffnesses(length)
-        across = (tension / np.maximum(length, 1e-12))[:, None, None]
-        outer = along[:, :, None] * along[:, None, :]
-        stiff = (slope[:, None, None] - across) * outer + across * np.eye(3)
-        both = h**2 * np.einsum("lij,ljc->lic", stiff, rows)
-        matrix = self._mass + np.einsum("lic,lid->cd", rows, both, optimize=True)
-        pull = np.einsum("lic,c->li", both, v) - h * tension[:, None] * along
-        right = self._momenta + np.einsum("lic,li->c", rows, pull)
-        self._turn_with_arms(matrix, right, (tension[:, None] * along, arm_i, arm_j), v)
+        length = np.maximum(np.linalg.norm(span, axis=1), 1e-12)
+        tension, slope = self._pull(length)
+        ties = self._ligaments
+        terms = Ties(
+            *(ties.body_i, ties.body_j, arm_i, arm_j, span / length[:, None]),
+            *(tension, slope, tension / length),
+        )
+        add_ties(terms, self._columns, own, stiff, turns)
         self.tensions = tension
-        return cho_factor(matrix), right
+        spread = np.eye(size)
+        for k in range(len(self._free)):
+            at = slice(6 * k + 3, 6 * k + 6)
+            spread[at, at] = rates[k]
+        gradient = self._mass @ v - self._momenta + self._h * (own @ spread)
+        return gradient, self._factor(stiff, turns[self._free], spread)
 
-    def _turn_with_arms(
-        self,
-        matrix: np.ndarray,
-        right: np.ndarray,
-        pulls: tuple[np.ndarray, np.ndarray, np.ndarray],
-        v: np.ndarray,
-    ) -> None:
-        """Add how torques change as arms turn, its positive part, to A and r."""
-        force, arm_i, arm_j = pulls
-        blocks = np.zeros((len(self._columns), 3, 3))
-        for bones, arm, pull in (
-            (self._ligaments.body_i, arm_i, -force),
-            (self._ligaments.body_j, arm_j, force),
-        ):
-            outer = arm[:, :, None] * pull[:, None, :]
-            along = np.einsum("li,li->l", arm, pull)[:, None, None] * np.eye(3)
-            turned = along - 0.5 * (outer + outer.transpose(0, 2, 1))
-            np.add.at(blocks, bones, turned)
-        values, axes = np.linalg.eigh(blocks)
-        values = self._h**2 * np.maximum(values, 0.0)
-        blocks = np.einsum("nij,nj,nkj->nik", axes, values, axes)
-        for bone in np.flatnonzero(self._columns >= 0):
-            at = slice(self._columns[bone] + 3, self._columns[bone] + 6)
-            matrix[at, at] += blocks[bone]
-            right[at] += blocks[bone] @ v[at]
+    def _factor(
+        self, stiff: np.ndarray, turning: np.ndarray, spread: np.ndarray
+    ) -> np.ndarray:
+        """With the turning of arms; of its positive part where that is not positive."""
+        values, axes = np.linalg.eigh(turning)
+        pushed = np.einsum("nij,nj,nkj->nik", axes, np.maximum(values, 0.0), axes)
+        for blocks in (turning, pushed):
+            whole = stiff.copy()
+            for k in range(len(blocks)):
+                at = slice(6 * k + 3, 6 * k + 6)
+                whole[at, at] += blocks[k]
+            matrix = self._mass + self._h**2 * (spread.T @ whole @ spread)
+            factor, positive = factorise(matrix)
+            if positive:
+                break
+        return np.asarray(factor)
 
-    def energy(self, trial: BonePlaces, v: np.ndarray) -> float:
-        """What a step without contact makes least, at a velocity [J]."""
+    def value(self, trial: BonePlaces, v: np.ndarray) -> float:
+        """The energy of the step at a velocity [J]."""
         kinetic = 0.5 * v @ self._mass @ v - self._momenta @ v
-        if not len(self._ligaments):
-            return float(kinetic)
         length = np.linalg.norm(self._spans(trial)[0], axis=1)
-        return float(kinetic + self._ligaments.energies(length).sum())
+        return float(kinetic) + self._pull.energy(length)
 
     def _spans(self, trial: BonePlaces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """From ends j of the ligaments to ends i, and both arms (l, 3) each [m]."""

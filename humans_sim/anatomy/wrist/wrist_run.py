@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from humans_sim.anatomy.detection.contacts import Contacts
 from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers, StepRecord
 from humans_sim.anatomy.wrist.hand_motion import HandMotion
@@ -46,9 +47,11 @@ class WristRun:
         energy: kinetic, and stored in the ligaments (and in overlaps, where balls push
             by them) (n, 2) [J].
         steps: lengths of the steps (m,) [s].
-        unsettled: steps in which Newton's method came to no end, or no friction was
-            found.
+        unsettled: steps in which Newton's method came to no end, or contact forces
+            were rough.
         wall: time that it took [s].
+        frictionless: steps in which no friction forces were found and none were taken.
+        newton: steps of Newton's method in all.
     """
 
     wrist: Wrist
@@ -68,6 +71,8 @@ class WristRun:
     steps: np.ndarray
     unsettled: int
     wall: float
+    frictionless: int = 0
+    newton: int = 0
 
     def bone(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Centres of mass (n, 3) [m] and rotations (n, 3, 3) of a bone."""
@@ -112,11 +117,18 @@ class Recorder:
         self._began = time.perf_counter()
 
     def add(
-        self, t: float, moving: Moving, tensions: np.ndarray, force: float, mu: float
+        self,
+        t: float,
+        moving: Moving,
+        tensions: np.ndarray,
+        force: float,
+        mu: float,
+        contacts: Contacts | None = None,
     ) -> None:
-        """Keep a sample: bones, ligaments, greatest force and friction."""
-        poses = self._wrist.poses(moving.x, moving.frames)
-        contacts = self._detector.detect(poses, margin=_TOUCHING)
+        """Keep a sample: bones, ligaments, greatest force and friction, contacts."""
+        if contacts is None:
+            poses = self._wrist.poses(moving.x, moving.frames)
+            contacts = self._detector.detect(poses, margin=_TOUCHING)
         touching = np.zeros(len(self._sizes))
         for bodies, balls in (
             (contacts.body_i, contacts.ball_i),
@@ -194,18 +206,23 @@ def move_wrist(
     recorder = Recorder(wrist, motion, "complementarity")
     steps = BoneSteps(wrist, numbers)
     before, count = round(motion.settling / step), round(motion.end / step)
-    unsettled = 0
+    unsettled = frictionless = newton = 0
     for k in range(-before, count):
         t = (k + 1) * step
         record = steps.step(step, motion.places(wrist, t))
         unsettled += not (record.settled and record.residual < _ROUGH)
+        frictionless += record.frictionless
+        newton += record.newton
         if k >= -1:
-            recorder.add(t, steps.moving(), record.tensions, *_greatest(record))
+            contacts = steps.touching(_TOUCHING)
+            greatest = _greatest(record)
+            recorder.add(t, steps.moving(), record.tensions, *greatest, contacts)
         if progress is not None:
             progress(k + before + 1, count + before)
     if before == 0 and count == 0:
         raise AnatomyError("the motion has no step")
-    return recorder.run(np.full(count + before, step), unsettled)
+    run = recorder.run(np.full(count + before, step), unsettled)
+    return replace(run, frictionless=frictionless, newton=newton)
 
 
 def _greatest(record: StepRecord) -> tuple[float, float]:

@@ -106,12 +106,15 @@ def plot_wrist(run: WristRun, path: Path | str) -> None:
     figure = Figure(figsize=(WIDTH, 10.0), layout="constrained")
     view = "palmar" if run.motion.kind in ("adduction", "abduction") else "radial"
     grid = figure.add_gridspec(2, 2, height_ratios=(1.5, 1.0))
-    for column, n in ((0, 0), (1, -1)):
-        panel = figure.add_subplot(grid[0, column])
+    panels = [figure.add_subplot(grid[0, column]) for column in (0, 1)]
+    for panel, n in zip(panels, (0, -1), strict=True):
         draw_wrist(panel, run.wrist, (run.x[n], run.frames[n]), view, run.tensions[n])
         angle = np.degrees(run.angles[n])
         panel.set_title(f"{run.motion.kind} {angle:.0f} deg, {view} [mm]", fontsize=10)
         panel.set_ylim(-50, 55)
+    ends = np.array([panel.get_xlim() for panel in panels])
+    for panel in panels:
+        panel.set_xlim(ends[:, 0].min(), ends[:, 1].max())
     _turns(figure.add_subplot(grid[1, 0]), run)
     _tensions(figure.add_subplot(grid[1, 1]), run)
     kind = "synthetic bones" if run.wrist.synthetic else run.wrist.title
