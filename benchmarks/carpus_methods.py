@@ -52,7 +52,7 @@ HEAD = (
 def row(name: str, run: WristRun, joints: Joints, seconds: float) -> str:
     """What a run did, in one line."""
     report, opened = plausibility(run), joints.opened(run)
-    kinetic, stored = run.energy[:, 0].max(), run.energy[:, 1:].sum(axis=1).max()
+    kinetic, stored = run.energy.max(axis=0)
     steps = 1e6 * run.steps
     return " | ".join(
         (

@@ -15,7 +15,7 @@ from humans_sim import anatomy
 from humans_sim.view.plots.wrist_plots import draw_wrist
 
 WHOLE = __name__ == "__main__"
-ANGLE, PLACES = (np.radians(20), 11) if WHOLE else (np.radians(3), 2)
+ANGLE, PLACES = (np.radians(20), 5) if WHOLE else (np.radians(3), 2)
 MOTIONS = ("adduction", "abduction", "flexion", "extension")
 
 wrist = anatomy.load_wrist("wrist", spacing=1.4e-3)

@@ -178,20 +178,20 @@ def move(
     if method == WristMethod.QUASISTATIC:
         say(f"{len(run.t)} places of the hand in {run.wall:.1f} s")
     else:
-        shortest = 1e6 * float(run.steps.min(initial=1e-3 * step))
-        say(
-            f"{hand.end:g} s simulated in {run.wall:.1f} s: {len(run.steps)} steps, "
-            f"the shortest {shortest:.3g} us"
-        )
+        say(f"{hand.end:g} s simulated in {run.wall:.1f} s")
+    shortest = float(run.steps.min(initial=1e-3 * step))
+    if method == WristMethod.PENALTY:
+        say(f"{len(run.steps)} steps, the shortest {1e6 * shortest:.3g} us")
     say(
         f"overlap of balls at most {max(0.0, 1e6 * float(run.depths.max())):.3f} um, "
         f"friction at most {float(run.friction.max()):.3f} of the normal force, "
         f"tension at most {float(run.tensions.max(initial=0.0)):.0f} N"
     )
-    say(
-        f"{len(run.steps)} steps, {run.newton} of Newton's method; not settled: "
-        f"{run.unsettled}, without friction: {run.frictionless}"
-    )
+    if method == WristMethod.COMPLEMENTARITY:
+        say(
+            f"{len(run.steps)} steps, {run.newton} of Newton's method; not settled: "
+            f"{run.unsettled}, without friction: {run.frictionless}"
+        )
     report = None
     if CARPALS <= set(bones.names):
         report = plausibility(run)
@@ -205,7 +205,7 @@ def move(
         method=method,
         angle=hand.angle,
         steps=len(run.steps),
-        shortest_step=float(run.steps.min(initial=1e-3 * step)),
+        shortest_step=shortest,
         wall_time=run.wall,
         overlap=float(run.depths.max()),
         friction=float(run.friction.max()),

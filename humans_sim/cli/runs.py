@@ -199,7 +199,7 @@ def _contents(done: Stored, checked: Check) -> dict[str, Any]:
     }
 
 
-def _worn(done: Run) -> dict[str, Any]:
+def _worn(done: Stored) -> dict[str, Any]:
     """What a body wears, for ``--json``: what it does to the body, by piece."""
     pieces = done.info.get("coat", {}).get("influences", ())
     keys = ("piece", "link", "mass", "carried_by", "report")

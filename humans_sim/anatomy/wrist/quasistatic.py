@@ -23,7 +23,7 @@ J the derivative of the exponential, F and :math:`\tau` the forces and torques.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
@@ -199,7 +199,8 @@ def move_quasistatic(
         if progress is not None:
             progress(k + 1, samples)
     run = recorder.run(np.diff(times), unsettled)
-    return replace(run, energy=np.column_stack([run.energy, overlaps]))
+    run.energy[:, 1] += overlaps
+    return run
 
 
 def _times(motion: HandMotion, samples: int) -> np.ndarray:

@@ -48,8 +48,8 @@ class WristRun:
         touching: share of each bone's balls that touch another bone (n, b).
         deep: share of the touching pairs that are deep (n,).
         friction: greatest tangential force over normal force (n,).
-        energy: kinetic, stored in the ligaments, and where balls overlap by their law
-            stored in overlaps (n, 2 or 3) [J].
+        energy: kinetic, and stored in the ligaments (and in overlaps, where balls push
+            by them) (n, 2) [J].
         steps: lengths of the steps (m,) [s].
         unsettled: steps in which Newton's method came to no end, or contact forces
             were rough.

@@ -86,7 +86,7 @@ def test_energy_and_momentum_are_kept():
     )
     total = run.energy.sum(axis=1)
     assert np.ptp(total) < 1e-4 * total[0]
-    assert run.energy[:, 2].max() > 0.1 * total[0]  # they met
+    assert 0.5 * 1e5 * run.depths.max() ** 2 > 0.1 * total[0]  # they met
     centre = run.x.mean(axis=1)
     assert np.abs(centre - centre[0]).max() < 1e-8
 
@@ -167,10 +167,11 @@ def test_ligaments_hold_the_bones_however_stiff_contact_is(hand):
 
 
 @pytest.mark.parametrize("kind", ["adduction", "extension"])
-def test_thresholds_of_the_thesis_hold_with_ligaments(hand, kind):
+def test_thresholds_of_the_thesis_hold_with_ligaments(kind):
     """At rest after 15 degrees, by the same law: deep below 2 %, balls below 5 %."""
+    hand = load_wrist("wrist", spacing=1e-3)
     motion = HandMotion(kind, np.radians(15))
-    run = move_quasistatic(hand, motion, WRIST_STIFFNESS, samples=3)
+    run = move_quasistatic(hand, motion, WRIST_STIFFNESS, samples=2)
     report = plausibility(run)
     assert run.unsettled == 0 and report.left == ()
     assert report.most_deep < 0.02 and 0.005 < report.most_touching < 0.05

@@ -161,7 +161,7 @@ def test_continuation_follows_the_hand():
     turned = run.frames[:, 2].transpose(0, 2, 1)
     seen = np.einsum("nij,nbj->nbi", turned, run.x)
     assert np.abs(seen - seen[0]).max() < 2e-5
-    assert run.energy.shape == (9, 3) and (run.energy[:, 0] == 0).all()
+    assert run.energy.shape == (9, 2) and (run.energy[:, 0] == 0).all()
     assert np.ptp(run.energy.sum(axis=1)) < 1e-6
 
 
