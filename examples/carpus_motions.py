@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from humans_sim import anatomy
 from humans_sim.view.plots.wrist_plots import draw_wrist
+from humans_sim.view.raster.wrist_raster import WristRaster, view_of
 
 WHOLE = __name__ == "__main__"
 ANGLE, PLACES = (np.radians(20), 5) if WHOLE else (np.radians(3), 2)
@@ -31,15 +32,14 @@ for kind in MOTIONS if WHOLE else MOTIONS[:2]:
 
 
 def picture():
-    """The wrist at the end of each motion, taut ligaments in red."""
+    """The wrist at the end of each motion, ligaments coloured by tension."""
     figure = Figure(figsize=(9.0, 9.5), layout="constrained")
     for panel, (kind, run) in zip(
         figure.subplots(2, 2).flat, runs.items(), strict=True
     ):
-        view = "palmar" if kind in ("adduction", "abduction") else "radial"
-        draw_wrist(panel, wrist, (run.x[-1], run.frames[-1]), view, run.tensions[-1])
+        view = view_of(kind)
+        draw_wrist(panel, WristRaster(run, view, 420), len(run.t) - 1)
         panel.set_title(f"{kind} {np.degrees(ANGLE):.0f} deg, {view} [mm]", fontsize=10)
-        panel.set_ylim(-50, 60)
     figure.suptitle(f"{wrist.title}: made of formulas")
     return figure
 
