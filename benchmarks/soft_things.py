@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed of networks (link updates a second) and of pin screens (samples a second).
 
-Run it as ``python benchmarks/soft_things.py``; one core is used.
+Run it as ``python benchmarks/soft_things.py``; one core is used. The block of springs
+is also a flex of MuJoCo (requirements/bench.lock), springs along its edges.
 """
 
 from __future__ import annotations
@@ -41,6 +42,28 @@ def networks() -> None:
         )
 
 
+def flex() -> None:
+    """The same block of springs as a flex of MuJoCo, contacts and gravity off."""
+    import mujoco
+
+    network = soft.box((12, 12, 12), 0.1, 0.01, soft.ViscoSpring(10.0, 0.001))
+    points = " ".join(f"{x:.6g}" for p in network.positions for x in p)
+    ends = " ".join(f"{link.ends[0]} {link.ends[1]}" for link in network.links)
+    model = mujoco.MjModel.from_xml_string(f"""
+      <mujoco><option timestep="1e-4" gravity="0 0 0">
+        <flag contact="disable" constraint="disable"/></option>
+      <worldbody><flexcomp name="block" type="direct" dim="1" mass="17.28"
+        radius="0.001" point="{points}" element="{ends}">
+        <edge stiffness="10" damping="0.001"/><contact selfcollide="none"/>
+      </flexcomp></worldbody></mujoco>""")
+    data = mujoco.MjData(model)
+    data.qvel[:] = 0.01 * np.random.default_rng(0).normal(size=model.nv)
+    mujoco.mj_step(model, data)
+    spent = seconds(lambda: [mujoco.mj_step(model, data) for _ in range(20)])
+    rate = 20 * model.nflexedge / spent
+    print(f"MuJoCo {mujoco.__version__}, {model.nflexedge} edges: {rate:.3g} a second")
+
+
 def crowd() -> None:
     """Grains in a heap."""
     rng = np.random.default_rng(0)
@@ -72,5 +95,6 @@ def screens() -> None:
 
 if __name__ == "__main__":
     networks()
+    flex()
     crowd()
     screens()
