@@ -50,6 +50,7 @@ def write_wrist_report(
         "summary": None,
         "checks": check_table(checked),
         "film": _film(run) if animation else None,
+        "footprints": None,
         "steps": None,
         "joints": None,
         "scene": _scene(run) if animation else None,
