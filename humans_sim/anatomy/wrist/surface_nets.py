@@ -8,13 +8,13 @@ zero (Gibson 1998, with Newton's method in place of relaxation).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from humans_sim.anatomy.errors import AnatomyError, BoneMeshError
+from humans_sim.core.surface_cells import crossed_quadrangles, passed_cells
 
 if TYPE_CHECKING:
     import trimesh
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Distance = Callable[[np.ndarray], np.ndarray]
 """Of points (..., 3) [m]: about the distance to a surface, negative inside."""
 _NEWTON = 4
-_CORNERS = np.array(list(itertools.product((0, 1), repeat=3)))
 
 
 def mesh_of_distance(
@@ -55,8 +54,8 @@ def mesh_of_distance(
     if border.any():
         raise BoneMeshError("the box cuts the surface")
     origin = np.array([axis[0] for axis in axes])
-    vertices, number = _vertices(inside)
-    places = origin + spacing * vertices
+    cells, number = passed_cells(inside)
+    places = origin + spacing * (cells + 0.5)
     faces = _faces(inside, number)
     places = _on_surface(distance, places, spacing)
     mesh = trimesh.Trimesh(places, faces, process=False)
@@ -65,38 +64,15 @@ def mesh_of_distance(
     return mesh
 
 
-def _vertices(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Middles of the cells that the surface passes, and their numbers on the grid."""
-    size = tuple(n - 1 for n in inside.shape)
-    counts = np.zeros(size, dtype=np.int8)
-    for i, j, k in _CORNERS:
-        counts += inside[i : i + size[0], j : j + size[1], k : k + size[2]]
-    passed = (counts > 0) & (counts < 8)
-    number = np.full(size, -1, dtype=np.int64)
-    number[passed] = np.arange(np.count_nonzero(passed))
-    return np.argwhere(passed) + 0.5, number
-
-
 def _faces(inside: np.ndarray, number: np.ndarray) -> np.ndarray:
     """Two triangles for each edge of the grid with one end inside."""
-    faces = []
-    for axis in range(3):
-        b, c = (axis + 1) % 3, (axis + 2) % 3
-        first = np.moveaxis(inside, axis, 0)
-        crossed = np.moveaxis(first[1:] != first[:-1], 0, axis)
-        at = np.argwhere(crossed)
-        quad = []
-        for shift_b, shift_c in ((-1, -1), (0, -1), (0, 0), (-1, 0)):
-            cell = at.copy()
-            cell[:, b] += shift_b
-            cell[:, c] += shift_c
-            quad.append(number[tuple(cell.T)])
-        corners = np.stack(quad, axis=1)
-        leaving = inside[tuple(at.T)]
-        corners[~leaving] = corners[~leaving][:, ::-1]
-        faces.append(corners[:, [0, 1, 2]])
-        faces.append(corners[:, [0, 2, 3]])
-    return np.concatenate(faces)
+    return np.concatenate(
+        [
+            corners[:, chosen]
+            for corners in crossed_quadrangles(inside, number)
+            for chosen in ([0, 1, 2], [0, 2, 3])
+        ]
+    )
 
 
 def _on_surface(distance: Distance, places: np.ndarray, spacing: float) -> np.ndarray:

@@ -137,7 +137,17 @@ def feel(pins, period, first, share, depth):
 
 @njit(cache=True)
 def load_pins(after, first, share, shifts):
-    """Move the pins under points down (k,) [m], and say which rows they are in."""
+    """Move the pins under points down.
+
+    Args:
+        after: deviations of the pins, with borders [m]; changed.
+        first: pins before the points (k, 2, 1).
+        share: of the pins around each point, along both axes (k, 2, n).
+        shifts: how far down (k,) [m].
+
+    Returns:
+        the first and the last row of pins that moved; the first is larger if none did.
+    """
     low, high = after.shape[0], -1
     size = share.shape[2]
     for c in range(shifts.shape[0]):

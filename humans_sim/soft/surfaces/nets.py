@@ -8,13 +8,13 @@ asked for near the surface only: a coarse grid finds where that is.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 import trimesh
 
+from humans_sim.core.surface_cells import CORNERS, crossed_quadrangles, passed_cells
 from humans_sim.soft.errors import SoftError
 
 Distance = Callable[[np.ndarray], np.ndarray]
@@ -26,7 +26,6 @@ _NEAR = 1.3
 _RELAXATIONS = 3
 _FILLINGS = 10
 _SQUARE = ((0, 0), (0, 1), (1, 1), (1, 0))
-_CORNERS = np.array(list(itertools.product((0, 1), repeat=3)))
 _EDGES = np.array(
     [(a, b) for a in range(8) for b in range(a + 1, 8) if (a ^ b) in (1, 2, 4)]
 )
@@ -186,20 +185,13 @@ def _shifted(values: np.ndarray, shifts: dict[int, int]) -> np.ndarray:
 
 def _vertices(values: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean crossings of the cells that the surface passes, and their numbers."""
-    size = tuple(n - 1 for n in inside.shape)
-    counts = np.zeros(size, dtype=np.int8)
-    for i, j, k in _CORNERS:
-        counts += inside[i : i + size[0], j : j + size[1], k : k + size[2]]
-    passed = (counts > 0) & (counts < 8)
-    cells = np.argwhere(passed)
-    number = np.full(size, -1, dtype=np.int64)
-    number[passed] = np.arange(len(cells))
-    corners = cells[:, None, :] + _CORNERS
+    cells, number = passed_cells(inside)
+    corners = cells[:, None, :] + CORNERS
     own = values[tuple(np.moveaxis(corners, -1, 0))]
     a, b = own[:, _EDGES[:, 0]], own[:, _EDGES[:, 1]]
     crossed = (a < 0) != (b < 0)
     share = np.where(crossed, a / np.where(crossed, a - b, 1.0), 0.0)
-    ends = _CORNERS[_EDGES[:, 0]], _CORNERS[_EDGES[:, 1]]
+    ends = CORNERS[_EDGES[:, 0]], CORNERS[_EDGES[:, 1]]
     points = ends[0] + share[..., None] * (ends[1] - ends[0])
     mean = np.sum(points * crossed[..., None], axis=1) / crossed.sum(1)[:, None]
     return cells + mean, number
@@ -208,19 +200,7 @@ def _vertices(values: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.nd
 def _faces(inside: np.ndarray, number: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Two triangles for each crossed edge, cut along the shorter diagonal."""
     faces = []
-    for axis in range(3):
-        b, c = (axis + 1) % 3, (axis + 2) % 3
-        first = np.moveaxis(inside, axis, 0)
-        at = np.argwhere(np.moveaxis(first[1:] != first[:-1], 0, axis))
-        quad = []
-        for shift_b, shift_c in ((-1, -1), (0, -1), (0, 0), (-1, 0)):
-            cell = at.copy()
-            cell[:, b] += shift_b
-            cell[:, c] += shift_c
-            quad.append(number[tuple(cell.T)])
-        corners = np.stack(quad, axis=1)
-        leaving = inside[tuple(at.T)]
-        corners[~leaving] = corners[~leaving][:, ::-1]
+    for corners in crossed_quadrangles(inside, number):
         across = [
             np.sum((places[corners[:, i]] - places[corners[:, i + 2]]) ** 2, axis=1)
             for i in (0, 1)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.soft.skin.skin import Skin
-from humans_sim.view.plots.raster_kernels import draw_triangles
+from humans_sim.view.raster.colour_kernels import draw_triangles
 
 _AMBIENT, _LIT = 0.42, 0.62
 """Share of a colour in the shade, and what light adds to it."""

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triangles drawn into a picture, the nearest in front."""
+"""Triangles in colours drawn into a picture, the nearest in front.
+
+What is seen of balls and meshes, without colours, is drawn by
+:mod:`humans_sim.view.raster.raster_kernels`.
+"""
 
 from __future__ import annotations
 
