@@ -157,6 +157,7 @@ class Servo(DelayedActuation):
         own.check_joints(model)
         self.numbers = replace(own.common, **changes)
         each = [replace(own.of_joint(name), **changes) for name in self.names]
+        self._each = tuple(each)
         self._command_period = command_period or 0.0
         if not (math.isfinite(self._command_period) and self._command_period >= 0):
             raise ParameterError(
@@ -187,6 +188,15 @@ class Servo(DelayedActuation):
     def actuator_names(self) -> tuple[str, ...]:
         """Names of the joints."""
         return self.names
+
+    @property
+    def lags(self) -> np.ndarray:
+        """Times by which joints follow positions that come without a speed (njoints,).
+
+        Raises:
+            ParameterError: a gain is zero: nothing follows.
+        """
+        return np.array([item.lag for item in self._each])
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Hold the posture of the start, the motors in the middle of their play."""

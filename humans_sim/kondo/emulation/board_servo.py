@@ -59,7 +59,7 @@ class BoardServo(Servo):
             if name in parameters:
                 raise ParameterError(f"{name} comes from the boards, or cannot be")
         super().__init__(model, **parameters)
-        self._lag = self.numbers.lag
+        self._lags = self.lags
         self._boards = tuple(boards)
         self._until = math.inf
         self._limp = np.zeros(self._n, dtype=bool)
@@ -106,7 +106,8 @@ class BoardServo(Servo):
         self._rate[self._joints] = self._sense * rates
         # A set point that trails by the lag takes its speed out of the damping.
         led = self._sense * (angles - self._home)
-        self._origin[self._joints] = led - self._lag * self._rate[self._joints]
+        trail = self._lags * self._rate
+        self._origin[self._joints] = led - trail[self._joints]
         self._target = self._origin
         self._limp[self._joints] = ~np.array(driven)[self._places]
         self._until = min(lead.until for lead in leads)
@@ -132,7 +133,7 @@ class BoardServo(Servo):
         """Torques of the servos on the joints."""
         force, rates = super().dynamics(t, q, v, z)
         if self._limp.any():
-            viscous, coulomb, slow = self._parameters[5:]
+            viscous, coulomb, slow = self._parameters[self._limp, 5:].T
             turning = v[6:][self._limp]
             friction = viscous * turning + coulomb * np.tanh(turning / slow)
             force[6:][self._limp] = -friction

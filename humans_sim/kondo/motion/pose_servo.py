@@ -77,9 +77,11 @@ class PoseServo(Servo):
         for name in _MOTION_NUMBERS:
             if name in parameters:
                 raise ParameterError(f"{name} comes from the motion that is played")
-        numbers = ServoSet.of_model(model, KONDO_ROBOT).common
-        super().__init__(model, **{"numbers": numbers, **parameters})
-        self._lag = self.numbers.lag
+        own = ServoSet.of_model(model, KONDO_ROBOT)
+        if "numbers" not in parameters:
+            parameters = {"numbers": own.common, "joints": own.joints, **parameters}
+        super().__init__(model, **parameters)
+        self._lags = self.lags
         self._point = self._origin
 
     def initialise(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -110,7 +112,7 @@ class PoseServo(Servo):
         self._start_time = t
         self._rate = (self._target - self._point) / (command.arrival - t)
         # A set point that trails by the lag takes its speed out of the damping.
-        self._origin = self._point - self._lag * self._rate
+        self._origin = self._point - self._lags * self._rate
         if self.nz:
             # Torques jump: motors may leave their ends now.
             self._unsettled = t

@@ -11,6 +11,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
+from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.kondo import (
@@ -192,3 +193,14 @@ def test_factory_walk_makes_its_first_steps(khr1: hs.Model, shared_data: Path) -
     assert left < 0.7 < right
     assert min(gap.max() for gap in feet) > 0.01
     assert 0.02 < khr1.com(run.q[-1])[0] - khr1.com(q)[0] < 0.09
+
+
+def test_servos_of_joints_trail_by_their_own_lags(khr1: hs.Model) -> None:
+    """A joint follows late by its own servo's damping over gain."""
+    soft = ServoNumbers(gain=2.0, damping=0.2)
+    servo = PoseServo(
+        khr1, numbers=ServoNumbers(gain=10.0, damping=0.2), joints={"head_yaw": soft}
+    )
+    head = khr1.joint_names.index("head_yaw")
+    assert servo.lags[head] == pytest.approx(0.1)
+    np.testing.assert_allclose(np.delete(servo.lags, head), 0.02)
