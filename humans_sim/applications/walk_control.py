@@ -22,6 +22,7 @@ from humans_sim.applications.control_sections import (
 )
 from humans_sim.applications.robots import rising_walker, walk_servos
 from humans_sim.control.falls.rising_walk import RisingWalk
+from humans_sim.control.task.joint_limits import JointLimits
 from humans_sim.control.task.whole_body import WholeBody
 from humans_sim.control.walking import Velocity, Walker, WalkPattern, WalkSettings
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
@@ -78,7 +79,8 @@ def walk_control(
     friction = given["friction"].positive() if "friction" in given else 0.5
     pattern = WalkPattern(model, settings)
     start = pattern.standing()
-    body = WholeBody(ModelSystem(model, **scene), friction)
+    limits = JointLimits.of_model(model)
+    body = WholeBody(ModelSystem(model, **scene), friction, limits)
     walk = WholeBodyWalk(body, pattern, velocity, period=period_of(given), **times)
     return ControlSetup(torques_of(actuation, model), start, walk)
 

@@ -31,6 +31,8 @@ COAT = 0.02
 relative: an explicit step has it to the order of its period."""
 HANDED_OVER = 0.5
 """Share of an event-driven run that time steps may have continued."""
+FAILURES = "whole_body/failures"
+"""Signal of whole-body control: calls without an answer so far."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
 
 
@@ -137,7 +139,7 @@ def check_run(run: Run) -> Check:
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
     findings += _residual(run)
     findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
-    findings += [*_handed_over(run), *_coat(run)]
+    findings += [*_handed_over(run), *_coat(run), *_control(run)]
     return Check(tuple(findings))
 
 
@@ -225,6 +227,18 @@ def _fall(run: Run) -> list[Finding]:
         return [Finding(name, 0.0, limit, "degrees", str(error), None)]
     tilt = math.degrees(fall.tilt)
     return [Finding(name, tilt, limit, "degrees", fall.where, not fall.fallen)]
+
+
+def _control(run: Run) -> list[Finding]:
+    """Of whole-body control: its calls that had no answer."""
+    if FAILURES not in run.info.get("signal_names", ()):
+        return []
+    counts = np.nan_to_num(run.signal(FAILURES))
+    count, where = float(counts.max(initial=0.0)), "every call had torques"
+    if count:
+        where = f"first at {run.t[int(np.argmax(counts > 0))]:.6g} s"
+    name = "calls of whole-body control without torques"
+    return [Finding(name, count, 0.0, "calls", where, count == 0)]
 
 
 class _Extreme(NamedTuple):

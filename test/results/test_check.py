@@ -121,3 +121,15 @@ def test_energy_under_actuation_is_not_checked() -> None:
     check = sim.run(robot.neutral(), t_end=0.02).check()
     assert check["largest growth of energy"].ok is None
     assert np.isfinite(check["largest growth of energy"].value)
+
+
+def test_failures_of_control_are_said(standing: hs.Run) -> None:
+    """Calls of whole-body control without an answer fail, with number and time."""
+    name = "calls of whole-body control without torques"
+    info = {**standing.info, "signal_names": ["whole_body/failures"]}
+    counts = np.zeros((len(standing.t), 1))
+    assert replace(standing, info=info, signals=counts).check()[name].ok
+    counts[2:] = 3.0
+    found = replace(standing, info=info, signals=counts).check()[name]
+    assert found.ok is False and found.value == 3.0
+    assert found.where == f"first at {standing.t[2]:.6g} s"

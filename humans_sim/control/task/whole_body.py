@@ -10,6 +10,9 @@ such that the contacts do not move, the forces stay in their friction cones (an 
 pyramid), the base obeys the equations of motion, which no motor can change, and the
 torques :math:`\tau = M a + N - C^T f` of some joints keep their bounds. A joint that is
 driven by something else, a muscle, has both its bounds at the torque that it has.
+Joints with limits keep their torques, and accelerations with which they stay in their
+range. Where no answer does, the ranges are given up, and it is said which joints leave
+them; torques are never above their limits.
 
 The tasks follow a path: functions of a parameter, which is time, or a coordinate of the
 body itself that something else drives. Then the second derivative of the parameter is
@@ -25,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from humans_sim.control.task.joint_limits import JointLimits
 from humans_sim.control.task.task_functions import Task
 from humans_sim.core.dual_active_set import INFEASIBLE, SOLVED, minimise
 from humans_sim.core.errors import HumansError, ParameterError
@@ -35,6 +39,8 @@ Target = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
 Bounds = tuple[float, float]
 
 _RANK = 1e-8
+_CLOSE = 1e-6
+"""Share of a limit within which it is reached."""
 _LEAST_MOTION = 1e-4
 _LEAST_FORCE = 0.1
 _LEAST_PACE = 1e-6
@@ -94,12 +100,16 @@ class WholeBodySolution(NamedTuple):
         acceleration: (nv,).
         forces: of the contacts: normal and tangents (k, 3) [N].
         pace_rate: second derivative of the path's parameter; zero unless it is free.
+        at_limit: joints that a limit of torque or motion holds.
+        beyond: joints that do not keep their ranges or speeds: no answer does.
     """
 
     torques: np.ndarray
     acceleration: np.ndarray
     forces: np.ndarray
     pace_rate: float
+    at_limit: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
 
 
 class WholeBody:
@@ -110,13 +120,22 @@ class WholeBody:
             believes it to be.
         friction: coefficient that the forces may use; some of the real one is left as a
             reserve.
+        limits: of the joints, or None: none are kept.
     """
 
-    def __init__(self, system: ModelSystem, friction: float = 0.5) -> None:
+    def __init__(
+        self,
+        system: ModelSystem,
+        friction: float = 0.5,
+        limits: JointLimits | None = None,
+    ) -> None:
         """Nothing is solved yet."""
         if not friction > 0:
             raise ParameterError(f"friction must be above zero, not {friction}")
+        if limits is not None and limits.names != tuple(system.model.joint_names):
+            raise ParameterError(f"the limits are not those of {system.name}'s joints")
         self.system, self._friction = system, friction
+        self.limits = limits
         self._free = np.setdiff1d(np.arange(system.nv), system.locked)
         joints = system.model.joint_names
         self._joint = {name: j for j, name in enumerate(joints)}
@@ -194,19 +213,68 @@ class WholeBody:
         moved[:, size : size + forces] = -weight * rows.T
         load = mass[:, free] @ still + terms.bias
         bounds = self._bounds(given or {})
-        matrix, low, high = self._conditions(moved, load, bounds, size, forces, weight)
-        solution, answer = minimise(hessian, gradient, matrix, low, high)
+        conditions = self._conditions(moved, load, bounds, size, forces, weight)
+        ranges = self._ranges(q, v, still, moves, total)
+        answer, beyond = INFEASIBLE, False
+        if ranges is not None:
+            solution, answer = minimise(hessian, gradient, *_joined(conditions, ranges))
+        if answer != SOLVED:
+            beyond = ranges is not None
+            solution, answer = minimise(hessian, gradient, *conditions)
         if answer != SOLVED:
             why = "they contradict each other" if answer == INFEASIBLE else "no end"
             raise ControlError(f"no torques serve these tasks on these contacts: {why}")
         acceleration = np.zeros(system.nv)
         acceleration[free] = still + moves @ solution[:size]
+        torques = (load + moved @ solution)[6:]
         return WholeBodySolution(
-            (load + moved @ solution)[6:],
+            torques,
             acceleration,
             weight * solution[size : size + forces].reshape(-1, 3),
             float(solution[-1]) if free_pace else 0.0,
+            *self._held(q, v, torques, acceleration, beyond),
         )
+
+    def _ranges(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        still: np.ndarray,
+        moves: np.ndarray,
+        total: int,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Conditions of joints that stay in their ranges; None without limits."""
+        if self.limits is None:
+            return None
+        low, high = self.limits.accelerations(q[7:], v[6:])
+        places = np.flatnonzero(self._free >= 6)
+        joints = self._free[places] - 6
+        some = np.isfinite(low[joints]) | np.isfinite(high[joints])
+        places, joints = places[some], joints[some]
+        rows = np.zeros((len(places), total))
+        rows[:, : moves.shape[1]] = moves[places]
+        return rows, low[joints] - still[places], high[joints] - still[places]
+
+    def _held(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        torques: np.ndarray,
+        acceleration: np.ndarray,
+        beyond: bool,
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the joints at a limit, and of those that leave their ranges."""
+        limits = self.limits
+        if limits is None:
+            return (), ()
+        low, high = limits.accelerations(q[7:], v[6:])
+        joints = acceleration[6:]
+        close = _CLOSE * (1.0 + np.abs(joints))
+        strained = np.abs(torques) >= (1.0 - _CLOSE) * limits.torque
+        held = strained | (joints <= low + close) | (joints >= high - close)
+        out = (joints < low - close) | (joints > high + close)
+        out &= beyond
+        return _names(limits.names, held), _names(limits.names, out)
 
     def _bounds(self, given: Mapping[str, Bounds]) -> list[tuple[int, float, float]]:
         """Velocity index, least and largest generalised force."""
@@ -217,8 +285,13 @@ class WholeBody:
                 raise ParameterError(f"torque of {name}: {least} is above {largest}")
         bounds = [(i, 0.0, 0.0) for i in range(6) if i in self._free]
         for name, joint in self._joint.items():
-            if name in given and 6 + joint in self._free:
+            if 6 + joint not in self._free:
+                continue
+            if name in given:
                 bounds.append((6 + joint, *given[name]))
+            elif self.limits is not None and math.isfinite(self.limits.torque[joint]):
+                most = float(self.limits.torque[joint])
+                bounds.append((6 + joint, -most, most))
         return bounds
 
     def _conditions(
@@ -249,6 +322,22 @@ class WholeBody:
             np.array(low + [0.0] * (5 * count)),
             np.array(high + [math.inf] * (5 * count)),
         )
+
+
+_Conditions = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _joined(first: _Conditions, second: _Conditions) -> _Conditions:
+    """Conditions of both."""
+    return (
+        np.vstack([first[0], second[0]]),
+        np.concatenate([first[1], second[1]]),
+        np.concatenate([first[2], second[2]]),
+    )
+
+
+def _names(names: Sequence[str], chosen: np.ndarray) -> tuple[str, ...]:
+    return tuple(names[int(j)] for j in np.flatnonzero(chosen))
 
 
 def _motions(rows: np.ndarray, desired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.control.task.guarded_whole_body import SIGNALS, GuardedWholeBody
 from humans_sim.control.task.task_functions import (
     CentreOfMass,
     FrameOrientation,
@@ -19,6 +20,7 @@ from humans_sim.control.walking.timeline import WalkPhase
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.models.soles import sole_named, support_tags
+from humans_sim.results.signal import Signal
 
 _COM, _TRUNK, _POSTURE, _FOOT = 100.0, 10.0, 0.3, 50.0
 """Weights of the tasks; assumed: balance first, then the foot, the trunk, the rest."""
@@ -28,7 +30,8 @@ class WholeBodyWalk(Controller):
     """Joint torques that carry a body along a walking pattern.
 
     The feet that the pattern puts down carry the load; the centre of mass, the trunk,
-    the foot in the air and the posture are weighted tasks.
+    the foot in the air and the posture are weighted tasks. Where they have no answer,
+    the last one holds, damped, and is counted.
 
     Args:
         body: whole-body control of the model in its scene.
@@ -41,6 +44,7 @@ class WholeBodyWalk(Controller):
     Attributes:
         period: time between two calls [s].
         point: of the pattern, at the last call.
+        guarded: whole-body control, which counts its failures.
     """
 
     def __init__(
@@ -56,7 +60,8 @@ class WholeBodyWalk(Controller):
         model = pattern.model
         if body.system.model is not model:
             raise ParameterError("the body and the pattern must be of one model object")
-        self._body, self._pattern, self.period = body, pattern, period
+        self.guarded = GuardedWholeBody(body, period)
+        self._pattern, self.period = pattern, period
         self._velocity, self._start, self._stop = velocity, start, stop
         self._begun = self._ended = False
         self.point: PatternPoint = pattern.tick(0.0)
@@ -84,6 +89,7 @@ class WholeBodyWalk(Controller):
         """Joint torques at time t (njoints,) [N m]."""
         if t < self.point.time:  # another run
             self._pattern.reset(t)
+            self.guarded.reset()
             self._begun = self._ended = False
         if t >= self._stop and not self._ended:
             self._pattern.stop()
@@ -100,7 +106,15 @@ class WholeBodyWalk(Controller):
             tasks.append(self._feet["r"])
             support = ["l"]
         contacts = np.concatenate([self._soles[side] for side in support])
-        return self._body.solve(t, state.q, state.v, tasks, contacts).torques
+        return self.guarded.solve(t, state.q, state.v, tasks, contacts)
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Failures of whole-body control, joints at their limits."""
+        return SIGNALS
+
+    def signal_values(self) -> np.ndarray:
+        """Numbers of the signals after the last call."""
+        return self.guarded.signal_values()
 
     @property
     def stands(self) -> bool:
