@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from humans_sim.control.trajectories.posture_law import PostureLaw
     from humans_sim.control.trajectories.traj3 import TrajectoryFileError
     from humans_sim.control.trajectories.trajectory import TrajectoryError
-    from humans_sim.control.walking.settings import SettingError, WalkSettings
+    from humans_sim.control.walking.settings import WalkSettings
+    from humans_sim.control.walking.sole_legs import SettingError
     from humans_sim.control.walking.walk import Walk
     from humans_sim.core.expressions import ExpressionError
     from humans_sim.dynamics.actuation_interface import Actuation
@@ -221,7 +222,7 @@ _MODULES = {
     "ScrewDriveMotors": "actuation",
     "Sensor": "dynamics.sensors",
     "Servo": "actuation",
-    "SettingError": "control.walking.settings",
+    "SettingError": "control.walking.sole_legs",
     "Signal": "results.signal",
     "SignalErrors": "dynamics.sensors",
     "SimulatedBodyError": "kondo.emulation.simulated_robot",

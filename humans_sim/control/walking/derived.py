@@ -11,18 +11,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.control.walking.reach import SHARES, Reach, Step
+from humans_sim.control.walking.sole_legs import HIP_YAW, SLIP, sole_legs
 from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
-from humans_sim.models.legs.chains import PITCH, YAW, Leg, leg_chains, read_leg
+from humans_sim.models.legs.chains import PITCH, YAW, Leg
 from humans_sim.models.soles import corner_places, sole_named
 
-_BEND = math.radians(20.0)
-"""Pitch of a hip while standing: the knee bends by twice as much."""
+_BENDS = (20.0, 15.0, 10.0, 25.0)
+"""Pitches of a hip while standing that are tried in turn [degrees]; the knee bends by
+twice as much."""
+_ENOUGH = 0.8
+"""Share of the wanted steps, within the joints' ranges, that needs no other bend."""
+_STEPS = {
+    "max_forward": (0.25, Step(forward=1.0)),
+    "max_backward": (0.15, Step(forward=-1.0)),
+    "max_sideways": (0.10, Step(aside=1.0)),
+}
+"""Wanted steps over the leg's length, and their directions."""
+_LIFT = 0.06
+"""Of a foot, over the leg's length."""
+_TURN = math.radians(15.0)
+"""Wanted turn of a foot against the other."""
 _ROOM = 0.1
 """Of a joint's range that postures leave to its ends."""
 _STEP = 2.6
@@ -44,6 +60,17 @@ class Derived:
     reason: str
 
 
+class _Stand(NamedTuple):
+    """A posture to walk in, and the steps that the legs reach from it."""
+
+    posture: Derived
+    height: float
+    stance: Derived
+    steps: dict[str, Derived]
+    turn: Derived
+    reach: float
+
+
 def derived_settings(model: Model, left: str, right: str) -> dict[str, Derived]:
     """Settings of a walk by name, each with its reason.
 
@@ -61,26 +88,18 @@ def derived_settings(model: Model, left: str, right: str) -> dict[str, Derived]:
         for name in (left, right)
     }
     turns = _turns(legs[0])
-    posture = _posture(model, legs)
-    q = _standing(model, posture.value)
-    com = float(model.com(q)[2])
-    poses = [model.frame_pose(q, name) for name in (left, right)]
-    floor = 0.5 * (poses[0].translation[2] + poses[1].translation[2])
-    height = com - float(floor)
-    if height <= 0:
-        raise ParameterError(
-            f"{model.name}: its centre of mass is {-height:g} m below its soles"
-        )
+    pressure = _pressure(corners[left])
+    chosen = _chosen_stand(model, legs, (left, right), str(turns.value), pressure)
+    posture, height = chosen.posture, chosen.height
     gravity = float(np.linalg.norm(model.pin.gravity.linear))
     time = math.sqrt(height / gravity)
     period = _rounded(_STEP * time / _KNOTS)
-    length = legs[0].length
     found = {
         "turns": turns,
         "posture": posture,
         "com_height": Derived(height, "in that posture"),
         "trunk_pitch": Derived(0.0, "upright"),
-        "stance_width": _stance(poses, corners[left]),
+        "stance_width": chosen.stance,
         "mpc_period": Derived(period, f"a {_KNOTS}th of a step"),
         "step_duration": Derived(
             _KNOTS * period, f"{_STEP} time constants of the pendulum, {time:.3f} s"
@@ -89,15 +108,9 @@ def derived_settings(model: Model, left: str, right: str) -> dict[str, Derived]:
         "shift_duration": Derived(10 * period, "5/6 of a step"),
         "mpc_horizon": Derived(2 * _KNOTS * period, "two steps"),
     }
-    for name, share in (
-        ("foot_lift", 0.06),
-        ("max_forward", 0.25),
-        ("max_backward", 0.15),
-        ("max_sideways", 0.10),
-    ):
-        found[name] = Derived(share * length, f"{share} of the leg, {length:.3f} m")
-    found |= _turning(turns.value == "slip", period)
-    found |= _pressure(corners[left])
+    found |= chosen.steps
+    found |= _turning(turns.value == SLIP, period, chosen.turn)
+    found |= pressure
     for name, value in _FEEDBACK.items():
         found[name] = Derived(value, "as of the other robots")
     return found
@@ -116,52 +129,84 @@ _FEEDBACK = {
 }
 
 
-def sole_sides(model: Model) -> tuple[str, str]:
-    """Frames of the left and the right sole, by where they are.
-
-    Raises:
-        ParameterError: the model has not two soles.
-    """
-    if len(model.soles) != 2:
-        raise ParameterError(
-            f"{model.name} has {len(model.soles)} soles, a walk needs two: "
-            "'humans-sim init-robot' finds them in a URDF"
-        )
-    q = model.neutral()
-    first, second = (sole.name for sole in model.soles)
-    if (
-        model.frame_pose(q, first).translation[1]
-        < model.frame_pose(q, second).translation[1]
-    ):
-        first, second = second, first
-    return first, second
-
-
-def sole_legs(model: Model, left: str, right: str) -> tuple[Leg, Leg]:
-    """The legs that carry two soles.
-
-    Raises:
-        ParameterError: the model has no such soles or legs.
-    """
-    joints = [
-        int(
-            model.pin.frames[
-                model.pin.getFrameId(sole_named(model, name).name)
-            ].parentJoint
-        )
-        for name in (left, right)
-    ]
-    first, second = leg_chains(model, *joints)
-    return read_leg(model, first), read_leg(model, second)
-
-
 def _turns(leg: Leg) -> Derived:
     if YAW in leg.kinds or ("" in leg.kinds and len(leg.joints) > 5):
-        return Derived("hip_yaw", "the legs have a yaw joint")
-    return Derived("slip", "no yaw joint in the legs: feet turn by slipping")
+        return Derived(HIP_YAW, "the legs have a yaw joint")
+    return Derived(SLIP, "no yaw joint in the legs: feet turn by slipping")
 
 
-def _posture(model: Model, legs: tuple[Leg, Leg]) -> Derived:
+def _chosen_stand(
+    model: Model,
+    legs: tuple[Leg, Leg],
+    soles: tuple[str, str],
+    turns: str,
+    pressure: dict[str, Derived],
+) -> _Stand:
+    """The first bend of the knees that cuts no step very short, or the best."""
+    best: _Stand | None = None
+    for bend in _BENDS:
+        stand = _stand(model, legs, soles, turns, pressure, math.radians(bend))
+        if best is None or stand.reach > best.reach:
+            best = stand
+        if best.reach >= _ENOUGH:
+            break
+    assert best is not None
+    return best
+
+
+def _stand(
+    model: Model,
+    legs: tuple[Leg, Leg],
+    soles: tuple[str, str],
+    turns: str,
+    pressure: dict[str, Derived],
+    bend: float,
+) -> _Stand:
+    """A posture with knees bent by twice an angle, and its steps."""
+    posture = _posture(model, legs, bend)
+    q = _standing(model, posture.value)
+    poses = [model.frame_pose(q, name) for name in soles]
+    floor = 0.5 * (poses[0].translation[2] + poses[1].translation[2])
+    height = float(model.com(q)[2] - floor)
+    if height <= 0:
+        raise ParameterError(
+            f"{model.name}: its centre of mass is {-height:g} m below its soles"
+        )
+    corners = convex_hull(corner_places(model, sole_named(model, soles[0]))[:, :2])
+    stance = _stance(poses, corners)
+    ahead = float(pressure["zmp_forward"].value)  # type: ignore[arg-type]
+    width, length = float(stance.value), legs[0].length  # type: ignore[arg-type]
+    reach = Reach(model, soles, turns, q, height, width, ahead)
+    lift = _LIFT * length
+    steps = {"foot_lift": Derived(lift, f"{_LIFT} of the leg, {length:.3f} m")}
+    shares = []
+    for name, (share, direction) in _STEPS.items():
+        wanted = share * length
+        kept, blocked = reach.longest(direction.share(wanted), lift)
+        shares.append(kept)
+        reason = f"{share} of the leg, {length:.3f} m"
+        steps[name] = _kept(wanted, kept, blocked, reason)
+    kept, blocked = 1.0, ()
+    if turns == HIP_YAW:
+        kept, blocked = reach.longest(Step(turn=_TURN), lift)
+    turn = _kept(_TURN, kept, blocked, "a foot against the other")
+    return _Stand(posture, height, stance, steps, turn, min(*shares, kept))
+
+
+def _kept(
+    wanted: float, share: float, blocked: tuple[str, ...], reason: str
+) -> Derived:
+    """A wanted length or turn as far as the joints allow it."""
+    if share == 1.0:
+        return Derived(wanted, reason)
+    stops = ", ".join(blocked) if blocked else "the legs' length"
+    # Where nothing is reached the walk itself says what is missing.
+    return Derived(
+        max(share, SHARES[-1]) * wanted, f"{share} of {wanted:.3g}: {stops} stops more"
+    )
+
+
+def _posture(model: Model, legs: tuple[Leg, Leg], bend: float) -> Derived:
     """Knees bent, soles level, arms away from the body, all within limits."""
     angles: dict[str, float] = {}
     for leg in legs:
@@ -169,14 +214,15 @@ def _posture(model: Model, legs: tuple[Leg, Leg]) -> Derived:
         forwards = leg.axes[knee, 1] * leg.bend  # the shank goes back about +y
         for place, share in ((hip, -1.0), (knee, 2.0), (ankle, -1.0)):
             if place == knee or leg.kinds[place] == PITCH:
-                turn = share * _BEND * np.sign(forwards) / leg.axes[place, 1]
+                turn = share * bend * np.sign(forwards) / leg.axes[place, 1]
                 angles[leg.names[place]] = _within(model, leg.joints[place], turn)
     for place, name in enumerate(model.joint_names):
         if name not in angles:
             rest = _within(model, place, 0.0)
             if rest != 0.0:
                 angles[name] = rest
-    return Derived(angles, "knees bent by 40 degrees, soles level")
+    degrees = round(math.degrees(2.0 * bend))
+    return Derived(angles, f"knees bent by {degrees} degrees, soles level")
 
 
 def _within(model: Model, place: int, angle: float) -> float:
@@ -207,7 +253,7 @@ def _stance(poses: list[pin.SE3], corners: np.ndarray) -> Derived:
     return Derived(least, "the soles a tenth of their width apart")
 
 
-def _turning(slips: bool, period: float) -> dict[str, Derived]:
+def _turning(slips: bool, period: float, turn: Derived) -> dict[str, Derived]:
     if slips:
         return {
             "max_turn": Derived(math.radians(16.0), "of the body, on both feet"),
@@ -216,7 +262,7 @@ def _turning(slips: bool, period: float) -> dict[str, Derived]:
             "pivot_share": Derived(0.7, "measured with the KHR-1"),
         }
     return {
-        "max_turn": Derived(math.radians(15.0), "a foot against the other"),
+        "max_turn": turn,
         "pivot_duration": Derived(0.0, "no turns on both feet"),
         "pivot_pitch": Derived(0.0, "no turns on both feet"),
         "pivot_share": Derived(1.0, "no turns on both feet"),

@@ -18,11 +18,12 @@ import pinocchio as pin
 from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.balance import Correction
+from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Velocity
 from humans_sim.control.walking.preview import Pendulum, Preview
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.swing import FootMotion, pivoting, resting, swing
+from humans_sim.control.walking.swing import pivoting, resting, swing
 from humans_sim.control.walking.timeline import Footstep, Timeline, WalkPhase
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
 from humans_sim.core.errors import ParameterError

@@ -18,14 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from humans_sim.actuation.robots import RobotSetup
-from humans_sim.control.walking.derived import derived_settings, sole_sides
-from humans_sim.core.errors import ParameterError
+from humans_sim.control.walking.derived import derived_settings
+from humans_sim.control.walking.sole_legs import (
+    SLIP as SLIP,
+)
+from humans_sim.control.walking.sole_legs import (
+    TURNS,
+    sole_sides,
+)
+from humans_sim.control.walking.sole_legs import (
+    SettingError as SettingError,
+)
 from humans_sim.core.resources import resource
 from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
 from humans_sim.models import Model
 
-HIP_YAW, SLIP = "hip_yaw", "slip"
-TURNS = (HIP_YAW, SLIP)
 _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
 _MOST_PERIODS = 10_000
@@ -45,20 +52,6 @@ _MAY_BE_ZERO = (
     "relief_gain",
     "zmp_margin",
 )
-
-
-class SettingError(ParameterError):
-    """A setting of a walk is out of its range.
-
-    Attributes:
-        setting: its name.
-        reason: what is wrong with it.
-    """
-
-    def __init__(self, setting: str, reason: str) -> None:
-        """Compose the message as ``setting: reason``."""
-        self.setting, self.reason = setting, reason
-        super().__init__(f"{setting}: {reason}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from humans_sim.control.walking.footsteps import Footprint, Side
-from humans_sim.control.walking.settings import SettingError, WalkSettings
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.sole_legs import SettingError
 from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model

@@ -3,26 +3,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.footsteps import Footprint
-
-
-class FootMotion(NamedTuple):
-    """A foot at one time.
-
-    Attributes:
-        pose: of the sole frame in the world.
-        velocity: linear, then angular, in the world's axes (6,).
-        yaw: heading, not wrapped [rad].
-    """
-
-    pose: pin.SE3
-    velocity: np.ndarray
-    yaw: float
 
 
 def resting(place: Footprint) -> FootMotion:

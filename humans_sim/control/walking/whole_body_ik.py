@@ -15,20 +15,20 @@ import pinocchio as pin
 
 from humans_sim.control.task.task_functions import CentreOfMass, FramePose, Stacked
 from humans_sim.control.task.whole_body import ControlError
-from humans_sim.control.walking.derived import sole_legs
+from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.posture_kernels import (
     LONGEST,
     STEPS,
     PostureTask,
     search_posture,
 )
-from humans_sim.control.walking.settings import (
+from humans_sim.control.walking.sole_legs import (
     HIP_YAW,
     SLIP,
     SettingError,
-    WalkSettings,
+    SolePairNames,
+    sole_legs,
 )
-from humans_sim.control.walking.swing import FootMotion
 from humans_sim.dynamics.self_contacts import moved_velocities
 from humans_sim.dynamics.tree_table import tree_table
 from humans_sim.models import Model
@@ -41,11 +41,31 @@ _LEG_JOINTS = {HIP_YAW: 6, SLIP: 5}
 _UPRIGHT = np.array([np.eye(3), np.eye(3)])
 
 
+class ReachError(ControlError):
+    """Legs do not reach a step.
+
+    Attributes:
+        joints: those at the ends of their ranges.
+    """
+
+    def __init__(self, message: str, joints: tuple[str, ...]) -> None:
+        """Keep the joints beside the message."""
+        super().__init__(message)
+        self.joints = joints
+
+
 class WalkKinematics:
     """From feet and centre of mass to joints, by damped Newton steps within limits."""
 
-    def __init__(self, model: Model, settings: WalkSettings) -> None:
+    def __init__(
+        self, model: Model, settings: SolePairNames, room: float = 0.0
+    ) -> None:
         """Find the legs: the joints between the base and each sole.
+
+        Args:
+            model: the biped.
+            settings: its soles, and how it turns.
+            room: that joints leave to the ends of their ranges [rad].
 
         Raises:
             SettingError: the legs cannot move as the settings say.
@@ -67,8 +87,9 @@ class WalkKinematics:
                     f"{sole}, {model.name} has {len(leg)}",
                 )
         self.legs = np.array(sorted(legs[0] + legs[1]))
-        self._low = model.lower_limits[self.legs]
-        self._high = model.upper_limits[self.legs]
+        low, high = model.lower_limits[self.legs], model.upper_limits[self.legs]
+        room = np.minimum(room, 0.25 * (high - low))
+        self._low, self._high = low + room, high - room
         self._columns = np.r_[0:3, 6 + self.legs]
         left_out = [8, 14] if settings.turns == SLIP else []
         left_out += [] if self._rolls else [6, 12]
@@ -180,8 +201,9 @@ class WalkKinematics:
         stuck = (q[joints] <= self._low) | (q[joints] >= self._high)
         names = [self.model.joint_names[j] for j in self.legs[stuck]]
         at = f"; at their limits: {', '.join(names)}" if names else ""
-        raise ControlError(
-            f"{self.model.name} does not reach this step: {worst:.3g} are missing{at}"
+        raise ReachError(
+            f"{self.model.name} does not reach this step: {worst:.3g} are missing{at}",
+            tuple(names),
         )
 
     def rates(

@@ -10,7 +10,7 @@ import pinocchio as pin
 from matplotlib.figure import Figure
 
 from humans_sim.control.walking import WalkPattern, WalkSettings
-from humans_sim.control.walking.derived import sole_legs
+from humans_sim.control.walking.sole_legs import sole_legs
 from humans_sim.models import Model
 from humans_sim.models.legs.chains import PITCH, Leg
 from humans_sim.models.soles import corner_places, sole_named
