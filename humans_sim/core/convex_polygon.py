@@ -50,7 +50,11 @@ def convex_hull(points: np.ndarray) -> np.ndarray:
 
 def inside(corners: np.ndarray, margin: float = 0.0) -> HalfPlanes:
     """Half-planes of a convex polygon, each moved inwards by a margin [m]."""
-    edges = np.roll(corners, -1, axis=0) - corners
-    normals = np.column_stack([edges[:, 1], -edges[:, 0]])
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return HalfPlanes(normals, np.einsum("ij,ij->i", normals, corners) - margin)
+    count = len(corners)
+    normals = np.empty((count, 2))
+    normals[:-1, 0] = corners[1:, 1] - corners[:-1, 1]
+    normals[:-1, 1] = corners[:-1, 0] - corners[1:, 0]
+    normals[-1, 0] = corners[0, 1] - corners[-1, 1]
+    normals[-1, 1] = corners[-1, 0] - corners[0, 0]
+    normals /= np.hypot(normals[:, 0], normals[:, 1])[:, None]
+    return HalfPlanes(normals, (normals * corners).sum(axis=1) - margin)

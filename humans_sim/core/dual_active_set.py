@@ -47,6 +47,24 @@ def minimise(hessian, gradient, matrix, low, high):
     normals = np.empty((m, n))
     for c in range(m):
         normals[c] = _forward(factor, matrix[c])
+    answer = project(y, normals, low, high)
+    return _backward(factor, y), answer
+
+
+@njit(cache=True)
+def project(y, normals, low, high):
+    """The point of a polyhedron that is nearest to a given one.
+
+    Args:
+        y: the point; becomes the nearest one (n,).
+        normals: of the conditions (m, n).
+        low: least values of the conditions, -inf where there is none (m,).
+        high: largest values, inf where there is none (m,).
+
+    Returns:
+        one of :data:`SOLVED`, :data:`INFEASIBLE`, :data:`STUCK`.
+    """
+    n, m = len(y), len(low)
     sizes = np.sqrt((normals**2).sum(axis=1)) + 1e-300
     # Active conditions: their number, sign and multiplier, orthogonal vectors and R.
     which = np.empty(n + 1, np.int64)
@@ -63,7 +81,7 @@ def minimise(hessian, gradient, matrix, low, high):
         taken[c] = True
         if not kept:
             if abs(gap) > 1e3 * _CLOSE * sizes[c] * (1.0 + math.sqrt(y @ y)):
-                return y, INFEASIBLE
+                return INFEASIBLE
             continue
         # The last basis vector is the part of the normal that is new.
         share = -abs(gap) / upper[count, count]
@@ -83,7 +101,7 @@ def minimise(hessian, gradient, matrix, low, high):
                 if slack / sizes[c] < worst:
                     worst, chosen, side = slack / sizes[c], c, s
         if chosen < 0:
-            return _backward(factor, y), SOLVED
+            return SOLVED
         normal = side * normals[chosen]
         bound = low[chosen] if side > 0.0 else -high[chosen]
         own = 0.0
@@ -105,7 +123,7 @@ def minimise(hessian, gradient, matrix, low, high):
             full = np.inf if dependent else (bound - normal @ y) / slope
             step = min(limit, full)
             if step == np.inf:
-                return y, INFEASIBLE
+                return INFEASIBLE
             for k in range(count):
                 duals[k] -= step * ratio[k]
             own += step
@@ -114,7 +132,7 @@ def minimise(hessian, gradient, matrix, low, high):
                     y[i] += step * rest[i]
             if step == full:
                 if not _added(normal, basis, upper, count):
-                    return y, STUCK
+                    return STUCK
                 which[count], sign[count], duals[count] = chosen, side, own
                 taken[chosen] = True
                 count += 1
@@ -125,7 +143,7 @@ def minimise(hessian, gradient, matrix, low, high):
             count -= 1
             for k in range(leaving, count):
                 _added(sign[k] * normals[which[k]], basis, upper, k)
-    return y, STUCK
+    return STUCK
 
 
 @njit(cache=True)

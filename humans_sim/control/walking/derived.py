@@ -71,13 +71,16 @@ class _Stand(NamedTuple):
     reach: float
 
 
-def derived_settings(model: Model, left: str, right: str) -> dict[str, Derived]:
+def derived_settings(
+    model: Model, left: str, right: str, step: float | None = None
+) -> dict[str, Derived]:
     """Settings of a walk by name, each with its reason.
 
     Args:
         model: the robot.
         left: frame of its left sole.
         right: frame of its right sole.
+        step: duration of a step, where it is given: the other times follow [s].
 
     Raises:
         ParameterError: it has no such soles, or no legs to walk with.
@@ -94,6 +97,8 @@ def derived_settings(model: Model, left: str, right: str) -> dict[str, Derived]:
     gravity = float(np.linalg.norm(model.pin.gravity.linear))
     time = math.sqrt(height / gravity)
     period = _rounded(_STEP * time / _KNOTS)
+    if step is not None and step > 0:
+        period = step / _KNOTS
     found = {
         "turns": turns,
         "posture": posture,

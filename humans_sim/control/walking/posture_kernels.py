@@ -81,71 +81,23 @@ def search_posture(tree, task, target, q, damping, close):
         damping: of the steps.
         close: error at which the search ends.
     """
-    links, turn, place, moves, rows, columns, low, high = task
-    com, places, turns, looked = target
-    nv, n = moves.shape[1], columns.shape[0]
-    state = tree_state(tree[0].shape[0], nv)
-    rotation, at, jacobian, inertia = state[0], state[1], state[2], state[3]
-    error, own, away = np.zeros(15), np.empty((3, 3)), np.empty(3)
-    matrix, normal, step = np.zeros((15, n)), np.empty((n, n)), np.empty(n)
+    rows, columns, low, high = task[4], task[5], task[6], task[7]
+    n = columns.shape[0]
+    state = tree_state(tree[0].shape[0], task[3].shape[1])
+    rotation = state[0]
+    error, matrix = np.zeros(15), np.zeros((15, n))
+    normal, step = np.empty((n, n)), np.empty(n)
     worst = np.inf
     for _ in range(STEPS):
-        tree_poses(tree, q, state)
-        tree_columns(tree, state)
-        tree_inertias(tree, state)
-        # Masses and first moments of all that each joint carries.
-        for b in range(tree[0].shape[0] - 1, 0, -1):
-            for i in range(4):
-                inertia[tree[0][b], i] += inertia[b, i]
-        whole = inertia[0, 0]
-        for i in range(3):
-            error[i] = com[i] - inertia[0, 1 + i] / whole
-        for c in range(n):
-            _column(jacobian, columns[c], inertia[max(columns[c] - 5, 0)], matrix, c)
-            for i in range(3):
-                matrix[i, c] /= whole
-        for s in range(2):
-            b, point = links[s], at[links[s]].copy()
-            for i in range(3):
-                for j in range(3):
-                    point[i] += rotation[b, i, j] * place[s, j]
-                    own[i, j] = 0.0
-                    for k in range(3):
-                        own[i, j] += rotation[b, i, k] * turn[s, k, j]
-            first = 3 + 6 * s
-            for i in range(3):
-                error[first + i] = places[s, i] - point[i]
-            if not _turn_to(turns[s], own, away):
-                return np.inf
-            for i in range(3):
-                error[first + 3 + i] = 0.0
-                for k in range(3):
-                    error[first + 3 + i] += looked[s, k, i] * away[k]
-            for c in range(n):
-                j = columns[c]
-                w0, w1, w2 = jacobian[3, j], jacobian[4, j], jacobian[5, j]
-                here = 1.0 if moves[s, j] else 0.0
-                matrix[first, c] = jacobian[0, j] + w1 * point[2] - w2 * point[1]
-                matrix[first + 1, c] = jacobian[1, j] + w2 * point[0] - w0 * point[2]
-                matrix[first + 2, c] = jacobian[2, j] + w0 * point[1] - w1 * point[0]
-                for i in range(3):
-                    matrix[first + i, c] *= here
-                    turned = looked[s, 0, i] * w0 + looked[s, 1, i] * w1
-                    matrix[first + 3 + i, c] = here * (turned + looked[s, 2, i] * w2)
+        near = _terms((tree, task, columns), target, q, state, error, matrix)
+        if not near:
+            return np.inf
         worst = 0.0
         for r in rows:
             worst = max(worst, abs(error[r]))
         if worst < close:
             return worst
-        for a in range(n):
-            step[a] = 0.0
-            for r in rows:
-                step[a] += matrix[r, a] * error[r]
-            for b in range(a + 1):
-                normal[a, b] = damping if a == b else 0.0
-                for r in rows:
-                    normal[a, b] += matrix[r, a] * matrix[r, b]
-        if not cholesky_solve(normal, step):
+        if not _damped_step(matrix, error, rows, damping, normal, step):
             return np.inf
         longest = 0.0
         for a in range(n):
@@ -158,6 +110,126 @@ def search_posture(tree, task, target, q, damping, close):
             k = columns[a] + 1
             q[k] = min(high[a - 3], max(low[a - 3], q[k] + share * step[a]))
     return worst
+
+
+@njit(cache=True)
+def posture_rates(tree, task, target, q, damping, rates):
+    """Velocities (nv,) of a posture whose soles and centre of mass move.
+
+    Args:
+        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        task: fields of a :class:`PostureTask`.
+        target: as of :func:`search_posture`.
+        q: the posture.
+        damping: of least squares.
+        rates: of the centre of mass and both soles in the world (15,), then the
+            angular velocity of the base in its own axes (3,).
+    """
+    moves, rows, columns, looked = task[3], task[4], task[5], target[3]
+    n, nv = columns.shape[0], moves.shape[1]
+    state = tree_state(tree[0].shape[0], nv)
+    error, v = np.zeros(15), np.zeros(nv)
+    spin, turned = np.arange(3, 6), np.zeros((15, 3))
+    _terms((tree, task, spin), target, q, state, error, turned)
+    matrix, step = np.zeros((15, n)), np.empty(n)
+    _terms((tree, task, columns), target, q, state, error, matrix)
+    for i in range(15):
+        error[i] = rates[i]
+    for s in range(2):
+        first = 6 + 6 * s
+        for i in range(3):
+            error[first + i] = 0.0
+            for k in range(3):
+                error[first + i] += looked[s, k, i] * rates[first + k]
+    for i in range(15):
+        for k in range(3):
+            error[i] -= turned[i, k] * rates[15 + k]
+    if not _damped_step(matrix, error, rows, damping, np.empty((n, n)), step):
+        v[:] = np.nan
+        return v
+    for k in range(3):
+        v[3 + k] = rates[15 + k]
+    for a in range(n):
+        v[columns[a]] = step[a]
+    return v
+
+
+@njit(cache=True)
+def _terms(parts, target, q, state, error, matrix):
+    """Fill what is missing and the Jacobian; False where a sole is turned far away.
+
+    Args:
+        parts: tree, task, and the velocities that the matrix has columns of.
+        target: as of :func:`search_posture`.
+        q: configuration.
+        state: of the tree; changed.
+        error: becomes what is missing (15,).
+        matrix: becomes its Jacobian (15, n).
+    """
+    tree, task, columns = parts
+    links, turn, place, moves = task[0], task[1], task[2], task[3]
+    com, places, turns, looked = target
+    n = columns.shape[0]
+    rotation, at, jacobian, inertia = state[0], state[1], state[2], state[3]
+    own, away = np.empty((3, 3)), np.empty(3)
+    tree_poses(tree, q, state)
+    tree_columns(tree, state)
+    tree_inertias(tree, state)
+    # Masses and first moments of all that each joint carries.
+    for b in range(tree[0].shape[0] - 1, 0, -1):
+        for i in range(4):
+            inertia[tree[0][b], i] += inertia[b, i]
+    whole = inertia[0, 0]
+    for i in range(3):
+        error[i] = com[i] - inertia[0, 1 + i] / whole
+    for c in range(n):
+        _column(jacobian, columns[c], inertia[max(columns[c] - 5, 0)], matrix, c)
+        for i in range(3):
+            matrix[i, c] /= whole
+    for s in range(2):
+        b, point = links[s], at[links[s]].copy()
+        for i in range(3):
+            for j in range(3):
+                point[i] += rotation[b, i, j] * place[s, j]
+                own[i, j] = 0.0
+                for k in range(3):
+                    own[i, j] += rotation[b, i, k] * turn[s, k, j]
+        first = 3 + 6 * s
+        for i in range(3):
+            error[first + i] = places[s, i] - point[i]
+        if not _turn_to(turns[s], own, away):
+            return False
+        for i in range(3):
+            error[first + 3 + i] = 0.0
+            for k in range(3):
+                error[first + 3 + i] += looked[s, k, i] * away[k]
+        for c in range(n):
+            j = columns[c]
+            w0, w1, w2 = jacobian[3, j], jacobian[4, j], jacobian[5, j]
+            here = 1.0 if moves[s, j] else 0.0
+            matrix[first, c] = jacobian[0, j] + w1 * point[2] - w2 * point[1]
+            matrix[first + 1, c] = jacobian[1, j] + w2 * point[0] - w0 * point[2]
+            matrix[first + 2, c] = jacobian[2, j] + w0 * point[1] - w1 * point[0]
+            for i in range(3):
+                matrix[first + i, c] *= here
+                turned = looked[s, 0, i] * w0 + looked[s, 1, i] * w1
+                matrix[first + 3 + i, c] = here * (turned + looked[s, 2, i] * w2)
+    return True
+
+
+@njit(cache=True)
+def _damped_step(matrix, error, rows, damping, normal, step):
+    """Least squares of some rows into ``step``; False where it has no answer."""
+    n = step.shape[0]
+    for a in range(n):
+        step[a] = 0.0
+        for r in rows:
+            step[a] += matrix[r, a] * error[r]
+        for b in range(a + 1):
+            normal[a, b] = damping if a == b else 0.0
+            for r in rows:
+                normal[a, b] += matrix[r, a] * matrix[r, b]
+    return cholesky_solve(normal, step)
 
 
 @njit(cache=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Motion of the centre of mass by linear model predictive control on OSQP.
+r"""Motion of the centre of mass by linear model predictive control.
 
 The linear inverted pendulum at constant height h,
 
@@ -21,7 +21,9 @@ least
     + w_c \lVert e \rVert^2
 
 inside the support polygons, where e is what is missing in the condition. Unlike in the
-article the condition is soft, so that the program always has a solution.
+article the condition is soft, so that the program always has a solution. The Hessian
+never changes: its factor is known, and what is left at a knot is a projection
+(:func:`~humans_sim.core.dual_active_set.project`), exact and compiled.
 """
 
 from __future__ import annotations
@@ -30,23 +32,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import osqp
-from scipy import sparse
 
 from humans_sim.control.task.whole_body import ControlError
+from humans_sim.control.walking.preview_kernels import nearest_knots
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.core.quadratic_program import SOLVED, solve_quadratic_program
-
-_SETTINGS = {
-    "verbose": False,
-    "eps_abs": 1e-6,
-    "eps_rel": 1e-6,
-    "max_iter": 4000,
-    "check_termination": 5,
-    "polishing": False,
-    "adaptive_rho": False,
-    "scaling": 0,
-}
+from humans_sim.core.dual_active_set import SOLVED
 
 
 class Pendulum(NamedTuple):
@@ -83,7 +73,7 @@ class Pendulum(NamedTuple):
 
 
 class Preview:
-    """The quadratic program, set up once; every solution starts from the last one.
+    """The quadratic program, factored once.
 
     Attributes:
         knots: number of knots that are sought.
@@ -102,40 +92,18 @@ class Preview:
         self.knots = n = settings.horizon_knots
         self.tail = n
         self.missing = np.zeros(2)
-        self._edges, self._omega = edges, omega
+        self._omega = omega
         self._unit = settings.com_height
         shares = _shares(omega * settings.mpc_period, n)
         self._shares, self._beyond = shares, math.exp(-omega * settings.mpc_period * n)
         self._weight = settings.zmp_weight
         rate = settings.zmp_rate_weight / settings.mpc_period**2
-        # Unknowns: x and y of each knot in turn, then what the condition misses.
+        # Unknowns: x and y of each knot in turn; what the condition misses is
+        # eliminated. Both axes have the same Hessian.
+        self._capture_weight = settings.capture_weight
         hessian = self._weight * np.eye(n) + rate * _differences(n)
-        whole = sparse.block_diag(
-            [np.kron(hessian, np.eye(2)), settings.capture_weight * np.eye(2)]
-        )
-        rows = np.zeros((n * edges + 2, 2 * n + 2))
-        for i in range(n):
-            rows[i * edges : (i + 1) * edges, 2 * i : 2 * i + 2] = 1.0
-            rows[-2, 2 * i] = rows[-1, 2 * i + 1] = shares[i + 1]
-        rows[-2, -2] = rows[-1, -1] = 1.0
-        self._gradient = np.zeros(2 * n + 2)
-        matrix = sparse.csc_matrix(rows)
-        # In a column of a knot the edges of its polygon come first, then the condition.
-        self._values = matrix.data.copy()
-        self._columns = self._values[: 2 * n * (edges + 1)].reshape(n, 2, edges + 1)
-        self._low = np.full(len(rows), -np.inf)
-        self._high = np.full(len(rows), np.inf)
-        self._low[-2:] = self._high[-2:] = 0.0
-        self._problem = osqp.OSQP()
-        self._problem.setup(
-            sparse.csc_matrix(sparse.triu(whole)),
-            self._gradient,
-            matrix,
-            self._low,
-            self._high,
-            **_SETTINGS,
-        )
-        self._last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        hessian += self._capture_weight * np.outer(shares[1:], shares[1:])
+        self._inverse = np.linalg.inv(np.linalg.cholesky(hessian))
 
     def solve(
         self,
@@ -159,35 +127,21 @@ class Preview:
         """
         n, unit, origin = self.knots, self._unit, state.zmp
         local = (zmp - origin) / unit
-        self._columns[:, :, :-1] = normals.transpose(0, 2, 1)
-        self._high[:-2] = ((bounds - normals @ origin) / unit).ravel()
+        high = (bounds - normals @ origin) / unit
         capture = (state.capture_point(self._omega) - origin) / unit
         later = self._shares @ local[n - 1 :] + self._beyond * local[-1]
-        self._low[-2:] = self._high[-2:] = capture - self._beyond * later
-        self._gradient[:-2] = -self._weight * local[:n].ravel()
-        self._problem.update(
-            q=self._gradient, l=self._low, u=self._high, Ax=self._values
-        )
-        if self._last is not None:
-            self._problem.warm_start(*self._shifted(origin))
-        result = solve_quadratic_program(self._problem)
-        if result.info.status_val not in SOLVED:
+        # Knot 0 is the origin, which has no share in this frame.
+        wanted = capture - self._beyond * later
+        pull = self._weight * local[:n]
+        pull += self._capture_weight * np.outer(self._shares[1:], wanted)
+        knots, answer = nearest_knots(self._inverse, pull, normals, high)
+        if answer != SOLVED:
             raise ControlError(
-                f"no motion of the centre of mass keeps the zero-moment point in the "
-                f"support: {result.info.status}"
+                "no motion of the centre of mass keeps the zero-moment point in the "
+                "support: its polygons are empty"
             )
-        self._last = (result.x.copy(), result.y.copy(), origin)
-        self.missing = unit * result.x[-2:]
-        return origin + unit * result.x[:-2].reshape(n, 2)
-
-    def _shifted(self, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The last solution, one knot later."""
-        assert self._last is not None
-        x, y, before = self._last
-        e = self._edges
-        moved = np.concatenate([x[2:-2], x[-4:]])
-        moved[:-2].reshape(-1, 2)[:] -= (origin - before) / self._unit
-        return moved, np.concatenate([y[e:-2], y[-2 - e :]])
+        self.missing = unit * (wanted - self._shares[1:] @ knots)
+        return origin + unit * knots
 
 
 def _shares(step: float, n: int) -> np.ndarray:

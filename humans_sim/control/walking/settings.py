@@ -286,7 +286,8 @@ def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
         if not {"left", "right"} <= set(values):
             sides = zip(("left", "right"), sole_sides(model), strict=True)
             values = {**dict(sides), **values}
-        derived = derived_settings(model, values["left"], values["right"])
+        step = None if "mpc_period" in values else values.get("step_duration")
+        derived = derived_settings(model, values["left"], values["right"], step)
         usual |= {name: item.value for name, item in derived.items()}
     return {**usual, **values}
 

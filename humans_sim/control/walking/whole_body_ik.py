@@ -20,6 +20,7 @@ from humans_sim.control.walking.posture_kernels import (
     LONGEST,
     STEPS,
     PostureTask,
+    posture_rates,
     search_posture,
 )
 from humans_sim.control.walking.sole_legs import (
@@ -143,18 +144,22 @@ class WalkKinematics:
         q[3:7] = pin.Quaternion(attitude).coeffs()
         if self._tree is not None:
             trial = q.copy()
-            target = (
-                np.asarray(com, dtype=float),
-                np.array([left.translation, right.translation]),
-                np.array([left.rotation, right.rotation]),
-                self._axes(left, right),
-            )
+            target = self._target(np.asarray(com, dtype=float), left, right)
             worst = search_posture(
                 self._tree, self._posture, target, trial, _DAMPING, _CLOSE
             )
             if worst < _GOOD:
                 return trial
         return self._search(q, com, left, right, attitude)
+
+    def _target(
+        self, com: np.ndarray, left: pin.SE3, right: pin.SE3
+    ) -> tuple[np.ndarray, ...]:
+        """What kernels take as a target."""
+        places, turns = np.empty((2, 3)), np.empty((2, 3, 3))
+        places[0], places[1] = left.translation, right.translation
+        turns[0], turns[1] = left.rotation, right.rotation
+        return com, places, turns, self._axes(left, right)
 
     def _axes(self, left: pin.SE3, right: pin.SE3) -> np.ndarray:
         """Axes along which turns of the soles are looked at, as columns (2, 3, 3)."""
@@ -223,6 +228,18 @@ class WalkKinematics:
             right: motion of the right foot.
             spin: angular velocity of the base in its own axes (3,) [rad/s].
         """
+        if self._tree is not None:
+            moved = np.empty(18)
+            moved[:3], moved[3:9], moved[9:15] = (
+                com_velocity,
+                left.velocity,
+                right.velocity,
+            )
+            moved[15:] = spin
+            target = self._target(np.zeros(3), left.pose, right.pose)
+            v = posture_rates(self._tree, self._posture, target, q, _DAMPING, moved)
+            if np.isfinite(v[0]):
+                return v
         data = self.model.buffers
         pin.computeJointJacobians(self.model.pin, data, q)
         axes = self._axes(left.pose, right.pose)

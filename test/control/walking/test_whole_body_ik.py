@@ -8,6 +8,7 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
+from humans_sim.control.walking import WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
 
@@ -36,3 +37,22 @@ def test_the_compiled_search_finds_what_the_other_one_finds(name: str) -> None:
     for sole, pose in ((settings.left, left), (settings.right, right)):
         there = model.frame_pose(posture, sole)
         assert there.translation == pytest.approx(pose.translation, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["khr1", "human36"])
+def test_compiled_rates_are_those_of_pinocchio(name: str) -> None:
+    """Velocities of a walk, by kernels and by pinocchio's Jacobians."""
+    pattern = WalkPattern(hs.load_model(name))
+    pattern.command(0.05, 0.01, 0.1)
+    kinematics = pattern._kinematics
+    tree, largest = kinematics._tree, 0.0
+    assert tree is not None
+    for t in np.arange(0.0, 3.0, 0.13):
+        point = pattern.tick(float(t))
+        motion = (point.q, point.com_velocity, point.left, point.right, point.v[3:6])
+        compiled = kinematics.rates(*motion)
+        kinematics._tree = None
+        np.testing.assert_allclose(compiled, kinematics.rates(*motion), atol=1e-9)
+        kinematics._tree = tree
+        largest = max(largest, float(np.abs(compiled).max()))
+    assert largest > 0.1
