@@ -102,7 +102,7 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
     text = _soles_text(bare, feet, names)
     model = Model(urdf_parts(urdf, beside=parse_yaml(text, soles)))
     try:
-        derived = derived_settings(model, *names)
+        derived = derived_settings(model, names[0], names[1])
         settings = WalkSettings.of_names(model, *names)
     except ParameterError as error:
         raise ModelFileError(str(error), urdf) from error

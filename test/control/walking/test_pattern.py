@@ -20,8 +20,8 @@ from humans_sim.control.walking import (
     WalkPhase,
     WalkSettings,
 )
-from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
 from humans_sim.control.walking.footsteps import Side
+from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
 from humans_sim.core.convex_polygon import inside
 
 FAST = 100.0

@@ -93,6 +93,10 @@ def test_no_file(khr1: hs.Model, tmp_path: Path) -> None:
     (tmp_path / "other.walk.yaml").write_text("foot_lift: 0.02\n")
     assert WalkSettings.of_model(other) == dataclasses.replace(derived, foot_lift=0.02)
     (tmp_path / "other.walk.yaml").write_text("step_duration: 0.5\n")
+    slower = WalkSettings.of_model(other)
+    assert slower.mpc_period == pytest.approx(0.5 / 12)
+    assert slower.swing_knots == derived.swing_knots
+    (tmp_path / "other.walk.yaml").write_text("step_duration: 0.5\nmpc_period: 0.03\n")
     with pytest.raises(hs.ModelFileError, match="multiple of mpc_period") as caught:
         WalkSettings.of_model(other)
     assert caught.value.line == 1
