@@ -59,6 +59,7 @@ def build_controller(
     model: Model,
     scene: Mapping[str, Any],
     walking: Path | None = None,
+    pace: tuple[float, ...] | None = None,
 ) -> ControlSetup:
     """The actuation and the controller that a scenario names.
 
@@ -68,19 +69,24 @@ def build_controller(
         model: the model.
         scene: arguments of the simulation that say what the model may touch.
         walking: file of a walk, instead of the model's own.
+        pace: of a walk, instead of the scenario's: shares of the fastest one.
 
     Raises:
         ModelFileError: a section is wrong; with file and line.
         ParameterError: a file of a walk is given, and nothing walks.
     """
-    if walking is not None and (controller is None or WALK not in controller.mapping()):
-        raise ParameterError(f"nothing walks in this scenario: no use for {walking}")
+    if controller is None or WALK not in controller.mapping():
+        for unused in (walking, pace):
+            if unused is not None:
+                raise ParameterError(
+                    f"nothing walks in this scenario: no use for {unused}"
+                )
     if controller is None:
         return ControlSetup(None) if actuation is None else _alone(actuation, model)
     kind, section = only(controller, tuple(_CONTROLLERS))
     with located_errors(section):
         if kind == WALK:
-            return walk_control(section, actuation, model, scene, walking)
+            return walk_control(section, actuation, model, scene, walking, pace)
         control = _CONTROLLERS[kind](section, actuation, model, scene)
     return control
 

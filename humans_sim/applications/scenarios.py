@@ -111,6 +111,7 @@ class Scenario:
             (:mod:`humans_sim.applications.feedback`).
         actuation: ``torque`` or ``servo`` instead of the file's, or None.
         walking: file of a walk instead of the model's own, or None.
+        pace: of a walk, instead of the scenario's, or None.
         folder: of its file.
         coupling: of a coat instead of what the file says, ``one_way`` or ``two_way``.
     """
@@ -127,6 +128,7 @@ class Scenario:
     feedback: str | None = None
     actuation: str | None = None
     walking: Path | None = None
+    pace: tuple[float, ...] | None = None
     folder: Path = Path()
     coupling: str | None = None
 
@@ -140,7 +142,7 @@ class Scenario:
             raise ParameterError(
                 f"the scenario '{self.name}' has no controller: no other actuation"
             )
-        bipeds = ["model", "feedback", "actuation", "walking"]
+        bipeds = ["model", "feedback", "actuation", "walking", "pace"]
         if not self.has_wrist:
             bipeds.append("friction")
         for key in bipeds:
@@ -277,7 +279,9 @@ class Scenario:
         actuation, controller = fields.get("actuation"), fields.get("controller")
         if self.actuation is not None:
             actuation = parse_yaml(f"{self.actuation}: {{}}")
-        control = build_controller(actuation, controller, model, scene, self.walking)
+        control = build_controller(
+            actuation, controller, model, scene, self.walking, self.pace
+        )
         sensors = sensors_of(fields["sensors"]) if "sensors" in fields else []
         control = with_feedback(
             control, fields.get("feedback"), self.feedback, model, sensors

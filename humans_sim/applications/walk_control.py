@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,12 @@ from humans_sim.control.falls.rising_walk import RisingWalk
 from humans_sim.control.task.joint_limits import JointLimits
 from humans_sim.control.task.whole_body import WholeBody
 from humans_sim.control.walking import Velocity, Walker, WalkPattern, WalkSettings
+from humans_sim.control.walking.footsteps import Footprint, FootstepPlanner, Side
+from humans_sim.control.walking.listed_footsteps import ListedStep
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.whole_body_walk import WholeBodyWalk
-from humans_sim.core.yaml_file import YamlValue
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.kondo.driver.robot_settings import load_robot
@@ -44,6 +47,7 @@ _WALK = (
     "period",
     "get_up",
     "settings",
+    "footsteps",
 )
 
 
@@ -53,6 +57,7 @@ def walk_control(
     model: Model,
     scene: Mapping[str, Any],
     walking: Path | None = None,
+    pace: tuple[float, ...] | None = None,
 ) -> ControlSetup:
     """A body that walks by torques in its joints, or by its servos."""
     given = value.fields((), _WALK)
@@ -61,11 +66,16 @@ def walk_control(
     settings = WalkSettings.of_model(model)
     if walking is not None:
         settings = WalkSettings.from_file(model, walking)
-    velocity = _walk_velocity(value, given, settings)
+    footsteps = _footsteps(given["footsteps"]) if "footsteps" in given else ()
+    velocity = Velocity()
+    if pace is not None:
+        velocity, footsteps = _paced(settings, pace), ()
+    elif not footsteps:
+        velocity = _walk_velocity(value, given, settings)
     times: dict[str, float] = {
         key: given[key].number() for key in ("start", "stop") if key in given
     }
-    if "steps" in given:
+    if "steps" in given and not footsteps:
         begin = times.get("start", 0.5) + settings.shift_duration
         steps = given["steps"].positive()
         times["stop"] = begin + (steps - 1.5) * settings.step_duration
@@ -73,7 +83,7 @@ def walk_control(
         period = period_of(given, RobotSetup.of_model(model).sampling_period)
         rises = "get_up" in given and truth_of(given["get_up"])
         walker = Walker(model, settings, period=period)
-        return _servo_walk(actuation, walker, velocity, times, rises)
+        return _servo_walk(actuation, walker, velocity, times, rises, footsteps)
     if "get_up" in given:
         raise given["get_up"].error("only a walk by servos gets up")
     friction = given["friction"].positive() if "friction" in given else 0.5
@@ -81,20 +91,71 @@ def walk_control(
     start = pattern.standing()
     limits = JointLimits.of_model(model)
     body = WholeBody(ModelSystem(model, **scene), friction, limits)
-    walk = WholeBodyWalk(body, pattern, velocity, period=period_of(given), **times)
+    walk = WholeBodyWalk(
+        body,
+        pattern,
+        velocity,
+        period=period_of(given),
+        footsteps=footsteps,
+        **times,
+    )
     return ControlSetup(torques_of(actuation, model), start, walk)
 
 
 def _walk_velocity(
     value: YamlValue, given: Mapping[str, YamlValue], settings: WalkSettings
 ) -> Velocity:
-    """A velocity, or a share of the fastest walk forwards."""
+    """A velocity, or shares of the fastest walk."""
     if ("velocity" in given) == ("pace" in given):
-        raise value.error("either a velocity or a pace is wanted")
+        raise value.error("either a velocity, a pace or footsteps are wanted")
     if "velocity" in given:
         return Velocity(*given["velocity"].vector(3).tolist())
-    fastest = settings.max_forward / settings.step_duration
-    return Velocity(given["pace"].positive() * fastest)
+    pace = given["pace"]
+    if pace.is_mapping():
+        parts = pace.fields((), Velocity._fields)
+        shares = tuple(
+            parts[key].number() if key in parts else 0.0 for key in Velocity._fields
+        )
+    else:
+        shares = (pace.positive(),)
+    with located_errors(pace):
+        velocity = _paced(settings, shares)
+    return velocity
+
+
+def _paced(settings: WalkSettings, shares: Sequence[float]) -> Velocity:
+    """Shares of the fastest walk forwards or backwards, aside, and turn.
+
+    Raises:
+        ParameterError: there are not one to three finite numbers.
+    """
+    if not 1 <= len(shares) <= 3 or not all(map(math.isfinite, shares)):
+        raise ParameterError(
+            f"a pace has one to three finite numbers, not {list(shares)}"
+        )
+    vx, vy, wz = (*shares, 0.0, 0.0)[:3]
+    planner, far = FootstepPlanner(settings), 1e3
+    most = (
+        planner.limited(Velocity(math.copysign(far, vx))).vx,
+        planner.limited(Velocity(0.0, math.copysign(far, vy))).vy,
+        planner.limited(Velocity(0.0, 0.0, math.copysign(far, wz))).wz,
+    )
+    return Velocity(abs(vx) * most[0], abs(vy) * most[1], abs(wz) * most[2])
+
+
+def _footsteps(value: YamlValue) -> tuple[ListedStep, ...]:
+    """Steps as a file has them: ``left: [x, y, degrees]``, one after the other."""
+    steps = []
+    for item in value:
+        word, place = only(item, tuple(_SIDES))
+        x, y, yaw = place.vector(3).tolist()
+        steps.append(ListedStep(_SIDES[word], Footprint(x, y, math.radians(yaw))))
+    if not steps:
+        raise value.error("one footstep at least is wanted")
+    return tuple(steps)
+
+
+_SIDES = {"left": Side.LEFT, "right": Side.RIGHT}
 
 
 def _servo_walk(
@@ -103,9 +164,11 @@ def _servo_walk(
     velocity: Velocity,
     times: Mapping[str, float],
     rises: bool,
+    footsteps: tuple[ListedStep, ...] = (),
 ) -> ControlSetup:
     """Servos led by a walker, which gets up where it may fall."""
-    schedule = [ScheduledCommand(times.get("start", 0.5), velocity)]
+    begin = times.get("start", 0.5)
+    schedule = [ScheduledCommand(begin, velocity, footsteps=footsteps)]
     if "stop" in times:
         schedule.append(ScheduledCommand(times["stop"], None))
     _, section = only(actuation, (SERVO,))

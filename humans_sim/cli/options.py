@@ -110,6 +110,21 @@ def number(
     return check
 
 
+def numbers_of_option(name: str, text: str) -> tuple[float, ...]:
+    """The numbers of an option that has some, with commas between them.
+
+    Raises:
+        ParameterError: one is no finite number.
+    """
+    try:
+        numbers = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        numbers = ()
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise ParameterError(f"{name} takes numbers with commas, not '{text[:40]}'")
+    return numbers
+
+
 def checked_option(text: str, check: Check) -> Any:
     """An option whose value is checked before the work.
 

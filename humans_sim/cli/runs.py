@@ -17,6 +17,7 @@ from humans_sim.cli.options import (
     checked_option,
     model_names,
     number,
+    numbers_of_option,
     output_file,
     positive,
     scenario_names,
@@ -74,6 +75,10 @@ def run(
     walking: Annotated[
         Path | None, typer.Option(help="File of a walk, instead of the robot's own.")
     ] = None,
+    pace: Annotated[
+        str | None,
+        typer.Option(help="Of a walk: shares of the fastest, FORWARDS,ASIDE,TURN."),
+    ] = None,
     save: Annotated[
         Path | None,
         checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
@@ -110,6 +115,8 @@ def run(
     if actuation is not None:
         changes["actuation"] = actuation.value
     changes["walking"] = walking
+    if pace is not None:
+        changes["pace"] = numbers_of_option("--pace", pace)
     if integrator is not None:
         changes["options"] = {"integrator": integrator.value}
     chosen = read_scenario(scenario).with_changes(**changes)

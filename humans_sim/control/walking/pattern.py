@@ -10,6 +10,7 @@ controller adds what the real robot needs.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from humans_sim.control.trajectories.trajectory import ContactPhase
 from humans_sim.control.walking.balance import Correction
 from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Velocity
+from humans_sim.control.walking.listed_footsteps import ListedStep
 from humans_sim.control.walking.preview import Pendulum, Preview
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.support import SolePair
@@ -155,6 +157,19 @@ class WalkPattern:
         if steps < 1:
             raise ParameterError(f"a walk has one step at least, not {steps}")
         self._timeline.walk(_finite(vx, vy, wz), steps)
+
+    def follow(self, steps: Sequence[ListedStep]) -> None:
+        """Make listed steps from where it stands, then stand.
+
+        Raises:
+            ParameterError: it walks, or a step is beyond the legs.
+        """
+        self._timeline.make(steps)
+
+    @property
+    def feet(self) -> dict[Side, Footprint]:
+        """Where the feet stand, or stood before the step under way."""
+        return dict(self._timeline.phases[0].feet)
 
     def stop(self) -> None:
         """Stand still, with the next step at the latest."""

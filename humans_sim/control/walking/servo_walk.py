@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.walking.footsteps import Velocity
+from humans_sim.control.walking.listed_footsteps import ListedStep
 from humans_sim.control.walking.walker import (
     SoleWrench,
     WalkCommand,
@@ -35,11 +36,13 @@ class ScheduledCommand(NamedTuple):
         time: when [s].
         velocity: to walk with; None stops.
         steps: how many, the closing one included; None: until the next command.
+        footsteps: that are made instead, where there are some.
     """
 
     time: float
     velocity: Velocity | None
     steps: int | None = None
+    footsteps: tuple[ListedStep, ...] = ()
 
 
 class ServoWalk(Controller):
@@ -132,7 +135,9 @@ class ServoWalk(Controller):
 
     def _give(self, command: ScheduledCommand) -> None:
         pattern = self.walker.pattern
-        if command.velocity is None:
+        if command.footsteps:
+            pattern.follow(command.footsteps)
+        elif command.velocity is None:
             pattern.stop()
         elif command.steps is None:
             pattern.command(*command.velocity)

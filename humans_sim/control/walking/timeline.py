@@ -7,6 +7,7 @@ changes or a phase begins.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -21,9 +22,11 @@ from humans_sim.control.walking.footsteps import (
     Side,
     Velocity,
 )
+from humans_sim.control.walking.listed_footsteps import ListedFootsteps, ListedStep
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.support import SolePair
 from humans_sim.core.convex_polygon import HalfPlanes, inside
+from humans_sim.core.errors import ParameterError
 
 Feet = dict[Side, Footprint]
 STILL = Velocity()
@@ -143,7 +146,7 @@ class Timeline:
     ) -> None:
         """A biped that stands, from knot 0 on, which is at t_start [s]."""
         self._settings, self._soles, self._start = settings, soles, t_start
-        self._planner = FootstepPlanner(settings)
+        self._planner: FootstepPlanner = FootstepPlanner(settings)
         self.velocity, self.steps = STILL, 0
         self._to_begin: int | None = 0
         self._next, self._stale = Side.LEFT, False
@@ -157,8 +160,21 @@ class Timeline:
         else:
             self.walk(velocity, None)
 
+    def make(self, steps: Sequence[ListedStep]) -> None:
+        """Make listed steps from where the feet stand, then stand.
+
+        Raises:
+            ParameterError: it walks, or a step is beyond the legs.
+        """
+        if self.phases[0].last is not None:
+            raise ParameterError("listed footsteps begin from standing")
+        planner = ListedFootsteps(self._settings, self.phases[0].feet, steps)
+        self.walk(STILL, len(steps))
+        self._planner, self._next = planner, steps[0].side
+
     def walk(self, velocity: Velocity, steps: int | None) -> None:
         """Make a number of steps, the closing one included; None: no end."""
+        self._planner = FootstepPlanner(self._settings)
         self.velocity = self._planner.limited(velocity)
         aside = self.velocity.vy or self.velocity.wz
         if self.phases[0].last is None and aside:
@@ -167,6 +183,7 @@ class Timeline:
 
     def stop(self) -> None:
         """Bring the feet side by side with the next step that begins."""
+        self._planner = FootstepPlanner(self._settings)
         if self.phases[0].last is None:
             self._to_begin = 0
         elif self._to_begin != 0:

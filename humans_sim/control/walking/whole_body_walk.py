@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pinocchio as pin
 
@@ -15,6 +17,7 @@ from humans_sim.control.task.task_functions import (
 )
 from humans_sim.control.task.whole_body import Target, WeightedTask, WholeBody
 from humans_sim.control.trajectories.trajectory import ContactPhase
+from humans_sim.control.walking.listed_footsteps import ListedStep
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.timeline import WalkPhase
 from humans_sim.core.errors import ParameterError
@@ -40,6 +43,7 @@ class WholeBodyWalk(Controller):
         start: when the walk begins [s].
         stop: when it is commanded to stop [s].
         period: time between two calls [s].
+        footsteps: that are made instead of a walk with the velocity, if any.
 
     Attributes:
         period: time between two calls [s].
@@ -55,6 +59,7 @@ class WholeBodyWalk(Controller):
         start: float = 0.5,
         stop: float = np.inf,
         period: float = 0.005,
+        footsteps: Sequence[ListedStep] = (),
     ) -> None:
         """Prepare the tasks."""
         model = pattern.model
@@ -63,6 +68,7 @@ class WholeBodyWalk(Controller):
         self.guarded = GuardedWholeBody(body, period)
         self._pattern, self.period = pattern, period
         self._velocity, self._start, self._stop = velocity, start, stop
+        self._footsteps = tuple(footsteps)
         self._begun = self._ended = False
         self.point: PatternPoint = pattern.tick(0.0)
         walk = pattern.settings
@@ -95,7 +101,10 @@ class WholeBodyWalk(Controller):
             self._pattern.stop()
             self._ended = self._begun = True
         elif t >= self._start and not self._begun:
-            self._pattern.command(*self._velocity)
+            if self._footsteps:
+                self._pattern.follow(self._footsteps)
+            else:
+                self._pattern.command(*self._velocity)
             self._begun = True
         self.point = self._pattern.tick(t)
         tasks, support = list(self._tasks), ["l", "r"]
