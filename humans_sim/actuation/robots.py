@@ -30,7 +30,7 @@ from humans_sim.dynamics.simulation import METHODS, Simulation
 from humans_sim.models import Model
 
 _POSITIVE = ("time_step", "sampling_period")
-_NUMBERS = ("friction", "fall_tilt", *_POSITIVE)
+_NUMBERS = ("friction", "fall_tilt", "lag", *_POSITIVE)
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class RobotSetup:
         method: ``event_driven`` or ``time_stepping``.
         time_step: of time stepping [s].
         sampling_period: between two commands, and two samples [s].
+        lag: by which servos trail that follow positions and know no speeds [s]; a walk
+            commands so much ahead.
     """
 
     servo: ServoNumbers = field(default_factory=ServoNumbers)
@@ -56,6 +58,7 @@ class RobotSetup:
     method: str = "event_driven"
     time_step: float = 1e-3
     sampling_period: float = 0.01
+    lag: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning.
@@ -135,7 +138,7 @@ class RobotSetup:
             *arguments,
             numbers=self.servo,
             joints=self.servo_joints,
-            **changes,
+            **{"lag": self.lag, **changes},
         )
 
     def ground(self, friction: float | None = None) -> Ground:

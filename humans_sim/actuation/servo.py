@@ -85,6 +85,7 @@ class Servo(DelayedActuation):
         speed_step: int | None = None,
         *,
         command_period: float | None = None,
+        lag: float = 0.0,
         numbers: ServoNumbers | None = None,
         joints: Mapping[str, ServoNumbers] | None = None,
         gain: float | None = None,
@@ -110,6 +111,8 @@ class Servo(DelayedActuation):
                 two commands of a stream makes its motion even; 0 runs at ``speed``. By
                 default the period of the simulation's controller, where it has one,
                 else 0.
+            lag: by which set points trail, as of servos that follow positions and know
+                no speed of them [s].
             numbers: of the servos; by default those of the model's file in
                 ``config/robots``, those that its URDF suggests, or of a small hobby
                 servo (:class:`~humans_sim.actuation.servo_set.ServoSet`).
@@ -164,6 +167,9 @@ class Servo(DelayedActuation):
                 f"command_period must be 0 or more, not {command_period}"
             )
         self._takes_period = command_period is None
+        if not (math.isfinite(lag) and lag >= 0):
+            raise ParameterError(f"lag must be 0 or more, not {lag}")
+        self._lag = lag
         self._parameters = np.array([_row(item) for item in each]).reshape(-1, 8)
         self._speeds = np.array([item.speed for item in each])
         rotors = np.array([item.rotor_inertia for item in each])
@@ -304,7 +310,11 @@ class Servo(DelayedActuation):
 
     def _path(self, t: float) -> tuple[float, np.ndarray, np.ndarray]:
         """Fields of :class:`SetPoints`, as a plain tuple."""
-        return t - self._start_time, self._origin, self._rate
+        return t - self._start_time, self._trailing(), self._rate
+
+    def _trailing(self) -> np.ndarray:
+        """Where set points began, with the lag by which they trail (njoints,)."""
+        return self._origin - self._lag * self._rate if self._lag else self._origin
 
     def dynamics(
         self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray
@@ -319,7 +329,9 @@ class Servo(DelayedActuation):
         """The same torques as a table for kernels; None where the gears have play."""
         if self.nz or type(self).dynamics is not Servo.dynamics:
             return None
-        return DriveTable(self._start_time, self._origin, self._rate, self._parameters)
+        return DriveTable(
+            self._start_time, self._trailing(), self._rate, self._parameters
+        )
 
     def _loop(
         self, t: float, q: np.ndarray, v: np.ndarray

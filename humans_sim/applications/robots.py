@@ -51,9 +51,9 @@ def walking_robot(
         changes: arguments of the simulation instead of the robot's own, e.g. ground.
     """
     setup = RobotSetup.of_model(walker.model) if setup is None else setup
-    walk = ServoWalk(walker, schedule)
+    walk = ServoWalk(walker, schedule, setup.lag)
     if rising is not None:
-        walk = RisingWalk(rising, schedule)
+        walk = RisingWalk(rising, schedule, setup.lag)
     servos = walk_servos(setup, walker, servo or {})
     return WalkingRobot(setup.simulation(walker.model, servos, walk, **changes), walk)
 

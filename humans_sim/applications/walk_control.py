@@ -176,9 +176,9 @@ def _servo_walk(
     servos = numbers_of(section, lambda **given: walk_servos(setup, walker, given))
     start = walker.start()
     if rises:
-        walk = RisingWalk(rising_walker(walker), schedule)
+        walk = RisingWalk(rising_walker(walker), schedule, setup.lag)
         return ControlSetup(servos, start, walk)
-    return ControlSetup(servos, start, ServoWalk(walker, schedule))
+    return ControlSetup(servos, start, ServoWalk(walker, schedule, setup.lag))
 
 
 class _StreamedAngles(Controller):

@@ -20,7 +20,7 @@ from humans_sim.cli.kondo.group import app as kondo
 from humans_sim.cli.marker_sets import app as marker_set
 from humans_sim.cli.output import console, register
 from humans_sim.cli.reconstruct import calibrate, reconstruct
-from humans_sim.cli.robots import init_robot
+from humans_sim.cli.robots import init_robot, tune_servos
 from humans_sim.cli.runs import check, report, run
 from humans_sim.cli.view import view
 from humans_sim.core.version import __version__
@@ -58,6 +58,7 @@ register(app, run)
 register(app, check)
 register(app, report)
 register(app, init_robot)
+register(app, tune_servos)
 register(app, calibrate)
 app.command(cls=Command)(adjust)
 register(app, reconstruct)

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import humans_sim as hs
+from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.cli.commands import app
 
 runner = CliRunner()
@@ -76,3 +77,20 @@ def test_a_walk_by_commands_alone(
     run = hs.load_run(saved)
     assert run.q[-1, 0] - run.q[0, 0] > 0.25
     assert np.abs(run.q[:, 2] - run.q[0, 2]).max() < 0.02
+
+
+def test_tuned_servos_become_the_robots_own(urdf: Path) -> None:
+    """Responses and a picture; the file beside the URDF has the servos' gains."""
+    assert runner.invoke(app, ["init-robot", str(urdf)]).exit_code == 0
+    picture, file = urdf.with_suffix(".png"), urdf.with_name("mine.robot.yaml")
+    done = runner.invoke(
+        app,
+        ["tune-servos", str(urdf), "--bandwidth", "30", "--plot", str(picture)]
+        + ["--save", str(file), "--json"],
+    )
+    assert done.exit_code == 0, done.output
+    knee = json.loads(done.stdout)["joints"]["l_knee"]
+    assert knee["gain"] > 900.0 * knee["inertia"] and knee["overshoot"] < 0.1
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    servos = ServoSet.of_model(hs.load_model(urdf))
+    assert servos.of_joint("l_knee").gain == pytest.approx(knee["gain"], rel=1e-5)

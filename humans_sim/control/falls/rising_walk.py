@@ -9,6 +9,7 @@ import numpy as np
 
 from humans_sim.control.falls.rising_walker import (
     RiseEvent,
+    RiseState,
     RisingCommand,
     RisingWalker,
 )
@@ -23,6 +24,7 @@ class RisingWalk(ServoWalk):
         rising: the walker; it is reset at the first call.
         schedule: commands to it, in the order of time; one that comes while the robot
             lies is followed once it stands again.
+        lag: as of :class:`ServoWalk`, while it walks [s].
 
     Attributes:
         rising: the walker.
@@ -30,9 +32,12 @@ class RisingWalk(ServoWalk):
     """
 
     def __init__(
-        self, rising: RisingWalker, schedule: Sequence[ScheduledCommand] = ()
+        self,
+        rising: RisingWalker,
+        schedule: Sequence[ScheduledCommand] = (),
+        lag: float = 0.0,
     ) -> None:
-        super().__init__(rising.walker, schedule)
+        super().__init__(rising.walker, schedule, lag)
         self.rising = rising
         self.last: RisingCommand | None = None
 
@@ -48,6 +53,8 @@ class RisingWalk(ServoWalk):
     def _tick(self, t: float, sample: Sample) -> np.ndarray:
         self.last = self.rising.tick(t, self.sensors(sample))
         self.commands.append(self.last.walk)
+        if self.rising.state is RiseState.WALKING:
+            return self._ahead(self.last.joints)
         return self.last.joints
 
     def _give(self, command: ScheduledCommand) -> None:

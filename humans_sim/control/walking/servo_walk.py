@@ -58,18 +58,23 @@ class ServoWalk(Controller):
     """
 
     def __init__(
-        self, walker: Walker, schedule: Sequence[ScheduledCommand] = ()
+        self,
+        walker: Walker,
+        schedule: Sequence[ScheduledCommand] = (),
+        lag: float = 0.0,
     ) -> None:
         """Prepare.
 
         Args:
             walker: the walker; it is reset at the first call.
             schedule: commands to the walker, in the order of time.
+            lag: of servos that follow positions alone: they are commanded so far ahead
+                along the planned speeds [s].
         """
         times = [command.time for command in schedule]
         if times != sorted(times):
             raise ParameterError("the scheduled commands must be in the order of time")
-        self.walker, self._schedule = walker, tuple(schedule)
+        self.walker, self._schedule, self._lag = walker, tuple(schedule), lag
         self.period = walker.period
         self._soles: Soles | None = None
         self.commands: list[WalkCommand] = []
@@ -115,7 +120,16 @@ class ServoWalk(Controller):
     def _tick(self, t: float, sample: Sample) -> np.ndarray:
         """The walker's angles for the servos, by what was measured."""
         self.commands.append(self.walker.tick(t, self.sensors(sample)))
-        return self.commands[-1].joints
+        return self._ahead(self.commands[-1].joints)
+
+    def _ahead(self, joints: np.ndarray) -> np.ndarray:
+        """Angles to command so that servos with a lag are at given ones in time."""
+        command = self.commands[-1]
+        if not self._lag or command.fallen:
+            return joints
+        model = self.walker.model
+        ahead = joints + self._lag * command.plan.joint_speeds
+        return np.clip(ahead, model.lower_limits, model.upper_limits)
 
     def sensors(self, sample: Sample) -> WalkSensors:
         """What the robot measures in a sample of the simulation it is attached to."""

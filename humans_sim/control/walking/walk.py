@@ -98,7 +98,8 @@ class Walk(Controller):
             raise ParameterError(f"{system.name} is no biped model: it cannot walk")
         walker = self._walker(system.model)
         self.period = walker.period
-        self._servo_walk = ServoWalk(walker, self._schedule)
+        lag = RobotSetup.of_model(system.model).lag
+        self._servo_walk = ServoWalk(walker, self._schedule, lag)
         self._servo_walk.attach(system)
 
     def __call__(self, t: float, state: ControlState) -> np.ndarray:
