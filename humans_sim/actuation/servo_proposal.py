@@ -7,8 +7,7 @@ feet, which takes the centre of mass of height h sideways by :math:`m g w h / k`
 shall be no more than the share :data:`SAG` of half the sole's width. The robots of
 the package walk with shares of 0.13 and 0.15. Other joints carry their own part of the
 robot: it shall swing at :data:`PACE`, and hang by no more than an eighth of a radian.
-The lag, damping over gain, is :data:`LAG`; more where a joint would swing:
-:data:`RATIO`.
+The lag, damping over gain, is :data:`LAG`.
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ PACE = 35.0
 """Of a joint's own part of the robot on its servo [rad/s]."""
 LAG = 0.02
 """Damping over gain [s]."""
-RATIO = 0.7
-"""Least damping ratio of joints outside the legs."""
 ROTOR = 0.003
 """Inertia of a rotor, at the joint, over what it carries."""
 _STEP = 1e-3
@@ -81,8 +78,6 @@ def proposed_servos(model: Model) -> dict[str, ServoNumbers]:
             carried = float(inertia[j])
             gain = max(carried * PACE**2, STIFF * hangs)
         damping = LAG * gain
-        if joint not in legs:
-            damping = max(damping, 2.0 * RATIO * math.sqrt(gain * carried))
         servos[name] = ServoNumbers(
             gain=gain,
             damping=damping,
