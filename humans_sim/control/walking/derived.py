@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.control.walking.arm_swing import find_shoulders
 from humans_sim.control.walking.reach import SHARES, Reach, Step
 from humans_sim.control.walking.sole_legs import HIP_YAW, SLIP, sole_legs
 from humans_sim.core.convex_polygon import convex_hull
@@ -39,6 +40,8 @@ _LIFT = 0.06
 """Of a foot, over the leg's length."""
 _TURN = math.radians(15.0)
 """Wanted turn of a foot against the other."""
+_SWING = 0.6
+"""Of an arm, over the angle of the leg of the other side; people have about as much."""
 _ROOM = 0.1
 """Of a joint's range that postures leave to its ends."""
 _STEP = 2.6
@@ -113,6 +116,7 @@ def derived_settings(
         "shift_duration": Derived(10 * period, "5/6 of a step"),
         "mpc_horizon": Derived(2 * _KNOTS * period, "two steps"),
     }
+    found["arm_swing"] = _arms(model, legs)
     found |= chosen.steps
     found |= _turning(turns.value == SLIP, period, chosen.turn)
     found |= pressure
@@ -132,6 +136,14 @@ _FEEDBACK = {
     "pressure_gain": 0.5,
     "pressure_time": 0.1,
 }
+
+
+def _arms(model: Model, legs: tuple[Leg, Leg]) -> Derived:
+    """How far arms swing, where there are shoulders."""
+    joints = [joint for leg in legs for joint in leg.joints]
+    if find_shoulders(model, joints, legs[0].length) is None:
+        return Derived(0.0, "no pair of shoulders with a pitch joint each")
+    return Derived(_SWING, "of the other leg's angle: less spin of the body")
 
 
 def _turns(leg: Leg) -> Derived:

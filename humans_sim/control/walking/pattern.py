@@ -18,6 +18,7 @@ import pinocchio as pin
 
 from humans_sim.control.task.whole_body import ControlError
 from humans_sim.control.trajectories.trajectory import ContactPhase
+from humans_sim.control.walking.arms_of_settings import swinging_arms
 from humans_sim.control.walking.balance import Correction
 from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side, Velocity
@@ -112,7 +113,9 @@ class WalkPattern:
         gravity = float(np.linalg.norm(model.pin.gravity.linear))
         self.omega = math.sqrt(gravity / self.settings.com_height)
         self._soles = SolePair.of_model(model, self.settings)
-        self._kinematics = WalkKinematics(model, self.settings)
+        self._kinematics = WalkKinematics(
+            model, self.settings, arms=swinging_arms(model, self.settings)
+        )
         self.reset(t_start, place)
 
     def reset(self, t_start: float = 0.0, place: Footprint = ORIGIN) -> None:

@@ -113,7 +113,7 @@ def search_posture(tree, task, target, q, damping, close):
 
 
 @njit(cache=True)
-def posture_rates(tree, task, target, q, damping, rates):
+def posture_rates(tree, task, target, q, damping, motion):
     """Velocities (nv,) of a posture whose soles and centre of mass move.
 
     Args:
@@ -122,15 +122,16 @@ def posture_rates(tree, task, target, q, damping, rates):
         target: as of :func:`search_posture`.
         q: the posture.
         damping: of least squares.
-        rates: of the centre of mass and both soles in the world (15,), then the
-            angular velocity of the base in its own axes (3,).
+        motion: rates of the centre of mass and both soles in the world (15,),
+            velocities that are given (k,), and their values (k,).
     """
+    rates, known, values = motion
     moves, rows, columns, looked = task[3], task[4], task[5], target[3]
     n, nv = columns.shape[0], moves.shape[1]
     state = tree_state(tree[0].shape[0], nv)
     error, v = np.zeros(15), np.zeros(nv)
-    spin, turned = np.arange(3, 6), np.zeros((15, 3))
-    _terms((tree, task, spin), target, q, state, error, turned)
+    turned = np.zeros((15, known.shape[0]))
+    _terms((tree, task, known), target, q, state, error, turned)
     matrix, step = np.zeros((15, n)), np.empty(n)
     _terms((tree, task, columns), target, q, state, error, matrix)
     for i in range(15):
@@ -142,13 +143,13 @@ def posture_rates(tree, task, target, q, damping, rates):
             for k in range(3):
                 error[first + i] += looked[s, k, i] * rates[first + k]
     for i in range(15):
-        for k in range(3):
-            error[i] -= turned[i, k] * rates[15 + k]
+        for k in range(known.shape[0]):
+            error[i] -= turned[i, k] * values[k]
     if not _damped_step(matrix, error, rows, damping, np.empty((n, n)), step):
         v[:] = np.nan
         return v
-    for k in range(3):
-        v[3 + k] = rates[15 + k]
+    for k in range(known.shape[0]):
+        v[known[k]] = values[k]
     for a in range(n):
         v[columns[a]] = step[a]
     return v

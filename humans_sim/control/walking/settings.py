@@ -40,6 +40,7 @@ _MOST_PERIODS = 10_000
 DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "ankle_limit", "fall_tilt")
 _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
 _MAY_BE_ZERO = (
+    "arm_swing",
     "max_backward",
     "max_sideways",
     "max_turn",
@@ -72,6 +73,8 @@ class WalkSettings:
         double_support: share of it with both feet on the ground.
         shift_duration: to shift the weight before the first step and after the last
             one [s].
+        arm_swing: of an arm, over the angle of the leg of the other side; zero keeps
+            the arms still, which they are unless a file or the robot says otherwise.
         foot_lift: height of the swing foot half way [m].
         max_forward: longest step, from foot to foot [m].
         max_backward: longest step backwards [m].
@@ -113,6 +116,7 @@ class WalkSettings:
     step_duration: float
     double_support: float
     shift_duration: float
+    arm_swing: float
     foot_lift: float
     max_forward: float
     max_backward: float
@@ -280,6 +284,7 @@ def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
         "fall_tilt": RobotSetup.of_model(model).fall_tilt,
         "pivot_share": 1.0,
         "relief_gain": 0.0,
+        "arm_swing": 0.0,
     }
     wanted = {field.name for field in fields(WalkSettings)}
     if wanted - set(values) - set(usual):

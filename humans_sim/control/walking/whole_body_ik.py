@@ -15,6 +15,7 @@ import pinocchio as pin
 
 from humans_sim.control.task.task_functions import CentreOfMass, FramePose, Stacked
 from humans_sim.control.task.whole_body import ControlError
+from humans_sim.control.walking.arm_swing import ArmSwing
 from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.posture_kernels import (
     LONGEST,
@@ -59,7 +60,11 @@ class WalkKinematics:
     """From feet and centre of mass to joints, by damped Newton steps within limits."""
 
     def __init__(
-        self, model: Model, settings: SolePairNames, room: float = 0.0
+        self,
+        model: Model,
+        settings: SolePairNames,
+        room: float = 0.0,
+        arms: ArmSwing | None = None,
     ) -> None:
         """Find the legs: the joints between the base and each sole.
 
@@ -67,6 +72,7 @@ class WalkKinematics:
             model: the biped.
             settings: its soles, and how it turns.
             room: that joints leave to the ends of their ranges [rad].
+            arms: that swing with the feet, if any.
 
         Raises:
             SettingError: the legs cannot move as the settings say.
@@ -101,6 +107,8 @@ class WalkKinematics:
         table = tree_table(model.pin, np.zeros(model.nv), None, none)
         self._tree = None if table is None else tuple(table)
         self._posture = self._posture_task()
+        self._arms, spin = arms, np.arange(3, 6)
+        self._known = spin if arms is None else np.r_[spin, arms.columns]
 
     def _posture_task(self) -> tuple[np.ndarray, ...]:
         """The task as kernels take it: fields of a :class:`PostureTask`."""
@@ -131,7 +139,8 @@ class WalkKinematics:
         """The configuration near a guess; joints of legs stay within their limits.
 
         Args:
-            guess: where the search begins; its joints outside the legs are kept.
+            guess: where the search begins; its joints outside the legs are kept, but
+                for arms that swing.
             com: centre of mass in the world (3,) [m].
             left: pose of the left sole in the world.
             right: pose of the right sole.
@@ -142,6 +151,8 @@ class WalkKinematics:
         """
         q = np.array(guess, dtype=float)
         q[3:7] = pin.Quaternion(attitude).coeffs()
+        if self._arms is not None:
+            self._arms.put(q, left, right, attitude)
         if self._tree is not None:
             trial = q.copy()
             target = self._target(np.asarray(com, dtype=float), left, right)
@@ -228,29 +239,27 @@ class WalkKinematics:
             right: motion of the right foot.
             spin: angular velocity of the base in its own axes (3,) [rad/s].
         """
+        given = spin
+        if self._arms is not None:
+            given = np.concatenate([spin, self._arms.rates(q, left, right)])
+        rates = np.empty(15)
+        rates[:3], rates[3:9], rates[9:] = com_velocity, left.velocity, right.velocity
         if self._tree is not None:
-            moved = np.empty(18)
-            moved[:3], moved[3:9], moved[9:15] = (
-                com_velocity,
-                left.velocity,
-                right.velocity,
-            )
-            moved[15:] = spin
             target = self._target(np.zeros(3), left.pose, right.pose)
-            v = posture_rates(self._tree, self._posture, target, q, _DAMPING, moved)
+            motion = (rates, self._known, given)
+            v = posture_rates(self._tree, self._posture, target, q, _DAMPING, motion)
             if np.isfinite(v[0]):
                 return v
         data = self.model.buffers
         pin.computeJointJacobians(self.model.pin, data, q)
         axes = self._axes(left.pose, right.pose)
         jacobian = _looked_at(self._task.read_jacobian(data), axes)
-        rates = np.concatenate([com_velocity, left.velocity, right.velocity])
         for k in range(2):
             turning = slice(6 + 6 * k, 9 + 6 * k)
             rates[turning] = axes[k].T @ rates[turning]
-        rates -= jacobian[:, 3:6] @ spin
+        rates -= jacobian[:, self._known] @ given
         v = np.zeros(self.model.nv)
-        v[3:6] = spin
+        v[self._known] = given
         v[self._columns] = self._damped(jacobian, rates[self._rows])
         return v
 

@@ -108,7 +108,7 @@ def read_leg(model: Model, joints: list[int]) -> Leg:
         column = model.pin.joints[joint].idx_v
         axes[n] = base.rotation.T @ data.J[3:, column]
         origins[n] = base.actInv(data.oMi[joint].translation)
-    kinds = tuple(_kind(axis) for axis in axes)
+    kinds = tuple(axis_kind(axis) for axis in axes)
     pitches = [n for n, kind in enumerate(kinds) if kind == PITCH]
     if len(pitches) < 3:
         raise NoBipedError(
@@ -136,7 +136,8 @@ def read_leg(model: Model, joints: list[int]) -> Leg:
     )
 
 
-def _kind(axis: np.ndarray) -> str:
+def axis_kind(axis: np.ndarray) -> str:
+    """``roll``, ``pitch``, ``yaw``, or empty where an axis is oblique."""
     along = int(np.abs(axis).argmax())
     return _NAMES[along] if abs(axis[along]) > _ALONG else ""
 
