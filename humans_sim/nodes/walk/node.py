@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``walk``: leads a biped with position servos by a velocity or by steps.
 
-Takes ``cmd_vel`` (geometry_msgs/Twist), ``joint_states``, ``imu``, ``<sole>/wrench`` of
-both feet and odometry. Gives ``joint_commands``, ``walk_status``, ``footsteps`` and
-``walk_markers`` (visualization_msgs/MarkerArray), ``/diagnostics``, and ``events``
-(falls and what follows). Action: ``walk``. Service: ``get_up``.
+Takes ``cmd_vel`` (geometry_msgs/Twist), ``path`` (nav_msgs/Path, from standing),
+``joint_states``, ``imu``, ``<sole>/wrench`` of both feet and odometry. Gives
+``joint_commands``, ``walk_status``, ``footsteps`` and ``walk_markers``
+(visualization_msgs/MarkerArray), ``/diagnostics``, and ``events`` (falls and what
+follows). Action: ``walk``. Service: ``get_up``.
 
 A tick is made when joint_states, imu and both wrenches of one stamp are there; its
 command carries that stamp, so that a simulation in lock-step does not depend on the
@@ -21,7 +22,7 @@ import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped, WrenchStamped
 from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
-from nav_msgs.msg import Odometry
+from nav_msgs.msg import Odometry, Path
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Header
@@ -34,6 +35,7 @@ from humans_sim.control.walking import (
     WalkPhase,
     WalkSensors,
 )
+from humans_sim.control.walking.listed_footsteps import path_footsteps
 from humans_sim.control.walking.placement import Approach, PlanPlacement, body_centre
 from humans_sim.control.walking.support import SolePair
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
@@ -55,6 +57,7 @@ from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
 from humans_sim.nodes.walk.messages import WalkMarkers, walk_status
+from humans_sim.nodes.walk.paths import path_points
 from humans_sim.nodes.walk.rising import Rising
 from humans_sim.nodes.walk.settings import WalkNodeSettings
 
@@ -116,6 +119,7 @@ class Walk(ModelNode):
         listen = self.create_subscription
         kind = TwistStamped if self._settings.stamped else Twist
         listen(kind, "cmd_vel", self._on_velocity, 10)
+        listen(Path, "path", self._on_path, 1)
         listen(Odometry, self._settings.odometry_topic, self._on_odometry, _DEPTH)
         listen(Imu, _IMU, self._on_imu, _DEPTH)
         for topic in (self._left, self._right):
@@ -363,6 +367,19 @@ class Walk(ModelNode):
             return
         self._note = ""
         self._velocity_at = self._t if velocity[[0, 1, 5]].any() else math.inf
+
+    def _on_path(self, message: Path) -> None:
+        try:
+            if self._goals.active:
+                raise ParameterError("a goal of the action walk is walked for")
+            self._check_ready()
+            pattern = self._walker.pattern
+            points = path_points(message, self._frame, self._placement.pose)
+            pattern.follow(path_footsteps(self._settings.walking, pattern.feet, points))
+        except HumansError as error:
+            self._refuse("path", error)
+            return
+        self._note, self._velocity_at = "", math.inf
 
     def _begin_steps(self, steps: int, velocity: np.ndarray) -> None:
         """Begin a number of steps, or a walk without an end.
