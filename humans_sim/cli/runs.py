@@ -156,9 +156,11 @@ def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | No
 
 
 def _print_run(chosen: Any, done: Stored, wall: float) -> None:
+    from humans_sim.analysis.incidents import incident_lines, incidents_of
     from humans_sim.cli.stored_runs import wrist_lines
     from humans_sim.cli.tables import print_check, print_events
     from humans_sim.dynamics.joint_dissipation import dissipation_text
+    from humans_sim.results.run import Run
 
     span = float(done.t[-1] - done.t[0])
     say(f"{span:g} s simulated in {wall:.2f} s")
@@ -172,7 +174,11 @@ def _print_run(chosen: Any, done: Stored, wall: float) -> None:
     print_check(console, checked)
     for line in wrist_lines(done):
         say(line)
+    incidents = incidents_of(done) if isinstance(done, Run) else ()
+    for line in incident_lines(incidents):
+        say(line)
     result(
+        incidents=incidents,
         scenario=chosen.name,
         title=chosen.title,
         method=chosen.method,
