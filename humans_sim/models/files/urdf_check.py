@@ -81,20 +81,20 @@ def _check_tree(robot: ET.Element, path: Path) -> None:
     """One link without a parent, all others on one joint each below it."""
     for kind in ("link", "joint"):
         names = Counter(item.get("name") for item in robot.findall(kind))
-        name, count = names.most_common(1)[0] if names else (None, 0)
+        common, count = names.most_common(1)[0] if names else ("", 0)
         if count > 1:
             text = f"{count} {kind}s have this name"
-            raise ModelFileError(text, path, key=f"{kind} {shortened(name)}")
+            raise ModelFileError(text, path, key=f"{kind} {shortened(common)}")
     parents: dict[str, str] = {}
     for joint in robot.findall("joint"):
-        where, kind = f"joint {joint.get('name')}", joint.get("type")
+        where, motion = f"joint {joint.get('name')}", joint.get("type")
         child, parent = (_linked(joint, end) for end in ("child", "parent"))
         if child in parents:
             text = f"its child link '{shortened(child)}' is that of another joint, too"
             raise ModelFileError(text, path, key=where)
         parents[child] = parent
-        if kind in ("revolute", "prismatic") and joint.find("limit") is None:
-            raise ModelFileError(f"a {kind} joint needs a <limit>", path, key=where)
+        if motion in ("revolute", "prismatic") and joint.find("limit") is None:
+            raise ModelFileError(f"a {motion} joint needs a <limit>", path, key=where)
     links = [str(link.get("name")) for link in robot.findall("link")]
     roots = [link for link in links if link not in parents]
     if len(roots) > 1:
