@@ -133,6 +133,7 @@ def _line(
         error = np.maximum([middle - low, high - middle], 0.0)
         panel.errorbar(places, middle, error, fmt="o", color=LEFT, capsize=4,
                        label="95 % interval")  # fmt: skip
+        panel.set_xlim(-0.5, len(places) - 0.5)
     if metric == SUCCESS:
         panel.set_ylim(-0.03, 1.03)
     panel.set_ylabel(_UNITS[metric])
