@@ -6,8 +6,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from processes import group_alive
+from typer.testing import CliRunner
 
 import humans_sim as hs
 from humans_sim.applications.batch.record import Ledger
@@ -37,6 +36,7 @@ from humans_sim.applications.sweep.sweeps import (
 )
 from humans_sim.applications.sweep.table import write_table
 from humans_sim.applications.sweep.variations import Variation, varied_scenario
+from humans_sim.cli.commands import app
 
 BOUNCE = """title: A ball bounces
 problem: bouncing_ball
@@ -189,11 +189,11 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     assert all(row["outcome"] == "finished" for row in rows[0])
 
 
-def command(scenario: str, out: Path) -> list[str]:
-    """A sweep as a person starts it."""
+def words(scenario: str, table: Path, workers: int) -> list[str]:
+    """A sweep as a person types it."""
     text = ",".join(map(repr, HEIGHTS.values))
-    line = [sys.executable, "-m", "humans_sim", "sweep", scenario, "--workers", "2"]
-    return [*line, "--vary", f"{HEIGHTS.key}={text}", "-o", str(out)]
+    line = ["sweep", scenario, "--vary", f"{HEIGHTS.key}={text}"]
+    return [*line, "--workers", str(workers), "-o", str(table)]
 
 
 def done_names(folder: Path) -> list[str]:
@@ -209,54 +209,34 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def stopped(ball: str, table: Path, number: signal.Signals) -> tuple[int, str]:
-    """A sweep that gets a signal when half of it is done; its exit code and text."""
-    folder = table.with_suffix(".runs")
+def test_killed_half_way_and_resumed(ball: str, tmp_path: Path) -> None:
+    """Nothing is lost, nothing is run twice, and the table comes at the end alone."""
+    table, folder = tmp_path / "table.csv", tmp_path / "table.runs"
     middle = plan_sweep(ball, [HEIGHTS], output=folder)[COUNT // 2 :][:2]
     # Workers take runs in their order: they cannot get beyond those that are claimed.
     with (
         Ledger(folder).claim(middle[0].name),
         Ledger(folder).claim(middle[1].name),
         subprocess.Popen(
-            command(ball, table),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            [sys.executable, "-m", "humans_sim", *words(ball, table, workers=2)],
+            stdout=subprocess.DEVNULL,
             start_new_session=True,
         ) as batch,
     ):
         wait_for(lambda: len(done_names(folder)) >= COUNT // 2)
-        os.kill(batch.pid, number)
-        text = batch.communicate(timeout=PATIENCE)[0]
+        batch.kill()
     wait_for(lambda: not group_alive(batch.pid))  # workers end with their parent
-    assert not table.exists()
-    return batch.returncode, " ".join(text.split())
-
-
-def test_killed_half_way_and_resumed(ball: str, tmp_path: Path) -> None:
-    """Nothing is lost, nothing is run twice, and the table comes at the end alone."""
-    table, folder = tmp_path / "table.csv", tmp_path / "table.runs"
-    assert stopped(ball, table, signal.SIGKILL)[0] == -signal.SIGKILL
+    assert batch.returncode == -signal.SIGKILL and not table.exists()
     records = {p: p.stat().st_mtime_ns for p in folder.rglob("records/**/*.json")}
     assert len(records) == COUNT // 2
-    again = subprocess.run(command(ball, table), capture_output=True, text=True)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert f"{COUNT // 2} done before" in again.stdout
+    again = CliRunner().invoke(app, words(ball, table, workers=0))
+    assert again.exit_code == 0, again.output
+    assert f"{COUNT // 2} done before" in again.output
     assert all(path.stat().st_mtime_ns == when for path, when in records.items())
     counts = Counter(done_names(folder))
     assert len(counts) == COUNT and set(counts.values()) == {1}
     with table.open() as stream:
         assert len(list(csv.DictReader(stream))) == COUNT
-
-
-def test_ctrl_c(ball: str, tmp_path: Path) -> None:
-    """It ends its workers and says how to resume; all that is done stays done."""
-    code, text = stopped(ball, tmp_path / "table.csv", signal.SIGINT)
-    assert code == 130
-    told = re.search(rf"stopped: (\d+) of {COUNT} runs are done; the same comm", text)
-    # The journal may have a run of which the command has not heard yet.
-    assert told is not None and int(told[1]) in (COUNT // 2 - 1, COUNT // 2), text
-    assert len(set(done_names(tmp_path / "table.runs"))) == COUNT // 2
 
 
 def test_on_a_cluster(ball: str, tmp_path: Path) -> None:
