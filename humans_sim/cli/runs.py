@@ -74,6 +74,10 @@ def run(
     walking: Annotated[
         Path | None, typer.Option(help="File of a walk, instead of the robot's own.")
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE of its file, e.g. ground.slope=3."),
+    ] = None,
     save: Annotated[
         Path | None,
         checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
@@ -98,6 +102,7 @@ def run(
     """Simulate a scenario and check its physics (without a name: list them)."""
     from humans_sim.applications.scenarios import read_scenario
     from humans_sim.applications.scenarios import scenario_names as all_names
+    from humans_sim.applications.sweep.variations import parse_settings
 
     if not scenario:
         print_titles("scenarios", "what happens", all_names(), read_scenario)
@@ -112,7 +117,8 @@ def run(
     changes["walking"] = walking
     if integrator is not None:
         changes["options"] = {"integrator": integrator.value}
-    chosen = read_scenario(scenario).with_changes(**changes)
+    chosen = read_scenario(scenario, parse_settings(settings or ()))
+    chosen = chosen.with_changes(**changes)
     shown = chosen.model is not None or chosen.has_bodies or chosen.has_wrist
     shown = shown or (chosen.has_network and not view)
     if not shown and (view or animate is not None):

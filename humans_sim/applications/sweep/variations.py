@@ -99,6 +99,27 @@ def parse_variation(text: str) -> Variation:
     return Variation(key, tuple(_value(piece.strip()) for piece in rest.split(",")))
 
 
+def parse_settings(texts: Sequence[str]) -> dict[str, str]:
+    """Read ``key=value`` of scenario files: words and numbers by their dotted keys.
+
+    Raises:
+        ParameterError: one is no such text, stands twice, or no file has the key.
+    """
+    settings: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (equals and key and value):
+            raise ParameterError(f"'{text}' is no key=value")
+        first = key.split(".")[0]
+        if first not in SECTIONS or not all(key.split(".")):
+            near = did_you_mean(first, SECTIONS)
+            raise ParameterError(f"scenario files have no key '{key}'{near}")
+        if key in settings:
+            raise ParameterError(f"'{key}' is set twice")
+        settings[key] = value
+    return settings
+
+
 def check_variations(variations: Sequence[Variation], seeds: int) -> int:
     """Refuse a sweep that varies a key twice, or is too large; its number of runs.
 

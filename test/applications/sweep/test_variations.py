@@ -13,6 +13,7 @@ from humans_sim.applications.sweep.variations import (
     Variation,
     check_variations,
     grid,
+    parse_settings,
     parse_variation,
     varied_scenario,
 )
@@ -112,3 +113,20 @@ def test_values_that_do_not_fit(key: str, value: float | str, words: str) -> Non
     with pytest.raises(hs.HumansError, match=words) as caught:
         varied_scenario("khr1-walk", ((key, value),)).prepare()
     assert "khr1-walk.yaml" in str(caught.value)
+
+
+def test_settings() -> None:
+    """Values of one run: as they were typed; what no file has is refused."""
+    assert parse_settings(["ground.slope = 3", "model=bip"]) == {
+        "ground.slope": "3",
+        "model": "bip",
+    }
+    for texts, words in (
+        (["ground.slope"], "no key=value"),
+        (["ground.slope="], "no key=value"),
+        (["grund.slope=3"], "did you mean 'ground'"),
+        (["ground..slope=3"], "no key"),
+        (["ground.slope=3", "ground.slope=4"], "set twice"),
+    ):
+        with pytest.raises(hs.ParameterError, match=words):
+            parse_settings(texts)
