@@ -44,7 +44,6 @@ LIMIT = 5.0
 def make_work(reader: str, seeds: str, data: str, seed: int) -> Work:
     """What does a case of a reader; called in the worker's process."""
     from fuzz_targets import TARGETS
-    from mutations import damaged
 
     from humans_sim.core.errors import HumansError
 
@@ -72,7 +71,7 @@ def make_work(reader: str, seeds: str, data: str, seed: int) -> Work:
                 _placed(folder, files[k], None, target, home)
                 SPECIAL[case](path)
             else:
-                content = damaged(contents[k], chance, contents)
+                content = target.damage(contents[k], chance, contents)
                 _placed(folder, files[k], content, target, home)
             try:
                 target.read(path)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.person import UnknownPersonError
     from humans_sim.applications.reconstruction import reconstruct
     from humans_sim.applications.simulate import simulate
+    from humans_sim.applications.sweep.sweeps import sweep
     from humans_sim.bodies.mass_properties import BodyError
     from humans_sim.cli.exit_codes import DoubtfulResultError
     from humans_sim.contact import Box, Ground, HalfSpace, HeightField, TriangleMesh
@@ -263,6 +264,7 @@ _MODULES = {
     "reconstruct": "applications.reconstruction",
     "report": "view.reports.report",
     "simulate": "applications.simulate",
+    "sweep": "applications.sweep.sweeps",
     "write_osim": "observation.posture.osim_file",
     "write_reconstruction_parameters": "observation.posture.reconstruction_parameters",
 }
@@ -397,6 +399,7 @@ __all__ = [
     "reconstruct",
     "report",
     "simulate",
+    "sweep",
     "write_osim",
     "write_reconstruction_parameters",
 ]

@@ -12,7 +12,6 @@ from fuzz_command_lines import Lines, commands
 from fuzz_seeds import write_seeds
 from fuzz_targets import TARGETS
 from fuzz_workers import SPECIAL, clean_folder
-from mutations import damaged
 from typer.testing import CliRunner
 
 from humans_sim.cli.commands import app
@@ -51,7 +50,7 @@ def test_reader(reader: str, seeds: Path) -> None:
                 path.unlink(missing_ok=True)
                 SPECIAL[case](path)
             else:
-                path.write_bytes(damaged(contents[k], chance, contents))
+                path.write_bytes(target.damage(contents[k], chance, contents))
             try:
                 target.read(path)
             except HumansError as error:

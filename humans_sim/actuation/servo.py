@@ -49,6 +49,8 @@ from humans_sim.results.events import Event
 GEAR_ENGAGED = "gear_engaged"
 GEAR_FREE = "gear_free"
 """Kinds of events."""
+SERVO_NUMBERS = "servo_numbers"
+"""Key of a run's information: what its servos are like."""
 _LEAVES = 1e-7
 """Speed into the gap at which the motor leaves its end [rad/s]; less is rounding."""
 _ROOM = 1e-9
@@ -324,6 +326,11 @@ class Servo(DelayedActuation):
         if self.nz:
             return _with_play(path, q, v, self._parameters, self._engaged)
         return drive_torques(path, q, v, self._parameters), z
+
+    def record(self) -> dict[str, dict[str, list[float]]]:
+        """Numbers of the servos by their joints, as in a :class:`DriveTable`."""
+        rows = self._parameters.tolist()
+        return {SERVO_NUMBERS: dict(zip(self.names, rows, strict=True))}
 
     def drives(self) -> DriveTable | None:
         """The same torques as a table for kernels; None where the gears have play."""

@@ -271,6 +271,11 @@ def _before(stood: Sequence[Sequence[Stance]], end: int) -> list[list[Stance]]:
     ]
 
 
+def fall_sample(motion: RunMotion) -> int | None:
+    """First sample at which a biped that was on its feet is down for good, or None."""
+    return _fall(motion) if any(_stances(motion)) else None
+
+
 def _fall(motion: RunMotion) -> int | None:
     """First sample at which the biped is down and does not come up again at once."""
     t = motion.run.t

@@ -86,13 +86,15 @@ def draft_robot(urdf: Path | str) -> RobotDraft:
         urdf: file of the robot; a YAML file beside it is not read.
 
     Raises:
-        ModelFileError: the URDF cannot be read.
+        ModelFileError: the URDF cannot be read, or has no mass.
         NoBipedError: it has no two legs with flat feet.
     """
     urdf = Path(urdf)
     if urdf.suffix.lower() in (".yaml", ".yml"):
         raise ModelFileError("a URDF is wanted: tables have their soles", urdf)
     bare = Model(urdf_parts(urdf, beside=parse_yaml("{}")))
+    if not 0.0 < bare.mass < math.inf:
+        raise ModelFileError(f"a robot of {bare.mass:g} kg does not walk", urdf)
     feet = find_feet(bare)
     soles, walk = draft_files(urdf)
     names = tuple(

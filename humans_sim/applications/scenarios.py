@@ -9,7 +9,7 @@ or a wrist; where it starts; and how long it runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,8 +75,8 @@ _OPTIONAL = (
     "method",
     "options",
 )
-
-
+SECTIONS = ("title", "time", *_OPTIONAL)
+"""Keys of a scenario's file."""
 _BODIES_ONLY = ("loads", "flight")
 _BIPEDS_ONLY = (
     "coat",
@@ -157,6 +157,11 @@ class Scenario:
         return replace(self, options=options, **given)
 
     @property
+    def sections(self) -> tuple[str, ...]:
+        """Keys of its file."""
+        return tuple(self._fields)
+
+    @property
     def has_bodies(self) -> bool:
         """Whether there are free bodies."""
         return "bodies" in self._fields
@@ -215,6 +220,7 @@ class Scenario:
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
+        from humans_sim.applications.control_sections import truth_of
         from humans_sim.applications.feedback import with_feedback
         from humans_sim.applications.scenario_control import build_controller
         from humans_sim.applications.scene_files import (
@@ -266,7 +272,7 @@ class Scenario:
             scene["radii"] = {**feet.radii, **scene.get("radii", {})}
         whole_body = "contacts" not in fields and setup.whole_body
         if "whole_body" in fields:
-            whole_body = _flag(fields["whole_body"])
+            whole_body = truth_of(fields["whole_body"])
         if "gravity" in fields:
             scene["gravity"] = fields["gravity"].vector(3)
         known: dict[str, Any] = {"ground": ground}
@@ -297,7 +303,7 @@ class Scenario:
             pushes=pushes_of(fields.get("pushes")),
             self_collision=own_links,
             whole_body=whole_body,
-            stands="stands" in fields and _flag(fields["stands"]),
+            stands="stands" in fields and truth_of(fields["stands"]),
             sensors=sensors,
             **scene,
             **{"time_step": setup.time_step, **self.options},
@@ -376,10 +382,6 @@ class Scenario:
         return run
 
 
-def _flag(value: YamlValue) -> bool:
-    return value.choice(("true", "false")) == "true"
-
-
 def _has(model: Any, joint: str) -> bool:
     return joint in model.joint_names
 
@@ -398,15 +400,21 @@ def scenario_names() -> list[str]:
     return resource_names("scenarios")
 
 
-def read_scenario(name: str) -> Scenario:
+def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scenario:
     """Read a scenario of the package, or a file of one's own.
+
+    Args:
+        name: of the scenario, or its file.
+        settings: words and numbers instead of the file's, by their dotted keys.
 
     Raises:
         ParameterError: no such scenario.
-        ModelFileError: the file is malformed.
+        ModelFileError: the file is malformed, or a setting is.
     """
     path = named_file("scenarios", name, "scenario")
     root = read_yaml(path)
+    for key, text in (settings or {}).items():
+        root = root.with_value(key, text)
     fields = root.fields(("title", "time"), _OPTIONAL)
     own = "bodies" in fields or "wrist" in fields
     alone = own and not {"model", "problem", "puppet"} & set(fields)

@@ -22,6 +22,7 @@ from humans_sim.cli.output import console, register
 from humans_sim.cli.reconstruct import calibrate, reconstruct
 from humans_sim.cli.robots import init_robot, tune_servos
 from humans_sim.cli.runs import check, report, run
+from humans_sim.cli.sweeps import sweep
 from humans_sim.cli.view import view
 from humans_sim.core.version import __version__
 
@@ -55,6 +56,7 @@ register(app, doctor)
 register(app, models)
 app.command(cls=Command)(view)
 register(app, run)
+register(app, sweep)
 register(app, check)
 register(app, report)
 register(app, init_robot)

@@ -58,6 +58,16 @@ class Display:
             self._tasks[name] = self.bars.add_task(escape(name), total=total)
         self.bars.update(self._tasks[name], completed=done, total=total)
 
+    def rate(self, name: str, done: int, total: int, text: str) -> None:
+        """Report how fast it goes: beside a bar, or now and then as a line."""
+        self.show(name, done, total)
+        if not self.bars.disable:
+            label = escape(f"{name}, {text}")
+            self.bars.update(self._tasks[name], description=label)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LINE_EVERY
+            self._say(f"{done} of {total} {name}, {text}")
+
     def remove(self, name: str) -> None:
         """It is done."""
         if name in self._tasks:

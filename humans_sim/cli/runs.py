@@ -79,6 +79,10 @@ def run(
         str | None,
         typer.Option(help="Of a walk: shares of the fastest, FORWARDS,ASIDE,TURN."),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE of its file, e.g. ground.slope=3."),
+    ] = None,
     save: Annotated[
         Path | None,
         checked_option("Write the run: .npz, .mcap or .csv.", output_file(*_WRITERS)),
@@ -103,6 +107,7 @@ def run(
     """Simulate a scenario and check its physics (without a name: list them)."""
     from humans_sim.applications.scenarios import read_scenario
     from humans_sim.applications.scenarios import scenario_names as all_names
+    from humans_sim.applications.sweep.variations import parse_settings
 
     if not scenario:
         print_titles("scenarios", "what happens", all_names(), read_scenario)
@@ -119,7 +124,8 @@ def run(
         changes["pace"] = numbers_of_option("--pace", pace)
     if integrator is not None:
         changes["options"] = {"integrator": integrator.value}
-    chosen = read_scenario(scenario).with_changes(**changes)
+    chosen = read_scenario(scenario, parse_settings(settings or ()))
+    chosen = chosen.with_changes(**changes)
     shown = chosen.model is not None or chosen.has_bodies or chosen.has_wrist
     shown = shown or (chosen.has_network and not view)
     if not shown and (view or animate is not None):
@@ -163,9 +169,11 @@ def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | No
 
 
 def _print_run(chosen: Any, done: Stored, wall: float) -> None:
+    from humans_sim.analysis.incidents import incident_lines, incidents_of
     from humans_sim.cli.stored_runs import wrist_lines
     from humans_sim.cli.tables import print_check, print_events
     from humans_sim.dynamics.joint_dissipation import dissipation_text
+    from humans_sim.results.run import Run
 
     span = float(done.t[-1] - done.t[0])
     say(f"{span:g} s simulated in {wall:.2f} s")
@@ -179,7 +187,11 @@ def _print_run(chosen: Any, done: Stored, wall: float) -> None:
     print_check(console, checked)
     for line in wrist_lines(done):
         say(line)
+    incidents = incidents_of(done) if isinstance(done, Run) else ()
+    for line in incident_lines(incidents):
+        say(line)
     result(
+        incidents=incidents,
         scenario=chosen.name,
         title=chosen.title,
         method=chosen.method,

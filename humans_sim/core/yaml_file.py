@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,13 @@ _DIGITS = 18
 """Of a whole number: what 64 bits hold."""
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``: did you mean 'a', 'b'?``, of the known words that are near; else nothing."""
+    near = difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
+    listed = ", ".join(f"'{other}'" for other in near)
+    return f": did you mean {listed}?" if near else ""
+
+
 class YamlValue:
     """A value of a YAML file that knows where it stands.
 
@@ -67,6 +75,35 @@ class YamlValue:
     def _child(self, node: yaml.Node, key: str) -> YamlValue:
         return YamlValue(node, self._path, f"{self._key}.{key}" if self._key else key)
 
+    def with_value(self, key: str, text: str) -> YamlValue:
+        """The same with a word or a number at a dotted key; what is missing is made.
+
+        Raises:
+            ModelFileError: something on the way is neither a mapping nor a list.
+        """
+        return YamlValue(self._changed(key.split("."), text), self._path, self._key)
+
+    def _changed(self, keys: list[str], text: str) -> yaml.Node:
+        marks = self._node.start_mark, self._node.end_mark
+        if not keys:
+            resolve: Callable[..., str] = yaml.SafeLoader("").resolve
+            tag = resolve(yaml.ScalarNode, text, (True, False))
+            return yaml.ScalarNode(tag, text, *marks)
+        first, rest = keys[0], keys[1:]
+        if isinstance(self._node, yaml.SequenceNode):
+            items = self.items()
+            if not first.isdecimal() or int(first) >= len(items):
+                raise self.error(f"there is no item '{shortened(first)}'")
+            nodes = list(self._node.value)
+            nodes[int(first)] = items[int(first)]._changed(rest, text)
+            return yaml.SequenceNode(self._node.tag, nodes, *marks)
+        values = self.mapping()
+        missing = self._child(yaml.MappingNode(_TAGS[-1], [], *marks), first)
+        changed = values.get(first, missing)._changed(rest, text)
+        name = yaml.ScalarNode(_TAGS[0], first, *marks)
+        pairs = [(k, v) for k, v in self._node.value if k.value != first]
+        return yaml.MappingNode(self._node.tag, [*pairs, (name, changed)], *marks)
+
     def is_mapping(self) -> bool:
         """Whether the value is a mapping."""
         return isinstance(self._node, yaml.MappingNode)
@@ -93,8 +130,9 @@ class YamlValue:
         values = self.mapping()
         for key, value in values.items():
             if key not in required and key not in optional:
-                known = ", ".join((*required, *optional))
-                raise value.error(f"unknown key (known here: {known})")
+                known = (*required, *optional)
+                listed = f"known here: {', '.join(known)}"
+                raise value.error(f"unknown key{did_you_mean(key, known)} ({listed})")
         for key in required:
             if key not in values:
                 raise self.error(f"the key '{key}' is missing")

@@ -98,6 +98,17 @@ def test_runs(tmp_path: Path) -> None:
     assert reported["walk"]["verdict"] == "stood"
 
 
+def test_sweep(tmp_path: Path) -> None:
+    """A sweep: how many runs, what became of them, what was written."""
+    table = tmp_path / "table.csv"
+    document = type_json(
+        *("sweep", "bounce", "--vary", "end=0.1,0.2", "--workers", 0, "-o", table)
+    )
+    assert set(document) == HEAD | documented()["sweep"]
+    assert document["outcomes"] == {"finished": 2}
+    assert document["written"] == [str(table)]
+
+
 def test_failures(tmp_path: Path) -> None:
     """They are in the object, with what was found until then."""
     document = type_json("check", tmp_path / "none.npz", code=1)

@@ -115,6 +115,7 @@ def write_seeds(folder: Path) -> None:
     drop = hs.Simulation(khr1, method="time_stepping")
     q = khr1.standing(np.zeros(len(khr1.joint_names)))
     drop.run(q, t_end=0.02, sampling_period=0.005).save(runs / "drop.npz")
+    _write(folder / "biped" / "robot.urdf", khr1.urdf().encode())
     _write_markers(folder)
     _write_terrain(folder)
     folders = ("graphs", "marker_sets", "models", "scenarios", "kondo", "walking")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mutations import damaged
+from urdf_damage import damaged_urdf
 
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
@@ -20,6 +23,7 @@ from humans_sim.applications.batch.settings import TrialSettings
 from humans_sim.applications.batch.trial import Job, previous_outcome
 from humans_sim.applications.graphs import read_graph
 from humans_sim.applications.person import Person
+from humans_sim.applications.robot_draft import draft_robot
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
 from humans_sim.control.trajectories.sway import Sway
@@ -53,6 +57,7 @@ class Target:
         cost: of a case, in those of a cheap one.
         name: the file gets; empty: that of its seed.
         beside: files that stand beside it, from other folders of seeds.
+        damage: what is done to its files.
     """
 
     seeds: str
@@ -60,6 +65,7 @@ class Target:
     cost: int = 1
     name: str = ""
     beside: tuple[str, ...] = ()
+    damage: Callable[[bytes, random.Random, list[bytes]], bytes] = damaged
 
 
 @cache
@@ -178,6 +184,21 @@ def _urdf(path: Path) -> None:
     assert (loaded.lower_limits <= loaded.upper_limits).all(), "limits exchanged"
     values = np.linalg.eigvalsh(loaded.inertia(q))
     assert values[0] >= -1e-8 * max(values[-1], 1.0), "negative kinetic energy"
+
+
+def _init_robot(path: Path) -> None:
+    """Files are written that load, or none at all."""
+    try:
+        drafted = draft_robot(path)
+    except hs.HumansError:
+        assert [file.name for file in path.parent.iterdir()] in ([path.name], [])
+        raise
+    drafted.save()
+    _urdf(path)
+    settings = WalkSettings.of_model(hs.load_model(path))
+    for field in fields(settings):
+        if field.type == "float":
+            _finite(getattr(settings, field.name))
 
 
 def _side(path: Path) -> None:
@@ -305,6 +326,7 @@ TARGETS: dict[str, Target] = {
     "model": Target("models", _model, 10),
     "urdf": Target("urdf", _urdf, 1, "robot.urdf"),
     "urdf_side": Target("side", _side, 1, "robot.yaml", ("urdf",)),
+    "init_robot": Target("biped", _init_robot, 8, "robot.urdf", damage=damaged_urdf),
     "xacro": Target("xacro", _urdf, 1, "robot.xacro"),
     "mesh": Target("mesh", _mesh, 4, "box.obj", ("urdf",)),
     "trc": Target("trc", _markers),

@@ -14,25 +14,16 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
-from humans_sim.applications.batch.record import HOME, Ledger, journal_entry
+from humans_sim.applications.batch.record import HOME
+from humans_sim.applications.batch.runner import run_tasks
 from humans_sim.applications.batch.settings import TrialSettings
-from humans_sim.applications.batch.trial import (
-    DONE,
-    FAILED,
-    Job,
-    Outcome,
-    Watch,
-    failed,
-    previous_outcome,
-    run_job,
-)
-from humans_sim.applications.batch.workers import on_cluster, on_processes
+from humans_sim.applications.batch.tasks import Watch
+from humans_sim.applications.batch.trial import Job, Outcome
 from humans_sim.applications.person import Person, nearest_person
-from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import absence_reason, is_file, is_folder
 from humans_sim.models.conventions import convention_names, load_convention
 from humans_sim.models.model import Model
@@ -133,64 +124,9 @@ def run_batch(
         HumansError: the folder cannot be written, or the cluster does not answer.
         ParameterError: the number of workers is negative.
     """
-    if workers is not None and workers < 0:
-        raise ParameterError(f"0 workers or more are wanted, not {workers}")
-    if not jobs:
-        return
     mark = uuid.uuid4().hex
-    jobs = [replace(job, batch=mark, again=again) for job in jobs]
-    ledger = Ledger(jobs[0].output)
-    with ledger.lock():
-        names = [job.name for job in jobs]
-        ledger.sweep(names)
-        ledger.catch_up()
-        try:
-            open_jobs = []
-            for job in jobs:
-                outcome = _before(job, ledger)
-                if outcome is None:
-                    open_jobs.append(job)
-                else:
-                    yield _logged(outcome, ledger)
-            processes = _cores() if workers is None else workers
-            doing = _doing(open_jobs, processes, cluster, watch)
-            with closing(doing):
-                for outcome in doing:
-                    yield _logged(outcome, ledger)
-        finally:
-            ledger.sweep(names)
-
-
-def _doing(
-    jobs: Sequence[Job], workers: int, cluster: str | None, watch: Watch | None
-) -> Generator[Outcome, None, None]:
-    if cluster is not None and jobs:
-        yield from on_cluster(jobs, cluster)
-    elif len(jobs) == 1 or not workers:
-        yield from (run_job(job, watch) for job in jobs)
-    else:
-        yield from on_processes(jobs, workers, watch)
-
-
-def _before(job: Job, ledger: Ledger) -> Outcome | None:
-    """What is known of a trial without doing it."""
-    try:
-        return previous_outcome(job, ledger, job.fingerprint())
-    except HumansError as error:
-        return failed(job, str(error))
-
-
-def _logged(outcome: Outcome, ledger: Ledger) -> Outcome:
-    if outcome.state in (DONE, FAILED):
-        ledger.log(journal_entry(asdict(outcome)))
-    return outcome
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+    marked = [replace(job, batch=mark, again=again) for job in jobs]
+    return run_tasks(marked, workers, cluster, watch)
 
 
 def _trials(

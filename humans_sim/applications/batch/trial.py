@@ -6,9 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import traceback
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import NoneType
@@ -18,6 +17,7 @@ import numpy as np
 
 from humans_sim.applications.batch.record import Ledger
 from humans_sim.applications.batch.settings import TrialSettings
+from humans_sim.applications.batch.tasks import DONE, FAILED, KEPT, Watch, run_claimed
 from humans_sim.applications.force_analysis import (
     ForceOptions,
     ForceResults,
@@ -26,15 +26,12 @@ from humans_sim.applications.force_analysis import (
 from humans_sim.applications.person import Person, UnknownPersonError
 from humans_sim.applications.reconstruction import reconstruct
 from humans_sim.applications.reconstruction_files import write_reconstruction
-from humans_sim.core.errors import HumansError
 from humans_sim.core.files import content_hash
 from humans_sim.core.json_text import fits
 from humans_sim.core.version import __version__
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.posture.result import Reconstruction
 
-DONE, KEPT, FAILED = "done", "kept", "failed"
-"""What became of a trial; kept: it was done before."""
 _WORST = 8
 _NUMBER = (int, float, NoneType)
 _SHARES = {"occluded": float, "rejected": float}
@@ -72,9 +69,6 @@ _RECORD = {
     },
 }
 """What the record of a trial that is done holds."""
-
-Watch = Callable[[str, int, int], None]
-"""Called with the name of a trial, how many of its frames are done, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +110,23 @@ class Job:
         text = json.dumps(identity, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @property
+    def label(self) -> str:
+        """The recording."""
+        return str(self.source)
+
+    def run(self, watch: Watch | None = None) -> Outcome:
+        """Do it."""
+        return run_job(self, watch)
+
+    def previous(self, ledger: Ledger) -> Outcome | None:
+        """What an earlier batch made of it, if that still holds."""
+        return previous_outcome(self, ledger, self.fingerprint())
+
+    def failure(self, message: str, detail: str = "") -> Outcome:
+        """A trial that did not work."""
+        return Outcome(self.name, self.label, FAILED, message, detail, batch=self.batch)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -148,11 +159,6 @@ class Outcome:
     summary: Mapping[str, Any] = field(default_factory=dict)
 
 
-def failed(job: Job, message: str, detail: str = "") -> Outcome:
-    """A trial that did not work."""
-    return Outcome(job.name, str(job.source), FAILED, message, detail, batch=job.batch)
-
-
 def previous_outcome(job: Job, ledger: Ledger, fingerprint: str) -> Outcome | None:
     """The outcome of an earlier run of the same trial, if all its files still exist.
 
@@ -183,22 +189,14 @@ def _recorded(stored: dict[str, Any]) -> Outcome | None:
 
 def run_job(job: Job, watch: Watch | None = None) -> Outcome:
     """Do a trial; whatever goes wrong is reported, not raised."""
-    ledger = Ledger(job.output)
-    try:
-        with ledger.claim(job.name):
-            fingerprint = job.fingerprint()
-            before = previous_outcome(job, ledger, fingerprint)
-            return before or _reconstruct_trial(job, ledger, fingerprint, watch)
-    except HumansError as error:
-        return failed(job, str(error))
-    except MemoryError:
-        return failed(job, f"{job.source}: too little memory")
-    except OSError as error:
-        where = error.filename or job.source
-        return failed(job, f"{where}: {error.strerror or error}")
-    except Exception as error:  # one bad trial must not end the others
-        message = f"{job.source}: unexpected {type(error).__name__}: {error}"
-        return failed(job, message, traceback.format_exc())
+
+    def do(ledger: Ledger) -> Outcome:
+        fingerprint = job.fingerprint()
+        before = previous_outcome(job, ledger, fingerprint)
+        return before or _reconstruct_trial(job, ledger, fingerprint, watch)
+
+    outcome: Outcome = run_claimed(job, do)
+    return outcome
 
 
 def _reconstruct_trial(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who does the trials of a batch: processes of this machine, or a dask cluster.
+"""Who does the tasks of a batch: processes of this machine, or a dask cluster.
 
-Processes are started anew (spawn), use one thread each and do one trial at a time. One
-that dies, whatever kills it, fails the trial it had and is replaced; all of them end
+Processes are started anew (spawn), use one thread each and do one task at a time. One
+that dies, whatever kills it, fails the task it had and is replaced; all of them end
 with the process that started them.
 """
 
@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NamedTuple
 
-from humans_sim.applications.batch.trial import Job, Outcome, Watch, failed, run_job
+from humans_sim.applications.batch.tasks import Task, Watch
 from humans_sim.core.errors import HumansError, MissingDependencyError
 from humans_sim.core.kernel_compilation import Compilation, forward, report_compilation
 
@@ -33,7 +33,7 @@ _ONE_THREAD = (
 )
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 _REPORT_PERIOD = 0.1
-"""Time between two reports of a worker's frames [s]."""
+"""Time between two reports of a worker's progress [s]."""
 _ANSWER = 15.0
 """Time in which a scheduler has to answer [s]."""
 
@@ -42,13 +42,19 @@ class ClusterError(HumansError, ConnectionError):
     """A cluster cannot be used."""
 
 
+class _Finished(NamedTuple):
+    """What a worker sends at the end of a task."""
+
+    outcome: Any
+
+
 class _Worker:
-    """A process and the trial it has."""
+    """A process and the task it has."""
 
     def __init__(self) -> None:
         context = mp.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.job: Job | None = None
+        self.task: Task | None = None
         self.process: BaseProcess = context.Process(
             target=_work, args=(theirs,), daemon=True
         )
@@ -56,13 +62,13 @@ class _Worker:
             self.process.start()
         theirs.close()
 
-    def give(self, job: Job) -> bool:
-        """Hand a trial over; False: the worker is dead."""
+    def give(self, task: Task) -> bool:
+        """Hand a task over; False: the worker is dead."""
         try:
-            self.pipe.send(job)
+            self.pipe.send(task)
         except OSError:
             return False
-        self.job = job
+        self.task = task
         return True
 
     def end(self) -> None:
@@ -73,19 +79,19 @@ class _Worker:
 
 
 def on_processes(
-    jobs: Sequence[Job], workers: int, watch: Watch | None = None
-) -> Iterator[Outcome]:
-    """Do trials in processes of this machine.
+    tasks: Sequence[Task], workers: int, watch: Watch | None = None
+) -> Iterator[Any]:
+    """Do tasks in processes of this machine.
 
     Args:
-        jobs: the trials.
+        tasks: what there is to do.
         workers: number of processes.
-        watch: called with frames.
+        watch: called with the progress of tasks.
 
     Yields:
         Outcomes in the order they come.
     """
-    waiting = deque(jobs)
+    waiting = deque(tasks)
     crew: dict[Any, _Worker] = {}
     try:
         for _ in range(min(workers, len(waiting))):
@@ -103,12 +109,12 @@ def on_processes(
                 if isinstance(message, Compilation):
                     forward(message)
                     continue
-                if not isinstance(message, Outcome):
+                if not isinstance(message, _Finished):
                     if watch is not None:
                         watch(*message)
                     continue
-                yield message
-                worker.job = None
+                yield message.outcome
+                worker.task = None
                 if not waiting or not worker.give(waiting[0]):
                     del crew[pipe]
                     worker.end()
@@ -120,8 +126,8 @@ def on_processes(
             worker.end()
 
 
-def _employ(crew: dict[Any, _Worker], waiting: deque[Job]) -> None:
-    """Start a worker for the next trial, if there is one."""
+def _employ(crew: dict[Any, _Worker], waiting: deque[Task]) -> None:
+    """Start a worker for the next task, if there is one."""
     if not waiting:
         return
     with _interrupts_later():
@@ -130,9 +136,9 @@ def _employ(crew: dict[Any, _Worker], waiting: deque[Job]) -> None:
         worker.give(waiting.popleft())
 
 
-def _lost(worker: _Worker) -> Outcome:
-    """The trial of a worker that died."""
-    assert worker.job is not None  # one without a trial is ended, not waited for
+def _lost(worker: _Worker) -> Any:
+    """The task of a worker that died."""
+    assert worker.task is not None  # one without a task is ended, not waited for
     worker.process.join()
     code = worker.process.exitcode or 0
     how = f"ended with code {code}"
@@ -140,7 +146,7 @@ def _lost(worker: _Worker) -> Outcome:
         how = f"was killed by {signal.Signals(-code).name}"
     worker.pipe.close()
     advice = "if memory is short, try fewer --workers"
-    return failed(worker.job, f"{worker.job.source}: the worker {how}; {advice}")
+    return worker.task.failure(f"{worker.task.label}: the worker {how}; {advice}")
 
 
 @contextmanager
@@ -200,7 +206,7 @@ def _work(pipe: Any) -> None:
     try:
         with report_compilation(pipe.send):
             while True:
-                pipe.send(run_job(pipe.recv(), watch))
+                pipe.send(_Finished(pipe.recv().run(watch)))
     except (EOFError, BrokenPipeError):
         return
 
@@ -212,11 +218,11 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Outcome]:
-    """Do trials on a dask cluster whose workers see the same folders.
+def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Any]:
+    """Do tasks on a dask cluster whose workers see the same folders.
 
     Args:
-        jobs: the trials.
+        tasks: what there is to do.
         address: of the scheduler, e.g. ``tcp://10.0.0.1:8786``.
 
     Yields:
@@ -246,8 +252,8 @@ def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Outcome]:
                 f"'dask worker {address}'"
             )
         futures = {
-            client.submit(run_job, job, key=f"{job.name}-{job.batch}"): job
-            for job in jobs
+            client.submit(_run, task, key=f"{task.name}-{task.batch}"): task
+            for task in tasks
         }
         try:
             for future in as_completed(futures, loop=client.loop):
@@ -255,8 +261,12 @@ def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Outcome]:
                 if lost is None:
                     yield future.result()
                     continue
-                job = futures[future]
+                task = futures[future]
                 what = f"{type(lost).__name__}: {lost}"
-                yield failed(job, f"{job.source}: lost on the cluster: {what}")
+                yield task.failure(f"{task.label}: lost on the cluster: {what}")
         finally:
             client.cancel(list(futures))
+
+
+def _run(task: Task) -> Any:
+    return task.run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,8 @@ def check_urdf(robot: ET.Element, path: Path) -> None:
 
     Raises:
         ModelFileError: the robot has no links, or too many; a joint hangs on a link
-            that is not there or has its limits exchanged; a number is none or absurd;
+            that is not there, on one that has another joint, or on itself; it has no
+            limits, or they are exchanged; a number is none or absurd;
             a mass is negative; moments of inertia are those of no solid.
     """
     if robot.tag != "robot":
@@ -67,11 +69,53 @@ def check_urdf(robot: ET.Element, path: Path) -> None:
                 raise ModelFileError(
                     f"its {end} link is '{shortened(name)}'", path, key=where
                 )
+    _check_tree(robot, path)
     for element in robot.iter():
         if element.tag not in _ANYTHING:
             _check_numbers(element, path)
     _check_limits(robot, path)
     _check_inertias(robot, path)
+
+
+def _check_tree(robot: ET.Element, path: Path) -> None:
+    """One link without a parent, all others on one joint each below it."""
+    for kind in ("link", "joint"):
+        names = Counter(item.get("name") for item in robot.findall(kind))
+        common, count = names.most_common(1)[0] if names else ("", 0)
+        if count > 1:
+            text = f"{count} {kind}s have this name"
+            raise ModelFileError(text, path, key=f"{kind} {shortened(common)}")
+    parents: dict[str, str] = {}
+    for joint in robot.findall("joint"):
+        where, motion = f"joint {joint.get('name')}", joint.get("type")
+        child, parent = (_linked(joint, end) for end in ("child", "parent"))
+        if child in parents:
+            text = f"its child link '{shortened(child)}' is that of another joint, too"
+            raise ModelFileError(text, path, key=where)
+        parents[child] = parent
+        if motion in ("revolute", "prismatic") and joint.find("limit") is None:
+            raise ModelFileError(f"a {motion} joint needs a <limit>", path, key=where)
+    links = [str(link.get("name")) for link in robot.findall("link")]
+    roots = [link for link in links if link not in parents]
+    if len(roots) > 1:
+        first, second = (shortened(name) for name in roots[:2])
+        text = f"'{first}' and '{second}' are both on no joint: a robot is one tree"
+        raise ModelFileError(text, path)
+    below = set(roots)
+    for link in links:
+        above: list[str] = []
+        while link in parents and link not in below:
+            if link in above:
+                text = "it is above itself: joints form a circle"
+                raise ModelFileError(text, path, key=f"link {shortened(link)}")
+            above.append(link)
+            link = parents[link]
+        below.update(above)
+
+
+def _linked(joint: ET.Element, end: str) -> str:
+    element = joint.find(end)
+    return "" if element is None else str(element.get("link"))
 
 
 def _check_numbers(element: ET.Element, path: Path) -> None:

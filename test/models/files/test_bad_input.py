@@ -328,3 +328,38 @@ def test_yaml_never_fails_otherwise(text: str) -> None:
         parse_yaml(text).mapping()
     except hs.ModelFileError:
         pass
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('<child link="leg"/>', '<child link="base_link"/>', "joints form a circle"),
+        ("</robot>", '<link name="leg"/></robot>', "2 links have this name"),
+        ("</robot>", '<link name="arm"/></robot>', "'base_link' and 'arm' are both"),
+        (
+            '<limit lower="-1" upper="1" effort="1" velocity="1"/>',
+            "",
+            "joint hip: a revolute joint needs a <limit>",
+        ),
+        (
+            "</robot>",
+            '<joint name="back" type="fixed"><parent link="leg"/>'
+            '<child link="base_link"/></joint></robot>',
+            "joints form a circle",
+        ),
+        (
+            "</robot>",
+            '<joint name="two" type="fixed"><parent link="base_link"/>'
+            '<child link="leg"/></joint></robot>',
+            "joint two: its child link 'leg' is that of another joint",
+        ),
+    ],
+)
+def test_urdf_that_is_no_tree(old: str, new: str, words: str, tmp_path: Path) -> None:
+    """What is not one tree of links is refused with the link or joint."""
+    path = tmp_path / "robot.urdf"
+    path.write_text(URDF.replace(old, new))
+    with pytest.raises(hs.ModelFileError, match=words):
+        hs.load_model(path)
+    path.write_text(URDF)
+    assert hs.load_model(path).joint_names == ("hip",)

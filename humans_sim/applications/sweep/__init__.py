@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps: a scenario with many values and seeds, on several processes."""

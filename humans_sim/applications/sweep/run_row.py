@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a sweep as a row of its table."""
+
+from __future__ import annotations
+
+import math
+from types import NoneType
+from typing import Any
+
+from humans_sim.analysis.gait import WalkSummary
+from humans_sim.analysis.incidents import FALL, Incident, motion_incidents
+from humans_sim.analysis.run_motion import RunMotion
+from humans_sim.core.errors import HumansError
+from humans_sim.results.export import has_free_base
+from humans_sim.results.run import Run
+
+FINISHED, FELL, STOPPED, ERROR = "finished", "fell", "stopped", "error"
+"""Outcomes; stopped: the simulation could not continue; error: it could not begin."""
+_NUMBER = (int, float, NoneType)
+COLUMNS: dict[str, Any] = {
+    "outcome": str,
+    "end_time": _NUMBER,
+    "fall_time": _NUMBER,
+    "joint": str,
+    "message": str,
+    "steps": _NUMBER,
+    "distance": _NUMBER,
+    "speed": _NUMBER,
+    "heading_deg": _NUMBER,
+    "cost_of_transport": _NUMBER,
+    "largest_tilt_deg": _NUMBER,
+    "check": str,
+    "wall_time": _NUMBER,
+    "cpu_time": _NUMBER,
+}
+"""Columns beside the varied values and the seed, with the types of their values."""
+METRICS = (
+    "success",
+    "end_time",
+    "fall_time",
+    "steps",
+    "distance",
+    "speed",
+    "heading_deg",
+    "cost_of_transport",
+    "largest_tilt_deg",
+    "wall_time",
+)
+"""What a plot can show; success: share of the runs that finished."""
+
+
+def run_row(run: Run, failure: HumansError | None) -> dict[str, Any]:
+    """What a run was; numbers that it cannot give are None.
+
+    Args:
+        run: to its end, or to what stopped it.
+        failure: what stopped it, or None.
+    """
+    row = empty_row(FINISHED if failure is None else STOPPED, "")
+    row["end_time"] = _number(run.t[-1])
+    if failure is not None:
+        row["message"] = one_line(failure)
+    checked = run.check()
+    if any(finding.ok is not None for finding in checked.findings):
+        row["check"] = "clean" if checked else "not clean"
+    if has_free_base(run) and "bodies" not in run.info:
+        row |= _walk(run, row)
+    return row
+
+
+def empty_row(outcome: str, message: str) -> dict[str, Any]:
+    """A row without numbers."""
+    row: dict[str, Any] = dict.fromkeys(COLUMNS)
+    return {**row, "outcome": outcome, "message": message, "joint": "", "check": "n/a"}
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, without breaks."""
+    return " ".join(str(error).split())
+
+
+def _walk(run: Run, row: dict[str, Any]) -> dict[str, Any]:
+    try:
+        motion = RunMotion.of_run(run)
+    except HumansError as error:
+        return {"message": row["message"] or one_line(error)}
+    summary, incidents = WalkSummary.of_motion(motion), motion_incidents(motion)
+    told = _told(incidents)
+    numbers = {
+        "fall_time": _number(summary.fall_time),
+        "steps": len(summary.steps),
+        "distance": _number(summary.distance),
+        "speed": _number(summary.speed),
+        "heading_deg": _number(math.degrees(summary.heading_change)),
+        "cost_of_transport": _number(summary.cost_of_transport),
+        "largest_tilt_deg": _number(math.degrees(summary.largest_tilt)),
+        "joint": next((i.joint for i in told if i.joint), ""),
+    }
+    if summary.fallen:
+        numbers["outcome"] = FELL
+    if told and not row["message"]:
+        numbers["message"] = "; ".join(incident.text for incident in told)
+    return numbers
+
+
+def _told(incidents: tuple[Incident, ...]) -> list[Incident]:
+    """The fall, and the joint that was most at its torque limit, or the first limit."""
+    falls = [incident for incident in incidents if incident.kind == FALL]
+    joints = [incident for incident in incidents if incident.joint]
+    weak = [incident for incident in joints if math.isfinite(incident.share)]
+    worst = max(weak, key=lambda i: i.share, default=None) or next(iter(joints), None)
+    return falls if worst is None else [*falls, worst]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``humans-sim sweep``: a scenario with many values and seeds."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from humans_sim.cli.options import (
+    checked_option,
+    number,
+    output_file,
+    scenario_names,
+)
+from humans_sim.cli.output import console, described_os_errors, result, say
+from humans_sim.core.errors import HumansError, ParameterError
+from humans_sim.core.output_paths import make_output_folder
+
+if TYPE_CHECKING:
+    from humans_sim.applications.sweep.sweeps import RunOutcome, SweptRun
+    from humans_sim.applications.sweep.variations import Variation
+
+_SHOWN = 3
+"""Errors of runs that are printed while a sweep runs; the others are in its table."""
+
+
+def sweep(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a scenario, or a scenario file of your own.",
+            autocompletion=scenario_names,
+        ),
+    ],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="KEY=FROM:TO:COUNT or KEY=A,B,C; several: all combinations."),
+    ] = None,
+    seeds: Annotated[
+        int,
+        checked_option(
+            "Runs of each combination that differ by chance; 0: one, without.",
+            number(least=0),
+        ),
+    ] = 0,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The table: .csv or .parquet; its .runs folder keeps what is done.",
+            callback=output_file(".csv", ".parquet"),
+        ),
+    ] = Path("sweep.csv"),
+    plot: Annotated[
+        Path | None,
+        checked_option(
+            "Draw a metric over one or two values: .png, .svg or .pdf.",
+            output_file(".png", ".svg", ".pdf"),
+        ),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(help="Drawn: success, or a column of the table.")
+    ] = "success",
+    workers: Annotated[
+        int | None,
+        checked_option("Processes; default: one a core; 0: this one.", number(least=0)),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler, instead.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Do again what is done.")
+    ] = False,
+) -> None:
+    """Simulate a scenario with many values and seeds; one table, and a plot."""
+    from humans_sim.applications.batch.runner import cores
+    from humans_sim.applications.sweep.run_row import METRICS
+    from humans_sim.applications.sweep.sweeps import plan_sweep, table_rows
+    from humans_sim.applications.sweep.table import check_table, write_table
+    from humans_sim.applications.sweep.variations import parse_variation
+
+    variations = [parse_variation(text) for text in vary or ()]
+    if not variations and not seeds:
+        raise ParameterError("nothing varies: give --vary KEY=FROM:TO:COUNT or --seeds")
+    if metric not in METRICS:
+        raise ParameterError(f"--metric: '{metric}' is not one of {', '.join(METRICS)}")
+    axes = [variation for variation in variations if len(variation.values) > 1]
+    if plot is not None and not 1 <= len(axes) <= 2:
+        raise ParameterError(
+            f"--plot: one or two keys with several values can be drawn, not {len(axes)}"
+        )
+    check_table(output)
+    folder = output.with_suffix(".runs")
+    runs = plan_sweep(scenario, variations, seeds, folder)
+    make_output_folder(folder)
+    crew = cores() if workers is None else max(workers, 1)
+    say(f"{len(runs)} runs; what is done is kept in {folder}")
+    start = time.perf_counter()
+    outcomes = _run(runs, workers, cluster, again)
+    wall = time.perf_counter() - start
+    rows = table_rows(runs, outcomes)
+    with described_os_errors(output):
+        write_table(rows, output)
+    written = [output]
+    say(f"written: {output}")
+    if plot is not None:
+        _draw(rows, axes, metric, plot)
+        written.append(plot)
+        say(f"drawn: {plot}")
+    _print_all(outcomes, None if cluster else crew, wall)
+    result(scenario=scenario, written=written)
+    lost = [row for row in rows if row["outcome"] == "error"]
+    if lost:
+        raise HumansError(
+            f"{len(lost)} of {len(rows)} runs ended by an error, the first one: "
+            f"{lost[0]['message']}"
+        )
+
+
+def _run(
+    runs: Sequence[SweptRun], workers: int | None, cluster: str | None, again: bool
+) -> list[RunOutcome]:
+    from humans_sim.applications.sweep.sweeps import run_sweep
+    from humans_sim.cli.progress import display
+
+    outcomes: list[RunOutcome] = []
+    start, kept = time.monotonic(), 0
+    try:
+        with (
+            display() as shown,
+            closing(
+                run_sweep(runs, workers=workers, cluster=cluster, again=again)
+            ) as doing,
+        ):
+            shown.show("runs", 0, len(runs))
+            for outcome in doing:
+                outcomes.append(outcome)
+                kept += outcome.state == "kept"
+                done, elapsed = len(outcomes) - kept, time.monotonic() - start
+                text = _pace(done, len(runs) - len(outcomes), elapsed)
+                shown.rate("runs", len(outcomes), len(runs), text)
+                if outcome.state == "failed" and _failures(outcomes) <= _SHOWN:
+                    console.print(f"[red]{escape(outcome.message)}[/]", highlight=False)
+    except KeyboardInterrupt:
+        sound = len(outcomes) - _failures(outcomes)
+        say(f"stopped: {sound} of {len(runs)} runs are done; the same command resumes")
+        raise
+    return outcomes
+
+
+def _pace(done: int, left: int, elapsed: float) -> str:
+    """Runs a second, and the time that is left."""
+    if not done or elapsed <= 0:
+        return "kept"
+    seconds = left * elapsed / done
+    minutes = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    return f"{done / elapsed:.2f} a second, {minutes} left"
+
+
+def _failures(outcomes: Sequence[RunOutcome]) -> int:
+    return sum(outcome.state == "failed" for outcome in outcomes)
+
+
+def _draw(
+    rows: Sequence[dict[str, Any]],
+    axes: Sequence[Variation],
+    metric: str,
+    path: Path,
+) -> None:
+    from humans_sim.view.plots.figure_panels import save_figure
+    from humans_sim.view.plots.sweep_plots import draw_sweep
+
+    with described_os_errors(path):
+        save_figure(draw_sweep(rows, axes, metric), path)
+
+
+def _print_all(
+    outcomes: Sequence[RunOutcome], workers: int | None, wall: float
+) -> None:
+    """What became of the runs; how busy the workers were."""
+    counts = Counter(outcome.row["outcome"] for outcome in outcomes)
+    new = [outcome for outcome in outcomes if outcome.state == "done"]
+    kept = sum(outcome.state == "kept" for outcome in outcomes)
+    if kept:
+        say(f"{kept} done before, kept (--again does such ones again)")
+    say(", ".join(f"{count} {word}" for word, count in counts.most_common()))
+    busy = cpu = None
+    if new and workers is not None:
+        crew = workers * wall
+        busy = sum(outcome.seconds for outcome in new) / crew
+        cpu = sum(outcome.row["cpu_time"] for outcome in new) / crew
+        say(
+            f"{len(new)} runs in {wall:.1f} s on {workers} workers, which simulated "
+            f"{100 * busy:.0f} % of the time ({100 * cpu:.0f} % on a processor)"
+        )
+    result(
+        runs=len(outcomes),
+        new=len(new),
+        outcomes=dict(counts),
+        wall_time=wall,
+        workers=workers,
+        busy=busy,
+        processor=cpu,
+    )
