@@ -124,6 +124,15 @@ class UpperBody:
                 best, least = q[7 + self.joints].copy(), float(error @ error)
         return best
 
+    def worst(self, q: np.ndarray, directions: np.ndarray) -> float:
+        """Largest angle between a limb and its direction, on an upright base [rad]."""
+        upright = np.array(q, dtype=float)
+        upright[3:7] = 0.0, 0.0, 0.0, 1.0
+        pin.forwardKinematics(self.model.pin, self._data, upright)
+        now = self._limbs.directions(self._data, self.names)
+        cosines = np.einsum("ij,ij->i", now, directions)
+        return float(np.arccos(np.clip(cosines, -1.0, 1.0)).max(initial=0.0))
+
     def _linear(
         self, q: np.ndarray, torso: np.ndarray, directions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
