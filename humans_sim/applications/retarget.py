@@ -26,6 +26,7 @@ from humans_sim.control.retargeting.settings import RetargetSettings
 from humans_sim.control.walking.derived import sole_sides
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model, load_model
+from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.result import Reconstruction
 from humans_sim.observation.posture.result_file import load_reconstruction
 
@@ -37,7 +38,7 @@ _POWER = 0.7
 
 
 def retarget(
-    source: Reconstruction | Path | str,
+    source: Reconstruction | MarkerTrial | Path | str,
     robot: Model | Path | str,
     *,
     settings: RetargetSettings | None = None,
@@ -48,7 +49,8 @@ def retarget(
     """A robot's motion from a person's.
 
     Args:
-        source: a recording, a stored reconstruction (``.npz``), or one in memory.
+        source: a recording, a stored reconstruction (``.npz``), or either in
+            memory.
         robot: a model, its name, or a URDF with soles (``humans-sim init-robot`` finds
             them).
         settings: how it is taken over.
@@ -97,11 +99,14 @@ def retarget_person(
     )
 
 
-def captured(source: Reconstruction | Path | str, **options: Any) -> Reconstruction:
+def captured(
+    source: Reconstruction | MarkerTrial | Path | str, **options: Any
+) -> Reconstruction:
     """The postures of a recording, stored or found now.
 
     Args:
-        source: a recording, a stored reconstruction (``.npz``), or one in memory.
+        source: a recording, a stored reconstruction (``.npz``), or either in
+            memory.
         options: of :func:`humans_sim.reconstruct`, for a recording.
 
     Raises:
@@ -109,6 +114,8 @@ def captured(source: Reconstruction | Path | str, **options: Any) -> Reconstruct
     """
     if isinstance(source, Reconstruction):
         stored = source
+    elif isinstance(source, MarkerTrial):
+        return reconstruct(source, uncertainty=False, **options)
     elif Path(source).suffix.lower() == _STORED:
         stored = load_reconstruction(Path(source).expanduser())
     else:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -40,9 +40,9 @@ def retarget(
         typer.Argument(help="A recording, or a reconstruction .npz."),
     ] = None,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="The synthetic recording of the package."),
-    ] = False,
+        str | None,
+        typer.Option(help="A synthetic recording instead: squat or wave."),
+    ] = None,
     robot: Annotated[
         str,
         typer.Option(help="Model, or the path of a URDF.", autocompletion=model_names),
@@ -120,23 +120,20 @@ def retarget(
         from humans_sim.applications.retarget_boards import board_settings
 
         board_settings(model)
-    if example:
-        if any(v is not None for v in (source, subject, marker_set, height, mass)):
-            raise ParameterError("--example has a recording and a person of its own")
-        from humans_sim.applications import example_recording as shipped
+    name, recording = _recording(source, example)
+    if example is not None:
+        if any(value is not None for value in (subject, marker_set, height, mass)):
+            raise ParameterError("--example has a person of its own")
+        from humans_sim.applications import example_motions as shipped
 
-        say("the example is synthetic: a simulated person, pushed while standing")
-        source, marker_set = shipped.example_file(), shipped.MARKER_SET
-        height, mass = shipped.HEIGHT, shipped.MASS
-    if source is None:
-        raise typer.BadParameter("give a recording or a reconstruction, or --example")
-    say(f"{source.name}: postures")
+        marker_set, height, mass = shipped.MARKER_SET, shipped.HEIGHT, shipped.MASS
+    say(f"{name}: postures")
     postures = captured(
-        source, subject=subject, marker_set=marker_set, height=height, mass=mass
+        recording, subject=subject, marker_set=marker_set, height=height, mass=mass
     )
     verdict = postures.verdict
     if verdict.grade == "failed":
-        raise HumansError(f"{source.name}: {'; '.join(verdict.reasons)}")
+        raise HumansError(f"{name}: {'; '.join(verdict.reasons)}")
     for reason in verdict.reasons:
         say(f"doubtful: {reason}")
     motion = retarget_person(
@@ -169,6 +166,21 @@ def retarget(
         raise HumansError(f"{fault}{hint}")
 
 
+def _recording(source: Path | None, example: str | None) -> tuple[str, Any]:
+    """Name and content of what is taken over."""
+    if (source is None) == (example is None):
+        raise typer.BadParameter(
+            "give a recording or a reconstruction, or --example (one of the two)"
+        )
+    if source is not None:
+        return source.name, source
+    from humans_sim.applications.example_motions import example_markers
+
+    say("the example is synthetic: a simulated person with markers")
+    assert example is not None
+    return example, example_markers(example)
+
+
 def _tried(motion: RobotMotion, output: list[Path]) -> RetargetTrial:
     """The motion on the simulated robot, as its file makes it move."""
     from humans_sim.applications.retarget_simulation import (
@@ -193,7 +205,7 @@ def _write(motion: RobotMotion, output: list[Path]) -> list[Path]:
     return list(output)
 
 
-def _contents(motion: RobotMotion, trial: RetargetTrial | None) -> dict[str, object]:
+def _contents(motion: RobotMotion, trial: RetargetTrial | None) -> dict[str, Any]:
     """What was made of the motion, for ``--json``."""
     words = ("fallen", "slip", "tilt", "tracking")
     return {

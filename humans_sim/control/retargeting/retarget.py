@@ -143,7 +143,7 @@ class Retargeting:
         settings = self.settings
         shorter, depth, rise = settings.stride, 1.0, self._rise(person)
         fault: RetargetError | None = None
-        started = time.perf_counter()
+        started = time.process_time()
         for _ in range(_TRIES):
             if slowdown > settings.slowest:
                 break
@@ -164,7 +164,7 @@ class Retargeting:
                 continue
             excess, fault = limit_excess(motion, settings)
             if fault is None:
-                spent = (time.perf_counter() - started) / len(motion.t)
+                spent = (time.process_time() - started) / len(motion.t)
                 remarks = _remarks(plan, depth)
                 return replace(motion, frame_time=spent, remarks=remarks)
             slowdown = 1.02 * plan.slowdown * excess

@@ -31,7 +31,7 @@ class RobotMotion:
         plan: of the feet.
         errors: angles between limbs of the robot and the person's by name, while the
             recording lasts (m,) [rad].
-        frame_time: wall time of a frame, all passes [s].
+        frame_time: processor time of a frame, all passes [s].
         remarks: what was changed against the person's motion, and why.
     """
 
