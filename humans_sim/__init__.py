@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from humans_sim.applications.batch.workers import ClusterError
     from humans_sim.applications.person import UnknownPersonError
     from humans_sim.applications.reconstruction import reconstruct
+    from humans_sim.applications.retarget import retarget
     from humans_sim.applications.simulate import simulate
     from humans_sim.applications.sweep.sweeps import sweep
     from humans_sim.bodies.mass_properties import BodyError
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
     )
     from humans_sim.contact.problem.contact_problem import ContactProblemError
     from humans_sim.control.bip.inverse_task import UnreachableError
+    from humans_sim.control.retargeting.errors import RetargetError
+    from humans_sim.control.retargeting.robot_motion import RobotMotion
+    from humans_sim.control.retargeting.settings import RetargetSettings
     from humans_sim.control.task.whole_body import ControlError
     from humans_sim.control.trajectories.posture_law import PostureLaw
     from humans_sim.control.trajectories.traj3 import TrajectoryFileError
@@ -216,6 +220,9 @@ _MODULES = {
     "ProtocolError": "kondo.protocol.frames",
     "Push": "dynamics.pushes",
     "Reconstruction": "observation.posture.result",
+    "RetargetError": "control.retargeting.errors",
+    "RetargetSettings": "control.retargeting.settings",
+    "RobotMotion": "control.retargeting.robot_motion",
     "RobotStateError": "kondo.driver.robot_health",
     "Run": "results.run",
     "Sample": "results.sample",
@@ -263,6 +270,7 @@ _MODULES = {
     "read_sensors": "dynamics.sensors",
     "reconstruct": "applications.reconstruction",
     "report": "view.reports.report",
+    "retarget": "applications.retarget",
     "simulate": "applications.simulate",
     "sweep": "applications.sweep.sweeps",
     "write_osim": "observation.posture.osim_file",
@@ -348,6 +356,9 @@ __all__ = [
     "ProtocolError",
     "Push",
     "Reconstruction",
+    "RetargetError",
+    "RetargetSettings",
+    "RobotMotion",
     "RobotStateError",
     "Run",
     "RunFileError",
@@ -398,6 +409,7 @@ __all__ = [
     "read_sensors",
     "reconstruct",
     "report",
+    "retarget",
     "simulate",
     "sweep",
     "write_osim",

@@ -20,6 +20,7 @@ from humans_sim.cli.kondo.group import app as kondo
 from humans_sim.cli.marker_sets import app as marker_set
 from humans_sim.cli.output import console, register
 from humans_sim.cli.reconstruct import calibrate, reconstruct
+from humans_sim.cli.retarget import retarget
 from humans_sim.cli.robots import init_robot, tune_servos
 from humans_sim.cli.runs import check, report, run
 from humans_sim.cli.sweeps import sweep
@@ -64,6 +65,7 @@ register(app, tune_servos)
 register(app, calibrate)
 app.command(cls=Command)(adjust)
 register(app, reconstruct)
+register(app, retarget)
 register(app, up)
 app.add_typer(marker_set, name="marker-set", help="Make a marker set of your own.")
 app.add_typer(anatomy, name="anatomy", help="Make models of bones.")

@@ -81,6 +81,18 @@ float64[] position
 float64[] velocity
 float64[] effort
 """,
+    "trajectory_msgs/JointTrajectoryPoint": """
+float64[] positions
+float64[] velocities
+float64[] accelerations
+float64[] effort
+builtin_interfaces/Duration time_from_start
+""",
+    "trajectory_msgs/JointTrajectory": """
+std_msgs/Header header
+string[] joint_names
+JointTrajectoryPoint[] points
+""",
     "nav_msgs/Odometry": """
 std_msgs/Header header
 string child_frame_id

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a robot's feet stand and step, as a person's did, and when.
+
+The sequence of feet and the share of each phase in a step are the person's. Step
+lengths and turns are scaled by the length of the leg and cut to the robot's longest;
+steps that would be too quick slow the whole motion down. The robot begins and ends at
+rest: before the first step the weight is shifted onto one foot, and a last step closes
+the feet where the recording ends between two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from humans_sim.control.retargeting.person_motion import PersonMotion
+from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side
+from humans_sim.control.walking.settings import HIP_YAW, WalkSettings
+
+_SIDES = (Side.LEFT, Side.RIGHT)
+_LEAST_MOVE = 0.12
+"""A foot that lands nearer than this to where it stood has not stepped, in legs."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedPhase:
+    """A stretch in which the same feet stand.
+
+    Attributes:
+        start: [s].
+        end: [s].
+        feet: where they stand, or stood before they swing.
+        swing: the foot in the air; None: both stand.
+        target: where it lands.
+    """
+
+    start: float
+    end: float
+    feet: dict[Side, Footprint]
+    swing: Side | None = None
+    target: Footprint = ORIGIN
+
+
+@dataclass(frozen=True, eq=False)
+class FootPlan:
+    """The feet of a motion.
+
+    Attributes:
+        phases: in the order of time, without gaps.
+        knots: times of the robot and of the person that belong together (2, k) [s].
+        slowdown: time of the robot over that of the person.
+        shortened: smallest step of the robot over the person's scaled one; 1: none.
+    """
+
+    phases: tuple[PlannedPhase, ...]
+    knots: np.ndarray
+    slowdown: float
+    shortened: float
+
+    @property
+    def duration(self) -> float:
+        """Of the whole motion [s]."""
+        return self.phases[-1].end
+
+    @property
+    def steps(self) -> int:
+        """How many."""
+        return sum(phase.swing is not None for phase in self.phases)
+
+    def person_time(self, t: np.ndarray) -> np.ndarray:
+        """Times of the person that belong to times of the robot [s]."""
+        return np.interp(t, *self.knots)
+
+    def phase(self, t: float) -> PlannedPhase:
+        """The phase at a time."""
+        for phase in self.phases:
+            if t < phase.end:
+                return phase
+        return self.phases[-1]
+
+
+@dataclass(frozen=True)
+class _Swing:
+    """A step of the person: which foot, when, and what it did to the feet."""
+
+    side: Side
+    start: float
+    end: float
+    ahead: float
+    turn: float
+
+
+def plan_feet(
+    person: PersonMotion,
+    settings: WalkSettings,
+    leg: float,
+    slowdown: float = 1.0,
+    shorter: float = 1.0,
+    least_step: float = 1.0,
+) -> FootPlan:
+    """The feet of a robot.
+
+    Args:
+        person: the motion.
+        settings: reach and times of the robot's steps.
+        leg: length of the robot's leg [m].
+        slowdown: time of the robot over the person's, at least.
+        shorter: share of the longest step that is used.
+        least_step: quickest step over that of the settings.
+    """
+    half = 0.5 * settings.stance_width
+    feet = {side: ORIGIN.moved(0.0, side * half) for side in Side}
+    swings = _swings(person)
+    shift = settings.shift_duration
+    first, last = float(person.t[0]), float(person.t[-1])
+    if not swings:
+        end = 2.0 * shift + slowdown * (last - first)
+        knots = np.array([[shift, end - shift], [first, last]])
+        return FootPlan((PlannedPhase(0.0, end, feet),), knots, slowdown, 1.0)
+    step = settings.step_duration * least_step
+    slowdown = max(slowdown, step / _step_time(swings))
+    swing_least = (1.0 - settings.double_support) * step * 0.8
+    double_least = settings.double_support * step
+    usual = 0.9 * float(np.median([swing.end - swing.start for swing in swings]))
+    scale = leg / person.leg
+    most = shorter * settings.max_forward
+    phases: list[PlannedPhase] = []
+    times: list[tuple[float, float]] = []
+    now, stretched = 0.0, 1.0
+    before = first
+    for number, swing in enumerate(swings):
+        rest = slowdown * max(swing.start - before, 0.0)
+        rest = max(rest, double_least if number else 2.0 * shift)
+        phases.append(PlannedPhase(now, now + rest, dict(feet)))
+        times.append((now if number else now + 0.5 * rest, before))
+        now += rest
+        times.append((now, max(swing.start, before)))
+        wanted = scale * swing.ahead
+        # From side by side to side by side: half a step at first.
+        ahead = float(np.clip(wanted, -settings.max_backward * shorter, most))
+        stretched = min(stretched, ahead / wanted if wanted else 1.0)
+        other = feet[swing.side.other]
+        closing = number == len(swings) - 1
+        turn = swing.turn if settings.turns == HIP_YAW else 0.0
+        turn = float(np.clip(turn, -settings.max_turn, settings.max_turn))
+        target = other.moved(
+            0.0 if closing else ahead, swing.side * settings.stance_width, turn
+        )
+        # Swings that the recording cuts take the usual time.
+        lasts = max(slowdown * max(swing.end - swing.start, usual), swing_least)
+        phases.append(PlannedPhase(now, now + lasts, dict(feet), swing.side, target))
+        now += lasts
+        feet[swing.side] = target
+        before = swing.end
+    times.append((now, before))
+    end = now + max(slowdown * (last - before), 0.0) + 2.0 * shift
+    times.append((end - shift, last))
+    phases.append(PlannedPhase(now, end, dict(feet)))
+    return FootPlan(tuple(phases), np.array(times).T, slowdown, float(stretched))
+
+
+def _step_time(swings: list[_Swing]) -> float:
+    """Usual time from a landing to the next [s]."""
+    if len(swings) < 2:
+        return swings[0].end - swings[0].start
+    return float(np.median(np.diff([swing.end for swing in swings])))
+
+
+def _swings(person: PersonMotion) -> list[_Swing]:
+    """Steps of the person, in the order of time; the last one closes the feet."""
+    t = person.t
+    swings = []
+    for column, side in enumerate(_SIDES):
+        for first, last in _stretches(~person.down[:, column]):
+            begin, end = max(first - 1, 0), min(last + 1, len(t) - 1)
+            moved = person.feet[end, column] - person.feet[begin, column]
+            if np.linalg.norm(moved) < _LEAST_MOVE * person.leg:
+                continue
+            yaw = float(person.heading[end])
+            apart = person.feet[end, column] - person.feet[end, 1 - column]
+            ahead = float(apart @ (np.cos(yaw), np.sin(yaw)))
+            turn = float(person.heading[end] - person.heading[begin])
+            swings.append(_Swing(side, float(t[begin]), float(t[end]), ahead, turn))
+    swings.sort(key=lambda swing: swing.start)
+    kept: list[_Swing] = []
+    for swing in swings:
+        if kept and swing.start < kept[-1].end:
+            # No foot of a robot leaves the ground before the other has landed.
+            length = swing.end - swing.start
+            start = kept[-1].end
+            swing = _Swing(
+                swing.side, start, max(swing.end, start + 0.5 * length), swing.ahead,
+                swing.turn,
+            )  # fmt: skip
+        kept.append(swing)
+    apart = _LEAST_MOVE * person.leg
+    if kept and kept[-1].end < t[-1] - 1e-9 and abs(kept[-1].ahead) > apart:
+        # The feet are apart at the end: a step closes them.
+        length = kept[-1].end - kept[-1].start
+        start = max(float(t[-1]) - 0.5 * length, kept[-1].end)
+        kept.append(_Swing(kept[-1].side.other, start, float(t[-1]), 0.0, 0.0))
+    return kept
+
+
+def _stretches(on: np.ndarray) -> list[tuple[int, int]]:
+    """First and last sample of each stretch of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(int), [0]])))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

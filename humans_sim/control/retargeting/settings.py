@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a person's motion is taken over."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from humans_sim.core.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class RetargetSettings:
+    """How a motion is taken over.
+
+    Attributes:
+        slowest: time of the robot over the person's, at most.
+        speed_share: of the joints' speed limits that is used.
+        torque_share: of their torque limits.
+        least_step: quickest step over that of the robot's walk. Motions are played
+            without sensors: steps are slower than those of a walk with feedback.
+        stride: longest step over that of the robot's walk: legs that are almost
+            straight turn fast.
+        straightest: hips above ankles over the leg's length, at most.
+        margin: that the zero-moment point keeps to the edges of the support over that
+            of the walk.
+        cutoff: what the person does faster is left out [Hz].
+        period: between two samples [s]; None: that of the robot's commands.
+    """
+
+    slowest: float = 4.0
+    speed_share: float = 0.9
+    torque_share: float = 0.9
+    least_step: float = 1.25
+    stride: float = 0.8
+    straightest: float = 0.98
+    margin: float = 1.5
+    cutoff: float = 4.0
+    period: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning.
+
+        Raises:
+            ParameterError: one is not above zero, or a share is above 1.
+        """
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is None:
+                continue
+            if not (math.isfinite(value) and value > 0.0):
+                raise ParameterError(f"{item.name} must be above zero, not {value:g}")
+        for name in ("speed_share", "torque_share", "straightest"):
+            if getattr(self, name) > 1.0:
+                raise ParameterError(f"{name} is a share: 1 at most")

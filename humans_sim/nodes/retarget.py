@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``retarget``: a robot's upper body follows a person, live.
+
+Takes ``person/joint_states`` of a person (node ``reconstruction`` in the namespace
+``person``) and ``joint_states`` of the robot, once, to begin where it is. Answers each
+posture of the person by ``joint_commands`` of waist, arms and head. The legs are not
+commanded. Where the person is not seen any more, it is silent: the bridge holds.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+
+from humans_sim.control.retargeting.live import LiveRetargeting
+from humans_sim.core.errors import HumansError
+from humans_sim.models import load_model
+from humans_sim.nodes.common.conversions import joints_of, nanoseconds_of
+from humans_sim.nodes.common.diagnostic_status import StatusTopic, gone
+from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.refusals import warn_refused
+
+_DEPTH = 10
+_BEAT = 1.0
+"""Wall time between diagnostics [s]."""
+_PERSON = "person/joint_states"
+_USUAL = 0.01
+"""Time between two postures where stamps do not say [s]."""
+
+
+class Retarget(ModelNode):
+    """Answers postures of a person by commands of a robot."""
+
+    def __init__(self, name: str = "retarget", **options: Any) -> None:
+        """Declare everything; the first posture begins."""
+        super().__init__(name, **options)
+        given = Parameters(self)
+        self._person = load_model(
+            given.text("person", "human36", "model of the person"), xacro=False
+        )
+        share = given.number(
+            "speed_share", 0.5, "of the joints' speed limits that is used", 0.01, 1.0
+        )
+        self._longest = given.number(
+            "longest_gap", 0.5, "a longer silence begins anew [s]", 0.01
+        )
+        self._live = LiveRetargeting(self._person, self.model, share)
+        self._angles = self._person.neutral()[7:]
+        self._stamp, self._heard_at = -1, -1.0
+        self._frames, self._refused, self._reported = 0, 0, 0
+        self._refusal, self._slowest = "", 0.0
+        self._robot: dict[str, float] | None = None
+        self._status = StatusTopic(self, "upper body", self.model.name)
+        self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
+        self.create_subscription(JointState, "joint_states", self._on_robot, _DEPTH)
+        self.create_subscription(JointState, _PERSON, self._on_person, _DEPTH)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_BEAT, self._diagnose, clock=steady)
+
+    def _on_robot(self, message: JointState) -> None:
+        try:
+            joints = joints_of(self.model, message, self.model.neutral()[7:])
+        except HumansError as error:
+            self._refuse("joint_states", error)
+            return
+        names = self.model.joint_names
+        self._robot = dict(zip(names, joints.tolist(), strict=True))
+
+    def _on_person(self, message: JointState) -> None:
+        begun = time.perf_counter()
+        if self._robot is None:
+            return
+        try:
+            self._angles = joints_of(self._person, message, self._angles)
+            period = self._period(nanoseconds_of(message.header.stamp))
+            commands = self._live.follow(self._angles, period)
+        except HumansError as error:
+            self._refuse(_PERSON, error)
+            return
+        answer = JointState(name=list(commands), position=list(commands.values()))
+        answer.header.stamp = message.header.stamp
+        self._commands.publish(answer)
+        self._frames += 1
+        self._heard_at = time.monotonic()
+        self._slowest = max(self._slowest, time.perf_counter() - begun)
+
+    def _period(self, stamp: int) -> float:
+        """Time since the last posture [s]; after a gap it begins where the robot is."""
+        assert self._robot is not None
+        since = (stamp - self._stamp) / 1e9
+        self._stamp = stamp
+        if not self._live.begun or not 0.0 <= since <= self._longest:
+            self._live.begin(self._robot)
+            return _USUAL
+        return since
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self._refused += 1
+        self._refusal = f"{topic}: {error}"
+        warn_refused(self, topic, error)
+
+    def _diagnose(self) -> None:
+        silent = time.monotonic() > self._heard_at + _BEAT
+        state = "follows"
+        if self._robot is None:
+            state = "waiting for joint_states"
+        elif silent:
+            state = "waiting for a person"
+        warning = ""
+        if self._refused > self._reported:
+            warning = f"messages were refused: {self._refusal}"
+        elif silent and self._frames:
+            warning = gone(self, _PERSON)
+        self._reported = self._refused
+        error = np.degrees(self._live.error)
+        values = {
+            "postures": str(self._frames),
+            "worst limb [deg]": f"{error:.1f}" if np.isfinite(error) else "",
+            "slowest answer [ms]": f"{1e3 * self._slowest:.2f}",
+            "refused_messages": str(self._refused),
+            "last_refusal": self._refusal,
+        }
+        self._status.publish(state, "", warning, values)
+        self._slowest = 0.0
