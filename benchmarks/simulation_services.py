@@ -58,9 +58,9 @@ HEIGHT = 1.0
 """Where the box is spawned [m]."""
 GRAVITY = 9.81
 FEATURES = {
-    value: name
-    for name, value in vars(type(SimulatorFeatures)).items()
-    if name.isupper() and isinstance(value, int)
+    getattr(SimulatorFeatures, name): name
+    for name in dir(type(SimulatorFeatures))
+    if name.isupper()
 }
 
 
@@ -79,7 +79,7 @@ class Conformance:
 
     def __init__(self, node: Any) -> None:
         """Listen to the clock."""
-        self.node, self.time = node, 0.0
+        self.node, self.time, self.spawned = node, 0.0, 0
         node.create_subscription(Clock, "/clock", self._on_clock, 10)
 
     def _on_clock(self, message: Any) -> None:
@@ -92,19 +92,19 @@ class Conformance:
             expect(time.monotonic() < end, f"waited {PATIENCE:g} s for {what}")
             rclpy.spin_once(self.node, timeout_sec=0.05)
 
-    def call(self, kind: Any, name: str, ok: bool = True, **fields: Any) -> Any:
+    def call(self, kind: Any, service: str, /, ok: bool = True, **fields: Any) -> Any:
         """Call a service; its result must be OK, or must not."""
-        client = self.node.create_client(kind, name)
-        self.spin(client.service_is_ready, f"the service {name}")
+        client = self.node.create_client(kind, service)
+        self.spin(client.service_is_ready, f"the service {service}")
         future = client.call_async(kind.Request(**fields))
-        self.spin(future.done, f"an answer of {name}")
+        self.spin(future.done, f"an answer of {service}")
         self.node.destroy_client(client)
         answer = future.result()
         if hasattr(answer, "result"):
             told = answer.result
             expect(
                 (told.result == Result.RESULT_OK) == ok,
-                f"{name}: {told.result} {told.error_message}",
+                f"{service}: {told.result} {told.error_message}",
             )
         return answer
 
@@ -350,7 +350,8 @@ class Conformance:
         request = SpawnEntity.Request()
         request.name, request.allow_renaming = name, renaming
         request.entity_resource.resource_string = BOX
-        request.initial_pose.pose.position.x = 1.5
+        self.spawned += 1
+        request.initial_pose.pose.position.x = 1.5 + 0.2 * self.spawned
         request.initial_pose.pose.position.z = HEIGHT
         fields = {
             key: getattr(request, key) for key in request.get_fields_and_field_types()

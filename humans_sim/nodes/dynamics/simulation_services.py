@@ -128,11 +128,13 @@ class SimulationServices:
         if wanted == SimulationState.STATE_QUITTING:
             self._node.create_timer(_SOON, _end_process, clock=self._steady)
         elif wanted == SimulationState.STATE_STOPPED:
+            played = not self._node.paused
+            self._node.let_run(False)
             try:
                 self._restart()
             except Exception as error:  # whatever it is, the old run stands
+                self._node.let_run(played)
                 return answer.STATE_TRANSITION_ERROR, str(error)
-            self._node.let_run(False)
             self._stopped = True
         elif wanted == SimulationState.STATE_PLAYING:
             if self._node.failure:
