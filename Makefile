@@ -57,7 +57,7 @@ $(VENV)/.messages: requirements/ros.lock $(MSGS) | $(VENV)/.base
 	installed) echo "ROS 2 found: build msgs/ with colcon for humans_msgs (docs/install.md)";; \
 	wheels) set -ex; export PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"; \
 	  $(INSTALL_LOCKED) -r requirements/library.lock -r requirements/ros.lock; \
-	  for name in tf2_msgs control_msgs; do $(BIN)/python -c "import $$name" 2>/dev/null || \
+	  for name in tf2_msgs control_msgs simulation_interfaces; do $(BIN)/python -c "import $$name" 2>/dev/null || \
 	    $(INSTALL) --no-deps ./msgs/compat/$$name; done; \
 	  $(INSTALL) --no-deps --force-reinstall ./msgs;; \
 	*) cat $(VENV)/.ros;; \

@@ -48,7 +48,14 @@ def test_locks_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", [".", "msgs", "msgs/compat/tf2_msgs", "msgs/compat/control_msgs"]
+    "folder",
+    [
+        ".",
+        "msgs",
+        "msgs/compat/tf2_msgs",
+        "msgs/compat/control_msgs",
+        "msgs/compat/simulation_interfaces",
+    ],
 )
 def test_build_inputs_are_pinned(folder: str) -> None:
     """What builds a package of this project is pinned to the locked version."""

@@ -57,7 +57,14 @@ PACKAGES = {
 
 
 @pytest.mark.parametrize(
-    "folder", [".", "msgs", "msgs/compat/tf2_msgs", "msgs/compat/control_msgs"]
+    "folder",
+    [
+        ".",
+        "msgs",
+        "msgs/compat/tf2_msgs",
+        "msgs/compat/control_msgs",
+        "msgs/compat/simulation_interfaces",
+    ],
 )
 def test_package_xml_is_valid(folder: str) -> None:
     """Format 3, valid for catkin_pkg, without warnings."""
@@ -147,7 +154,12 @@ def test_doctor_looks_for_the_requirements() -> None:
 def test_versions_agree() -> None:
     """package.xml and the messages have the version of the library."""
     assert parse_package(str(ROOT / "package.xml")).version == humans_sim.__version__
-    for folder in ("msgs", "msgs/compat/tf2_msgs", "msgs/compat/control_msgs"):
+    for folder in (
+        "msgs",
+        "msgs/compat/tf2_msgs",
+        "msgs/compat/control_msgs",
+        "msgs/compat/simulation_interfaces",
+    ):
         version = parse_package(str(ROOT / folder / "package.xml")).version
         project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
         assert version == project["project"]["version"] == humans_sim.__version__

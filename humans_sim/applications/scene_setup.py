@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from humans_sim.applications.scene_files import (
     self_collision_of,
 )
 from humans_sim.bodies.loads import Load, PointForce, Spring, Wind
+from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.resources import named_file
@@ -55,12 +57,16 @@ class SceneSetup:
     Attributes:
         bodies: free ones.
         loads: wind, springs and forces on them.
+        added: where bodies start that are not in the file, by name.
     """
 
     bodies: tuple[SceneBody, ...]
     loads: tuple[Load, ...]
-    _fields: Mapping[str, YamlValue] = field(repr=False)
-    _motion: Mapping[str, Mapping[str, YamlValue]] = field(repr=False)
+    _fields: Mapping[str, YamlValue] = field(repr=False, default_factory=dict)
+    _motion: Mapping[str, Mapping[str, YamlValue]] = field(
+        repr=False, default_factory=dict
+    )
+    added: Mapping[str, pin.SE3] = field(repr=False, default_factory=dict)
 
     @classmethod
     def of(cls, fields: Mapping[str, YamlValue]) -> SceneSetup:
@@ -75,6 +81,26 @@ class SceneSetup:
         loads = _loads(fields.get("loads"), list(entries))
         own = {key: fields[key] for key in KEYS if key in fields}
         return cls(tuple(bodies), tuple(loads), own, given)
+
+    def with_body(self, body: SceneBody, pose: pin.SE3) -> SceneSetup:
+        """The scene with one body more, which starts at a pose."""
+        added = {**self.added, body.name: pose}
+        return replace(self, bodies=(*self.bodies, body), added=added)
+
+    def without_body(self, name: str) -> SceneSetup:
+        """The scene without a body.
+
+        Raises:
+            BodyError: loads act on the bodies of the file, which stay.
+        """
+        if self.loads and name not in self.added:
+            raise BodyError(f"loads act on the bodies of the scene: {name} stays")
+        return replace(
+            self,
+            bodies=tuple(body for body in self.bodies if body.name != name),
+            added={key: pose for key, pose in self.added.items() if key != name},
+            _motion={key: own for key, own in self._motion.items() if key != name},
+        )
 
     def ground(self, friction: float) -> Ground:
         """What does not move.
@@ -142,7 +168,8 @@ class SceneSetup:
         scene: type[SceneSystem] = SceneSystem
         if "flight" in self._fields:
             scene, options["flight"] = FlyingScene, self._fields["flight"].text()
-        with located_errors(self._fields.get("flight", self._fields["bodies"])):
+        place = self._fields.get("flight", self._fields.get("bodies"))
+        with nullcontext() if place is None else located_errors(place):
             return scene(
                 self.bodies,
                 ground,
@@ -171,6 +198,8 @@ class SceneSetup:
             for name, own in given.items()
             if "turn" in own
         }
+        for name, pose in self.added.items():
+            places[name], turns[name] = pose.translation.tolist(), pose.rotation
         q = scene.configuration(places, robot, turns)
         v = np.zeros(scene.nv)
         if speeds is not None:

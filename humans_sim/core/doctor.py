@@ -39,6 +39,7 @@ _ROS = (
     ("sensor_msgs", "ros-sensor-msgs"),
     ("tf2_msgs", "humans-compat-tf2-msgs"),
     ("control_msgs", "humans-compat-control-msgs"),
+    ("simulation_interfaces", "humans-compat-simulation-interfaces"),
     ("humans_msgs", "humans-msgs"),
 )
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")

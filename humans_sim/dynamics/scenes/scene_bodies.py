@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,11 @@ class SceneBody:
         signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
         solid = Box(size, name=name, friction=friction)
         return cls(name, properties, signs * np.array(size), 0.0, solid, friction)
+
+    def named(self, name: str) -> SceneBody:
+        """The same body under another name."""
+        solid = None if self.solid is None else replace(self.solid, name=name)
+        return replace(self, name=name, solid=solid)
 
     def record(self) -> dict[str, Any]:
         """Name and shape as plain data: a ball, or the box around its points."""

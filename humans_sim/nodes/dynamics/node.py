@@ -19,44 +19,35 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from humans_msgs.msg import SimulationEvent
-from humans_msgs.srv import Push, Reset, Step
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool
 
-from humans_sim.core.errors import (
-    ConfigurationError,
-    FileWriteError,
-    HumansError,
-    ParameterError,
-)
+from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.joint_dissipation import dissipation_text
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scene_record import scene_record
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
+from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
-from humans_sim.nodes.common.conversions import (
-    base_of,
-    joint_values,
-    nanoseconds_of,
-    time_of,
-    velocity_of,
-)
-from humans_sim.nodes.common.deferred_service import Reply, create_deferred_service
+from humans_sim.dynamics.stepper import Stepper
+from humans_sim.nodes.common.conversions import joint_values, nanoseconds_of
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
-from humans_sim.nodes.common.run_recorder import RunRecorder
 from humans_sim.nodes.dynamics.ground_topics import GroundTopics
+from humans_sim.nodes.dynamics.own_services import OwnServices
 from humans_sim.nodes.dynamics.pushes import WaitingPushes
+from humans_sim.nodes.dynamics.recording import Recording
 from humans_sim.nodes.dynamics.scene_topics import SceneTopics
 from humans_sim.nodes.dynamics.settings import DynamicsSettings
+from humans_sim.nodes.dynamics.standard_services import make_standard_services
 from humans_sim.nodes.dynamics.topics import DEPTH, DynamicsTopics, State
 from humans_sim.results.events import FAILURE, RESET, Event
 from humans_sim.soft.ground.deformable_ground import DeformableGround
@@ -68,6 +59,8 @@ _BEAT = 1.0
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
 _FAILED = "the run has failed, reset it"
+StepsTold = Callable[[int, str], None]
+"""Called after each step with those that are left; at the end with what went wrong."""
 
 
 class Dynamics(ModelNode):
@@ -89,15 +82,14 @@ class Dynamics(ModelNode):
         )
         self._period, self._lockstep = self._settings.period, self._settings.lockstep
         self._paused = self._settings.paused
-        self._step_reply: Reply | None = None
+        self._told: StepsTold | None = None
         scene = self._settings.scene
-        bodies = [] if scene is None else [body.name for body in scene.bodies]
-        self._pushes = WaitingPushes(self.model, self._settings.world, bodies)
-        self._recorder: RunRecorder | None = None
-        if self._settings.record is not None:
-            self._recorder = RunRecorder(
-                self._settings.record, self._settings.record_samples
-            )
+        self._pushes = WaitingPushes(self.model, self._settings.world)
+        if scene is not None:
+            self._pushes.set_bodies([body.name for body in scene.bodies])
+        self._recording = Recording(
+            self._settings.record, self._settings.record_samples, self.get_logger()
+        )
         # First a trial: it may have to compile, and services should answer at once.
         start = self._settings.start(self.model)
         self._settings.begin(self.model, *start)[1].advance(self._period)
@@ -122,47 +114,46 @@ class Dynamics(ModelNode):
         )
         self._scene_topics: SceneTopics | None = None
         if settings.shows_scene:
-            self._scene_topics = SceneTopics(
-                self,
-                settings.world,
-                settings.tf,
-                () if settings.scene is None else settings.scene.bodies,
-                settings.ground,
-            )
+            self._scene_topics = self._make_scene_topics()
         self._ground_topics: GroundTopics | None = None
         surface = settings.ground.surface
         if isinstance(surface, DeformableGround):
             self._ground_topics = GroundTopics(
                 self, settings.world, surface, settings.ground_period
             )
-        self.create_service(Reset, "reset", self._on_reset)
-        self.create_service(SetBool, "pause", self._on_pause)
-        self.create_service(Push, "push", self._on_push)
-        create_deferred_service(self, Step, "step", self._on_step)
+        OwnServices(self, self._pushes)
+        make_standard_services(self)
+
+    def _make_scene_topics(self) -> SceneTopics:
+        settings = self._settings
+        bodies = () if settings.scene is None else settings.scene.bodies
+        world, ground = settings.world, settings.ground
+        return SceneTopics(self, world, settings.tf, bodies, ground)
 
     # -- the run ---------------------------------------------------------------------
 
     def _begin(self, q: np.ndarray, v: np.ndarray) -> None:
         """Begin a run at time zero; the old one is kept where that fails."""
-        simulation, run = self._settings.begin(self.model, q, v)
-        assert isinstance(simulation.system, ModelSystem | SceneSystem)
-        soles = Soles(simulation.system)
-        sensors = self._settings.sensors
-        sensors.start(simulation.system)
-        if self._recorder is not None:
-            self._write_record(self._recorder)
-            self._recorder.begin(simulation)
-        self._state = State.of(run, soles, sensors)
-        self._run, self._soles, self._system = run, soles, simulation.system
+        self._take(*self._settings.begin(self.model, q, v))
         self._k, self._failure = 0, ""
         self._pushes.clear()
         self._record()
-        self._command: np.ndarray | None = None
-        joints = run.q[7 : self.model.nq].copy()
+        joints = self._run.q[7 : self.model.nq].copy()
         self._last = joints if self._settings.servos else np.zeros_like(joints)
         self._newest, self._heard = 0, False
         self._end_steps("the simulation was reset")
         self._wait_anew()
+
+    def _take(self, simulation: Simulation, run: Stepper) -> None:
+        """Go on with a run."""
+        assert isinstance(simulation.system, ModelSystem | SceneSystem)
+        soles = Soles(simulation.system)
+        sensors = self._settings.sensors
+        sensors.start(simulation.system)
+        self._recording.begin(simulation)
+        self._state = State.of(run, soles, sensors)
+        self._run, self._soles, self._system = run, soles, simulation.system
+        self._command: np.ndarray | None = None
 
     def _start(self) -> None:
         self._starter.cancel()
@@ -171,7 +162,7 @@ class Dynamics(ModelNode):
         self._go()
 
     @property
-    def _now(self) -> int:
+    def stamp(self) -> int:
         """Simulation time of the published state [ns]."""
         return round(self._k * self._period * 1e9)
 
@@ -223,6 +214,8 @@ class Dynamics(ModelNode):
             self._steps -= 1
             if not self._steps:
                 self._end_steps("")
+            elif self._told is not None:
+                self._told(self._steps, "")
 
     def _hold(self) -> None:
         self._diagnostics.held += 1
@@ -240,16 +233,11 @@ class Dynamics(ModelNode):
         self._diagnose()
 
     def _end_steps(self, problem: str) -> None:
-        """Answer a step request that waits."""
+        """Tell who asked for steps that none is made any more."""
         self._steps = 0
-        if self._step_reply is not None:
-            reply, self._step_reply = self._step_reply, None
-            self._answer_steps(reply, problem)
-
-    def _answer_steps(self, reply: Reply, problem: str) -> None:
-        reply.message.success, reply.message.message = not problem, problem
-        reply.message.stamp = time_of(self._now)
-        reply.send()
+        told, self._told = self._told, None
+        if told is not None:
+            told(0, problem)
 
     # -- what is published -----------------------------------------------------------
 
@@ -258,11 +246,11 @@ class Dynamics(ModelNode):
         self._publish_events()
         sample = self._state.sample
         effort = self._run.actuation.dynamics(*sample[:4])[0][6 : self.model.nv]
-        self._topics.publish(self._now, self._state, self._soles, effort)
+        self._topics.publish(self.stamp, self._state, self._soles, effort)
         if self._scene_topics is not None:
-            self._scene_topics.publish(self._now, self._body_poses(sample.q))
+            self._scene_topics.publish(self.stamp, self._body_poses(sample.q))
         if self._ground_topics is not None:
-            self._ground_topics.publish(self._now)
+            self._ground_topics.publish(self.stamp)
 
     def _body_poses(self, q: np.ndarray) -> list[pin.SE3]:
         system = self._system
@@ -275,29 +263,11 @@ class Dynamics(ModelNode):
         self._run.events.clear()
 
     def _record(self) -> None:
-        """Keep the sample; a disk that is full ends the recording, not the node."""
-        if self._recorder is None:
-            return
-        try:
-            self._recorder.keep(self._state.sample, self._run.events)
-        except FileWriteError as error:
-            self._recorder = None
-            self.get_logger().error(f"runs are no longer recorded: {error}")
-
-    def _write_record(self, recorder: RunRecorder) -> None:
-        """Write what was recorded; a disk that is full does not end the node."""
-        try:
-            path = recorder.write()
-        except (OSError, HumansError) as error:
-            self.get_logger().error(f"the run was not written: {error}")
-            return
-        if path is not None:
-            self.get_logger().info(f"the run is in {path}")
+        self._recording.keep(self._state.sample, self._run.events)
 
     def close(self) -> None:
         """Write the run."""
-        if self._recorder is not None:
-            self._write_record(self._recorder)
+        self._recording.write()
 
     def _beat(self) -> None:
         """Each second: diagnostics, and the first state again for who came late."""
@@ -341,7 +311,7 @@ class Dynamics(ModelNode):
         In lockstep the stamps must be equal. On the wall clock a command must not be
         older than the last one, nor from the future; a zero stamp is taken as now.
         """
-        now = self._now
+        now = self.stamp
         if self._failure:
             raise ConfigurationError(_FAILED)
         least = now if self._lockstep else self._newest
@@ -358,75 +328,107 @@ class Dynamics(ModelNode):
         if self._lockstep and self._command is not None:
             raise ConfigurationError(f"a second one is stamped {stamp * 1e-9:.9f} s")
 
-    # -- services --------------------------------------------------------------------
+    # -- what services ask for -------------------------------------------------------
 
-    def _on_reset(self, request: Any, response: Any) -> Any:
-        try:
-            q, v = self._settings.start(self.model, request.posture)
-            if request.use_state:
-                q, v = self._state_of(request, q, v)
-            self._begin(q, v)
-        except Exception as error:  # whatever it is, the old run stands
-            response.success, response.message = False, str(error)
-            response.stamp = time_of(self._now)
-            return response
-        response.success, response.stamp = True, time_of(self._now)
+    @property
+    def settings(self) -> DynamicsSettings:
+        """How the run is made."""
+        return self._settings
+
+    @property
+    def run(self) -> Stepper:
+        """The run, where it is."""
+        return self._run
+
+    @property
+    def system(self) -> ModelSystem | SceneSystem:
+        """What moves."""
+        return self._system
+
+    @property
+    def failure(self) -> str:
+        """Why the run cannot go on; empty: it can."""
+        return self._failure and _FAILED
+
+    @property
+    def paused(self) -> bool:
+        """Whether time stands still between steps."""
+        return self._paused
+
+    def restart(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Begin at time zero; the old run stands where that fails."""
+        self._begin(q, v)
         self._topics.publish_events([Event(0.0, RESET)])
         self._publish_run()
         self._go()
-        return response
 
-    def _state_of(
-        self, request: Any, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        joints, model = request.joint_state, self.model
-        q[:7] = base_of(request.base_pose)
-        v[:6] = velocity_of(request.base_twist)
-        q[7:] = joint_values(model, joints.name, joints.position, q[7:], "position")
-        if len(joints.velocity):
-            v[6:] = joint_values(model, joints.name, joints.velocity, v[6:], "velocity")
-        return q, v
+    def place(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Go on from another state; the old one stands where that fails."""
+        self._run.set_state(self._run.t, q, v)
+        self._settings.sensors.start(self._system)
+        self._state = State.of(self._run, self._soles, self._settings.sensors)
+        self._command = None
+        self._record()
+        self._publish_run()
+        self._wait_anew()
+        self._go()
 
-    def _on_pause(self, request: Any, response: Any) -> Any:
-        if self._failure:
-            response.success, response.message = False, _FAILED
-            return response
-        self._paused = request.data
-        response.success = True
-        done = "paused at" if self._paused else "runs from"
-        response.message = f"{done} {self._k * self._period:.9g} s"
+    def change_scene(
+        self, settings: DynamicsSettings, q: np.ndarray, v: np.ndarray
+    ) -> None:
+        """Go on with other bodies; the old ones stand where that fails.
+
+        Args:
+            settings: with the bodies.
+            q: configuration of all of them.
+            v: velocity.
+        """
+        simulation = settings.simulation(self.model)
+        run = simulation.start(q, v, self._run.t)
+        if self._heard:
+            run.command(self._last)
+        self._take(simulation, run)
+        self._settings = settings
+        bodies = () if settings.scene is None else settings.scene.bodies
+        self._pushes.set_bodies([body.name for body in bodies])
+        if self._scene_topics is None:
+            self._scene_topics = self._make_scene_topics()
+        self._scene_topics.show(bodies)
+        self._record()
+        self._publish_run()
+        self._wait_anew()
+        self._go()
+
+    def let_run(self, runs: bool) -> None:
+        """Pause, or let time pass."""
+        self._paused = not runs
         self._end_steps("pause was called")
         self._wait_anew()
         self._go()
-        return response
 
-    def _on_step(self, request: Any, reply: Reply) -> None:
+    def make_steps(self, count: int, told: StepsTold) -> None:
+        """Integrate some periods while paused.
+
+        Raises:
+            ConfigurationError: the run has failed, is not paused, or makes steps.
+        """
         if self._failure:
-            problem = _FAILED
-        elif not self._paused:
-            problem = "the simulation is not paused"
-        elif request.steps < 1:
-            problem = "steps must be at least 1"
-        elif self._step_reply is not None:
-            problem = f"{self._steps} steps of another request are still to be made"
-        else:
-            self._steps, self._step_reply = request.steps, reply
-            self._wait_anew()
-            self._go()
-            return
-        self._answer_steps(reply, problem)
+            raise ConfigurationError(_FAILED)
+        if not self._paused:
+            raise ConfigurationError("the simulation is not paused")
+        if count < 1:
+            raise ConfigurationError("steps must be at least 1")
+        if self._steps:
+            raise ConfigurationError(
+                f"{self._steps} steps of another request are still to be made"
+            )
+        self._steps, self._told = count, told
+        self._wait_anew()
+        self._go()
 
-    def _on_push(self, request: Any, response: Any) -> Any:
-        try:
-            if self._failure:
-                raise ParameterError(_FAILED)
-            stamp = self._pushes.add(request, self._now, self._run.q)
-        except HumansError as error:
-            response.success, response.message = False, str(error)
-            return response
-        response.success = True
-        response.message = f"begins at {stamp * 1e-9:.9g} s"
-        return response
+    def break_steps(self, why: str) -> None:
+        """Make no more steps."""
+        self._end_steps(why)
 
     def _on_factor(self, factor: float) -> None:
         """Another speed, from now on."""

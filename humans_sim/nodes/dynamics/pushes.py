@@ -34,13 +34,19 @@ class WaitingPushes:
     Args:
         model: what is pushed.
         world: name of the frame of the ground truth.
-        bodies: names of free bodies, which can be pushed, too.
     """
 
-    def __init__(self, model: Model, world: str, bodies: Collection[str] = ()) -> None:
+    def __init__(self, model: Model, world: str) -> None:
         """Nothing waits."""
-        self._model, self._world, self._bodies = model, world, frozenset(bodies)
+        self._model, self._world = model, world
+        self._bodies: frozenset[str] = frozenset()
         self._waiting: list[_Push] = []
+
+    def set_bodies(self, names: Collection[str]) -> None:
+        """These free bodies can be pushed, too; what waits for others is forgotten."""
+        gone = self._bodies - set(names)
+        self._bodies = frozenset(names)
+        self._waiting = [push for push in self._waiting if push.link not in gone]
 
     def clear(self) -> None:
         """Forget what waits."""

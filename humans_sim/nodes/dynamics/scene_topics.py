@@ -9,7 +9,7 @@ import pinocchio as pin
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
@@ -42,17 +42,32 @@ class SceneTopics:
         ground: Ground,
     ) -> None:
         """Make the topics."""
-        self._world, self._names = world, [body.name for body in bodies]
+        self._world, self._header = world, Header(frame_id=world)
         make = node.create_publisher
         self._markers = make(MarkerArray, "scene", _DEPTH)
-        self._tf = make(TFMessage, "/tf", _DEPTH) if tf and bodies else None
-        header = Header(frame_id=world)
-        self._bodies = [body_marker(header, k, body) for k, body in enumerate(bodies)]
-        boxes = [box_marker(header, k, solid) for k, solid in enumerate(ground.solids)]
+        self._tf = make(TFMessage, "/tf", _DEPTH) if tf else None
+        boxes = [
+            box_marker(self._header, k, solid) for k, solid in enumerate(ground.solids)
+        ]
         self._boxes = [marker for marker in boxes if marker is not None]
+        self._names: list[str] = []
+        self._bodies: list[Marker] = []
+        self.show(bodies)
         self._terrain = make(MarkerArray, "terrain", _LATCHED)
         # Once for all: meshes are large, and stay.
-        self._terrain.publish(terrain_markers(header, ground))
+        self._terrain.publish(terrain_markers(self._header, ground))
+
+    def show(self, bodies: Sequence[SceneBody]) -> None:
+        """Publish these bodies from now on; listeners are told which are gone."""
+        gone = self._bodies
+        self._names = [body.name for body in bodies]
+        self._bodies = [
+            body_marker(self._header, k, body) for k, body in enumerate(bodies)
+        ]
+        for marker in gone:
+            marker.action = Marker.DELETE
+        if gone:
+            self._markers.publish(MarkerArray(markers=gone))
 
     def publish(self, now: int, poses: Sequence[pin.SE3]) -> None:
         """Publish where the bodies are at a time [ns]."""
@@ -61,7 +76,7 @@ class SceneTopics:
             transform(stamp, self._world, name, pose)
             for name, pose in zip(self._names, poses, strict=True)
         ]
-        if self._tf is not None and self._tf.get_subscription_count():
+        if frames and self._tf is not None and self._tf.get_subscription_count():
             self._tf.publish(TFMessage(transforms=frames))
         if not self._markers.get_subscription_count():
             return

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from humans_sim.actuation import IdealTorque, Servo
 from humans_sim.actuation.robots import RobotSetup
@@ -20,6 +21,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.joint_choice import ALL, BASE
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
+from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.stepper import Stepper
@@ -250,6 +252,33 @@ class DynamicsSettings:
         system = scene.system(self.ground, model, actuation.armature, **self.touching)
         driven = SceneActuation(system, actuation, scene.loads)
         return Simulation(system, driven, method=TIME_STEPPING, **options)
+
+    def spawning_problem(self, model: Model) -> str:
+        """Why no body can be put into the scene; empty: one can."""
+        if self.options["method"] != TIME_STEPPING:
+            return f"free bodies need method {TIME_STEPPING}"
+        if self.options["locked"]:
+            return "no joint may be locked among free bodies"
+        if model.rotors is not None:
+            return f"{model.name} has geared rotors, which a scene does not know"
+        if self.ground.surface is not None:
+            return "free bodies need rigid ground"
+        if self.scene is not None and self.scene.loads:
+            return "loads act on the bodies of the scene"
+        return ""
+
+    def with_body(self, body: SceneBody, pose: pin.SE3) -> DynamicsSettings:
+        """The same with one body more in the scene."""
+        scene = SceneSetup((), ()) if self.scene is None else self.scene
+        return replace(self, scene=scene.with_body(body, pose), shows_scene=True)
+
+    def without_bodies(self, names: Sequence[str]) -> DynamicsSettings:
+        """The same without some bodies of the scene."""
+        scene = self.scene
+        for name in names:
+            assert scene is not None
+            scene = scene.without_body(name)
+        return replace(self, scene=scene)
 
     def begin(
         self, model: Model, q: np.ndarray, v: np.ndarray

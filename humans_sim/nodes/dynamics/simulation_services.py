@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The standard services that lead a simulation (simulation_interfaces).
+
+Whether time passes, steps, resets, and what the simulator can do. A request that comes
+at the wrong time is answered with a code and a sentence; the run stays as it is.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rclpy.clock import Clock, ClockType
+from simulation_interfaces.action import SimulateSteps
+from simulation_interfaces.msg import Result, SimulationState, SimulatorFeatures
+from simulation_interfaces.srv import (
+    GetSimulationState,
+    GetSimulatorFeatures,
+    ResetSimulation,
+    SetSimulationState,
+    StepSimulation,
+)
+
+from humans_sim.core.errors import ConfigurationError
+from humans_sim.nodes.common.deferred_service import Reply, create_deferred_service
+from humans_sim.nodes.common.patient_server import PatientServer
+from humans_sim.nodes.common.standard_results import OK, failed, result
+
+if TYPE_CHECKING:
+    from humans_sim.nodes.dynamics.node import Dynamics
+
+_FEATURES = (
+    SimulatorFeatures.ENTITY_TAGS,
+    SimulatorFeatures.ENTITY_BOUNDS,
+    SimulatorFeatures.ENTITY_BOUNDS_BOX,
+    SimulatorFeatures.ENTITY_CATEGORIES,
+    SimulatorFeatures.ENTITY_STATE_GETTING,
+    SimulatorFeatures.ENTITY_STATE_SETTING,
+    SimulatorFeatures.ENTITY_INFO_GETTING,
+    SimulatorFeatures.SIMULATION_RESET,
+    SimulatorFeatures.SIMULATION_STATE_GETTING,
+    SimulatorFeatures.SIMULATION_STATE_SETTING,
+    SimulatorFeatures.SIMULATION_STATE_PAUSE,
+    SimulatorFeatures.STEP_SIMULATION_SINGLE,
+    SimulatorFeatures.STEP_SIMULATION_MULTIPLE,
+    SimulatorFeatures.STEP_SIMULATION_ACTION,
+)
+"""What every run can do."""
+_SPAWNING = (
+    SimulatorFeatures.SPAWNING,
+    SimulatorFeatures.DELETING,
+    SimulatorFeatures.SPAWNING_RESOURCE_STRING,
+    SimulatorFeatures.SIMULATION_RESET_SPAWNED,
+)
+"""What runs can do in which free bodies can be."""
+_SOON = 0.2
+"""Wall time in which an answer is sent before the process ends [s]."""
+_LOOK = 0.05
+"""Wall time after which a goal that was cancelled makes no more steps [s]."""
+_SPAWNED = ResetSimulation.Request.SCOPE_SPAWNED
+_RUN = ResetSimulation.Request.SCOPE_TIME | ResetSimulation.Request.SCOPE_STATE
+_ALL = (ResetSimulation.Request.SCOPE_DEFAULT, ResetSimulation.Request.SCOPE_ALL)
+_STEPS = 2**32
+"""More steps than these are a mistake."""
+
+
+class SimulationServices:
+    """Serves state, reset and steps of a run.
+
+    Args:
+        node: whose run it is.
+        remove_spawned: takes spawned bodies out of the scene.
+    """
+
+    def __init__(self, node: Dynamics, remove_spawned: Callable[[], None]) -> None:
+        """Begin to serve."""
+        self._node, self._remove_spawned = node, remove_spawned
+        self._stopped = False
+        serve = node.create_service
+        serve(GetSimulatorFeatures, "get_simulator_features", self._on_features)
+        serve(GetSimulationState, "get_simulation_state", self._on_get_state)
+        serve(SetSimulationState, "set_simulation_state", self._on_set_state)
+        serve(ResetSimulation, "reset_simulation", self._on_reset)
+        create_deferred_service(node, StepSimulation, "step_simulation", self._on_step)
+        self._server = PatientServer(
+            node, SimulateSteps, "simulate_steps", self._on_goal
+        )
+        self._goal: Any = None
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(_LOOK, self._look, clock=self._steady)
+
+    @property
+    def _state(self) -> int:
+        if not self._node.paused:
+            self._stopped = False
+            return int(SimulationState.STATE_PLAYING)
+        if self._stopped and self._node.stamp == 0:
+            return int(SimulationState.STATE_STOPPED)
+        return int(SimulationState.STATE_PAUSED)
+
+    def _on_features(self, request: Any, response: Any) -> Any:
+        problem = self._node.settings.spawning_problem(self._node.model)
+        features = response.features
+        features.features = [*_FEATURES, *(() if problem else _SPAWNING)]
+        features.spawn_formats = [] if problem else ["urdf"]
+        period = self._node.settings.period
+        features.custom_info = f"a step is {period:g} s" + (
+            f"; nothing can be spawned: {problem}" if problem else ""
+        )
+        return response
+
+    def _on_get_state(self, request: Any, response: Any) -> Any:
+        response.state.state = self._state
+        response.result = result(OK, self._node.failure)
+        return response
+
+    def _on_set_state(self, request: Any, response: Any) -> Any:
+        code, problem = self._change(request.state.state)
+        response.result = result(code, problem)
+        return response
+
+    def _change(self, wanted: int) -> tuple[int, str]:
+        """Go to a state; a code and what is wrong."""
+        answer = SetSimulationState.Response
+        if wanted == self._state:
+            return answer.ALREADY_IN_TARGET_STATE, "it is in this state already"
+        if wanted == SimulationState.STATE_QUITTING:
+            self._node.create_timer(_SOON, _end_process, clock=self._steady)
+        elif wanted == SimulationState.STATE_STOPPED:
+            played = not self._node.paused
+            self._node.let_run(False)
+            try:
+                self._restart()
+            except Exception as error:  # whatever it is, the old run stands
+                self._node.let_run(played)
+                return answer.STATE_TRANSITION_ERROR, str(error)
+            self._stopped = True
+        elif wanted == SimulationState.STATE_PLAYING:
+            if self._node.failure:
+                return answer.STATE_TRANSITION_ERROR, self._node.failure
+            self._node.let_run(True)
+        elif wanted == SimulationState.STATE_PAUSED:
+            if self._state == SimulationState.STATE_STOPPED:
+                return answer.INCORRECT_TRANSITION, "what is stopped cannot pause"
+            self._node.let_run(False)
+        else:
+            return answer.INCORRECT_TRANSITION, f"state {wanted} cannot be set"
+        return OK, ""
+
+    def _restart(self) -> None:
+        node = self._node
+        node.restart(*node.settings.start(node.model))
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        everything = request.scope in (*_ALL, _RUN | _SPAWNED)
+        if not everything and request.scope not in (_RUN, _SPAWNED):
+            response.result = result(
+                Result.RESULT_FEATURE_UNSUPPORTED,
+                "time and state are reset together, spawned bodies also alone",
+            )
+            return response
+        try:
+            if everything or request.scope == _SPAWNED:
+                self._remove_spawned()
+            if everything or request.scope == _RUN:
+                self._restart()
+        except Exception as error:  # whatever it is, the old run stands
+            response.result = failed(error)
+            return response
+        response.result = result(OK)
+        return response
+
+    def _make_steps(self, count: int, told: Any) -> None:
+        if self._state == SimulationState.STATE_STOPPED:
+            raise ConfigurationError("the simulation is stopped, not paused")
+        if count > _STEPS:
+            raise ConfigurationError(f"at most {_STEPS} steps can be asked for")
+        self._node.make_steps(count, told)
+
+    def _on_step(self, request: Any, reply: Reply) -> None:
+        def tell(left: int, problem: str) -> None:
+            if not left:
+                code = Result.RESULT_OPERATION_FAILED if problem else OK
+                reply.message.result = result(code, problem)
+                reply.send()
+
+        try:
+            self._make_steps(request.steps, tell)
+        except ConfigurationError as error:
+            tell(0, str(error))
+
+    def _on_goal(self, handle: Any) -> None:
+        wanted = handle.request.steps
+
+        def tell(left: int, problem: str) -> None:
+            if not left:
+                self._finish(handle, problem)
+            elif handle.is_active:
+                feedback = SimulateSteps.Feedback()
+                feedback.completed_steps = wanted - left
+                feedback.remaining_steps = left
+                handle.publish_feedback(feedback)
+
+        handle.execute()
+        try:
+            self._make_steps(wanted, tell)
+        except ConfigurationError as error:
+            tell(0, str(error))
+            return
+        if handle.is_active:
+            self._goal = handle
+
+    def _finish(self, handle: Any, problem: str) -> None:
+        """Answer a goal."""
+        if self._goal is handle:
+            self._goal = None
+        code = Result.RESULT_OPERATION_FAILED if problem else OK
+
+        def finish(_: Any) -> SimulateSteps.Result:
+            if not problem:
+                handle.succeed()
+            elif handle.is_cancel_requested:
+                handle.canceled()
+            else:
+                handle.abort()
+            return SimulateSteps.Result(result=result(code, problem))
+
+        self._server.notify_execute(handle, finish)
+
+    def _look(self) -> None:
+        """Make no more steps where the goal is cancelled."""
+        if self._goal is not None and self._goal.is_cancel_requested:
+            self._node.break_steps("the goal was cancelled")
+
+
+def _end_process() -> None:
+    """End as by a signal from outside: robots are made safe, files written."""
+    signal.raise_signal(signal.SIGTERM)
