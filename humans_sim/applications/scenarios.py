@@ -8,7 +8,6 @@ or a wrist; where it starts; and how long it runs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 WRIST, NETWORK = "wrist", "network"
 """Methods of scenarios with a wrist or a puppet, which have their own."""
 _TIME = ("end", "sampling_period")
-_START = ("height", "tilt", "joints", "joint_speeds", "base_velocity", "q", "v")
 _OPTIONS = (
     "integrator",
     "rtol",
@@ -194,11 +192,6 @@ class Scenario:
             return self._prepare_problem()
         return self._prepare_model(self.model)
 
-    def _start(self) -> dict[str, YamlValue]:
-        if "start" not in self._fields:
-            return {}
-        return self._fields["start"].fields((), _START)
-
     def _prepare_scene(self) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
         from humans_sim.applications.scene_files import ground_of
@@ -215,8 +208,11 @@ class Scenario:
 
     def _prepare_problem(self) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.applications.problem_scenarios import prepare_problem
+        from humans_sim.applications.start_section import start_keys
 
-        return prepare_problem(self._fields, self._start(), self.method, self.options)
+        return prepare_problem(
+            self._fields, start_keys(self._fields), self.method, self.options
+        )
 
     def _prepare_model(self, name: str) -> tuple[Any, np.ndarray, np.ndarray]:
         from humans_sim.actuation.robots import RobotSetup
@@ -231,6 +227,7 @@ class Scenario:
             self_collision_of,
             values_of,
         )
+        from humans_sim.applications.start_section import model_start
         from humans_sim.dynamics.joint_choice import ALL, BASE
         from humans_sim.dynamics.model_system import ModelSystem
         from humans_sim.dynamics.sensors.sensor_file import sensors_of
@@ -310,43 +307,7 @@ class Scenario:
         )
         if control.start is not None and "start" not in fields:
             return simulation, control.start, np.zeros(model.nv)
-        return (simulation, *self._model_start(model, simulation.system))
-
-    def _model_start(self, model: Any, system: Any) -> tuple[np.ndarray, np.ndarray]:
-        import pinocchio as pin
-
-        start = self._start()
-        joints = np.zeros(len(model.joint_names))
-        v = np.zeros(model.nv)
-        names = list(model.joint_names)
-        for key, target, scale in (
-            ("joints", joints, math.pi / 180),
-            ("joint_speeds", v[6:], 1.0),
-        ):
-            if key not in start:
-                continue
-            for name, value in start[key].mapping().items():
-                if name in names:
-                    target[names.index(name)] = scale * value.number()
-                elif model.name == self._fields["model"].text():
-                    raise value.error(f"{model.name} has no joint '{name}'")
-        q = model.standing(joints)
-        if "tilt" in start:
-            angles = np.radians(start["tilt"].vector(3))
-            turn = pin.Quaternion(pin.rpy.rpyToMatrix(*angles))
-            q[3:7] = turn.coeffs()
-            if model.contact_names:
-                q[2] -= model.contact(q)[:, 2].min()
-        if "contact_geometry" in self._fields:
-            names = [n for n in system.contact_points if n in model.tag_names]
-            balls = [model.tag_names.index(name) for name in names]
-            if balls:
-                q[2] -= (model.tags(q)[balls, 2] - system.radii[: len(balls)]).min()
-        if "height" in start:
-            q[2] += start["height"].number()
-        if "base_velocity" in start:
-            v[:6] = start["base_velocity"].vector(6)
-        return q, v
+        return (simulation, *model_start(fields, model, simulation.system))
 
     def run(
         self,
