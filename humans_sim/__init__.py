@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     )
     from humans_sim.contact.problem.contact_problem import ContactProblemError
     from humans_sim.control.bip.inverse_task import UnreachableError
+    from humans_sim.control.gait.gait_cycle import GaitCycle, GaitSettings
+    from humans_sim.control.gait.gait_walk import GaitWalk
     from humans_sim.control.task.whole_body import ControlError
     from humans_sim.control.trajectories.posture_law import PostureLaw
     from humans_sim.control.trajectories.traj3 import TrajectoryFileError
@@ -241,6 +243,9 @@ _MODULES = {
     "UnreachableError": "control.bip.inverse_task",
     "UnstableStepError": "soft.errors",
     "Verdict": "observation.posture.verdict",
+    "GaitCycle": "control.gait.gait_cycle",
+    "GaitSettings": "control.gait.gait_cycle",
+    "GaitWalk": "control.gait.gait_walk",
     "Walk": "control.walking.walk",
     "WalkSettings": "control.walking.settings",
     "WalkStreamError": "kondo.driver.walk_stream",
@@ -374,6 +379,9 @@ __all__ = [
     "UnreachableError",
     "UnstableStepError",
     "Verdict",
+    "GaitCycle",
+    "GaitSettings",
+    "GaitWalk",
     "Walk",
     "WalkSettings",
     "WalkStreamError",

@@ -299,7 +299,9 @@ class Scenario:
             **{"time_step": setup.time_step, **self.options},
         )
         if control.start is not None and "start" not in fields:
-            return simulation, control.start, np.zeros(model.nv)
+            rest = np.zeros(model.nv)
+            velocity = rest if control.velocity is None else control.velocity
+            return simulation, control.start, velocity
         return (simulation, *self._model_start(model, simulation.system))
 
     def _model_start(self, model: Any, system: Any) -> tuple[np.ndarray, np.ndarray]:
