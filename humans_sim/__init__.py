@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     )
     from humans_sim.contact.problem.contact_problem import ContactProblemError
     from humans_sim.control.bip.inverse_task import UnreachableError
+    from humans_sim.control.gait.gait_cycle import GaitCycle, GaitSettings
+    from humans_sim.control.gait.gait_walk import GaitWalk
     from humans_sim.control.retargeting.errors import RetargetError
     from humans_sim.control.retargeting.robot_motion import RobotMotion
     from humans_sim.control.retargeting.settings import RetargetSettings
@@ -250,6 +252,9 @@ _MODULES = {
     "UnreachableError": "control.bip.inverse_task",
     "UnstableStepError": "soft.errors",
     "Verdict": "observation.posture.verdict",
+    "GaitCycle": "control.gait.gait_cycle",
+    "GaitSettings": "control.gait.gait_cycle",
+    "GaitWalk": "control.gait.gait_walk",
     "Walk": "control.walking.walk",
     "WalkSettings": "control.walking.settings",
     "WalkStreamError": "kondo.driver.walk_stream",
@@ -388,6 +393,9 @@ __all__ = [
     "UnreachableError",
     "UnstableStepError",
     "Verdict",
+    "GaitCycle",
+    "GaitSettings",
+    "GaitWalk",
     "Walk",
     "WalkSettings",
     "WalkStreamError",

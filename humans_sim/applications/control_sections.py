@@ -29,12 +29,14 @@ class ControlSetup(NamedTuple):
         controller: what commands the actuation, or None.
         standing: configuration in which the first foot on the ground will be, where
             the start has none there; or None.
+        velocity: with which the controller starts; zero where it is None.
     """
 
     actuation: Actuation | None
     start: np.ndarray | None = None
     controller: Controller | None = None
     standing: np.ndarray | None = None
+    velocity: np.ndarray | None = None
 
 
 def only(value: YamlValue, choices: tuple[str, ...]) -> tuple[str, YamlValue]:

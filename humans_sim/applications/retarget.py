@@ -23,7 +23,7 @@ from humans_sim.control.retargeting.person_motion import PersonMotion, person_mo
 from humans_sim.control.retargeting.retarget import Retargeting
 from humans_sim.control.retargeting.robot_motion import RobotMotion
 from humans_sim.control.retargeting.settings import RetargetSettings
-from humans_sim.control.walking.derived import sole_sides
+from humans_sim.control.walking.sole_legs import sole_sides
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model, load_model
 from humans_sim.observation.markers.trial import MarkerTrial

@@ -30,6 +30,7 @@ from humans_sim.applications.control_sections import (
     torques_of,
     truth_of,
 )
+from humans_sim.applications.gait_control import gait_control
 from humans_sim.applications.walk_control import stream_control, walk_control
 from humans_sim.control.bip.control import BipControl
 from humans_sim.control.bip.let_down import LetDown, let_down
@@ -291,5 +292,6 @@ _CONTROLLERS: dict[str, Callable[..., ControlSetup]] = {
     "fes_swing": _fes_swing,
     "bip": _bip,
     WALK: walk_control,
+    "gait": gait_control,
     "walk_stream": stream_control,
 }

@@ -306,7 +306,9 @@ class Scenario:
             **{"time_step": setup.time_step, **self.options},
         )
         if control.start is not None and "start" not in fields:
-            return simulation, control.start, np.zeros(model.nv)
+            rest = np.zeros(model.nv)
+            velocity = rest if control.velocity is None else control.velocity
+            return simulation, control.start, velocity
         return (simulation, *model_start(fields, model, simulation.system))
 
     def run(

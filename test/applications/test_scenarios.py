@@ -54,6 +54,8 @@ WRISTS = {"carpus-adduction", "carpus-extension"}
 """Looked at in test_wrist_scenarios.py, with fewer balls in anatomy/wrist."""
 ROLLING = {"rattleback", "rolling-knee"}
 """Looked at in dynamics/surfaces/test_rolling.py."""
+GAITS = {"human-gait"}
+"""Looked at in test_gait_control.py and control/gait."""
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,7 @@ ROLLING = {"rattleback", "rolling-knee"}
         - SOFT
         - WRISTS
         - LAYERS
+        - GAITS
         - {"walk"},
     ),
 )
@@ -91,7 +94,8 @@ def test_promised_scenarios_are_there() -> None:
         "slide",
     }
     promised |= {"rolling-foot", "rolling-sphere"}
-    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT | WRISTS | LAYERS | {"walk"}
+    promised |= APPLICATIONS | SCENES | TERRAIN | SOFT | WRISTS | LAYERS | GAITS
+    promised |= {"walk"}
     assert promised <= set(scenario_names())
 
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from humans_sim.control.retargeting.foot_plan import PlannedPhase
+from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.control.walking.swing import FootMotion, resting, swing
+from humans_sim.control.walking.swing import resting, swing
 
 Feet = tuple[FootMotion, FootMotion]
 """Left and right."""

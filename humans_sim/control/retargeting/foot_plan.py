@@ -16,7 +16,8 @@ import numpy as np
 
 from humans_sim.control.retargeting.person_motion import PersonMotion
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side
-from humans_sim.control.walking.settings import HIP_YAW, WalkSettings
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.sole_legs import HIP_YAW
 
 _SIDES = (Side.LEFT, Side.RIGHT)
 _LEAST_MOVE = 0.12

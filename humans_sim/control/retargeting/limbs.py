@@ -20,7 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.retargeting.errors import RetargetError
-from humans_sim.control.walking.derived import sole_legs, sole_sides
+from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
 from humans_sim.models import Model
 from humans_sim.models.legs.chains import Leg, chain
 

@@ -15,7 +15,7 @@ from scipy.signal import butter, filtfilt
 
 from humans_sim.control.retargeting.errors import RetargetError
 from humans_sim.control.retargeting.limbs import SIDES, Limbs
-from humans_sim.control.walking.derived import sole_sides
+from humans_sim.control.walking.sole_legs import sole_sides
 from humans_sim.core.convex_polygon import convex_hull
 from humans_sim.models import Model
 from humans_sim.models.points import PointSet

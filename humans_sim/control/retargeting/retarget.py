@@ -50,9 +50,9 @@ from humans_sim.control.retargeting.sampled_person import SampledPerson
 from humans_sim.control.retargeting.settings import RetargetSettings
 from humans_sim.control.retargeting.upper_body import UpperBody
 from humans_sim.control.task.whole_body import ControlError
-from humans_sim.control.walking.derived import sole_legs
 from humans_sim.control.walking.footsteps import ORIGIN, Side
-from humans_sim.control.walking.settings import HIP_YAW, WalkSettings
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.sole_legs import HIP_YAW, sole_legs
 from humans_sim.control.walking.support import SolePair
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
 from humans_sim.core.convex_polygon import HalfPlanes, inside

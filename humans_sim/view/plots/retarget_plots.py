@@ -51,7 +51,7 @@ def plot_retarget(motion: RobotMotion, run: Run | None = None) -> Figure:
 
 
 def _leg_limbs(motion: RobotMotion) -> list[tuple[str, tuple[int, ...]]]:
-    from humans_sim.control.walking.derived import sole_legs, sole_sides
+    from humans_sim.control.walking.sole_legs import sole_legs, sole_sides
 
     legs = sole_legs(motion.model, *sole_sides(motion.model))
     return [("leg", leg.joints) for leg in legs]

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""One stride of a human as a periodic motion of the whole body.
+
+The zero-moment point moves from heel to toe of one foot and on to the other. The centre
+of mass that goes with it, with no drift from stride to stride, solves
+
+.. math:: \ddot c = \frac{g + \ddot z}{z} (c - p)
+
+with the height z of the centre of mass, periodic but for the way (S. Kajita et al.,
+"Biped walking pattern generation by using preview control of zero-moment point", ICRA
+2003, whose second pass is taken, too: what moving limbs add to the zero-moment point is
+taken off the wanted one). Feet and hips come from
+:class:`~humans_sim.control.gait.leg_fit.LegFit`, all joints by inverse kinematics.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+from scipy.interpolate import CubicSpline
+
+from humans_sim.control.gait.leg_fit import LegFit, LegLengths, LegPath, StrideTimes
+from humans_sim.control.gait.normal_gait import stride_time
+from humans_sim.core.errors import ParameterError
+from humans_sim.models import Model
+
+SIDES = ("l", "r")
+LONGEST = 0.765
+"""Longest stride, in statures: a foot without a joint before its toes reaches less far
+back than a person's."""
+_SAMPLES = 80
+_GRAVITY = 9.81
+_PASSES = 5
+_DROP = 0.15
+"""How fast a heel comes down as it lands [m/s]."""
+LEG = ("hip_pitch", "hip_yaw", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
+
+
+@dataclass(frozen=True)
+class GaitSettings:
+    """A walk on level ground.
+
+    Attributes:
+        speed: [m/s].
+        width: between the middles of the feet [m].
+        times: events of a foot.
+        zmp_strike: zero-moment point before the ankle as the other foot leaves [m].
+        zmp_end: the same as the other foot lands [m].
+        zmp_inward: from the middle of the foot to the inside, between these [m].
+        pelvis_turn: amplitude about the vertical [rad].
+        pelvis_list: amplitude about the forward axis [rad].
+        trunk_turn: of the thorax against the pelvis [rad].
+        arm_swing: amplitude of the shoulders [rad].
+        elbow: mean flexion [rad].
+    """
+
+    speed: float = 1.0
+    width: float = 0.13
+    times: StrideTimes = StrideTimes()
+    zmp_strike: float = 0.05
+    zmp_end: float = 0.16
+    zmp_inward: float = 0.01
+    pelvis_turn: float = math.radians(4.0)
+    pelvis_list: float = math.radians(2.5)
+    trunk_turn: float = math.radians(7.0)
+    arm_swing: float = math.radians(17.0)
+    elbow: float = math.radians(20.0)
+
+
+class GaitPoint(NamedTuple):
+    """The motion at one phase of a stride; x is relative to the first heel strike.
+
+    Attributes:
+        q: configuration (nq,).
+        v: velocity (nv,).
+        a: acceleration (nv,).
+        com: centre of mass, its velocity, its acceleration (3, 3).
+        feet: pose of the soles, by side.
+        foot_rates: velocity and acceleration of the soles on world axes, by side
+            (2, 6): linear, angular.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    com: np.ndarray
+    feet: dict[str, pin.SE3]
+    foot_rates: dict[str, np.ndarray]
+
+
+class GaitCycle:
+    """A stride of a model, made for a speed.
+
+    Args:
+        model: a human whose legs have three joints in the hip, one in the knee and two
+            in the ankle, named as those of Human36.
+        settings: of the walk.
+
+    Attributes:
+        model: the model.
+        settings: of the walk.
+        period: of a stride [s].
+        stride: its length [m].
+        legs: the left leg as it was fitted.
+    """
+
+    def __init__(self, model: Model, settings: GaitSettings | None = None) -> None:
+        """Make the stride."""
+        self.model = model
+        self.settings = settings = settings or GaitSettings()
+        stature = float(model.height or 1.741)
+        usual = stride_time(settings.speed, stature)
+        self.period = min(usual, LONGEST * stature / settings.speed)
+        self.stride = settings.speed * self.period
+        self._index = {name: k for k, name in enumerate(model.joint_names)}
+        for side in SIDES:
+            for joint in LEG:
+                if f"{side}_{joint}" not in self._index:
+                    raise ParameterError(f"{model.name} has no joint '{side}_{joint}'")
+        self._data = model.data()
+        self._phase = np.arange(_SAMPLES) / _SAMPLES
+        self._hip = self._lengths()
+        self._make()
+
+    # What is wanted of feet, trunk and arms.
+
+    def _lengths(self) -> np.ndarray:
+        """Measure the legs; the left hip in the base (3,) [m]."""
+        model, q = self.model, self.model.neutral()
+        pin.forwardKinematics(model.pin, self._data, q)
+        hip, knee, ankle = (
+            np.array(self._data.oMi[model.pin.getJointId(f"l_{name}")].translation)
+            for name in ("hip_pitch", "knee", "ankle_pitch")
+        )
+        sole = next(s for s in model.soles if s.name == "l_sole")
+        tags = model.tags(q)[[model.tag_names.index(n) for n in sole.contacts]]
+        self._sole_ankle = ankle - model.frame_pose(q, "l_sole").translation
+        self.lengths = LegLengths(
+            hip[2] - knee[2],
+            knee[2] - ankle[2],
+            ankle[2] - tags[:, 2].min(),
+            ankle[0] - tags[:, 0].min(),
+            tags[:, 0].max() - ankle[0],
+        )
+        return hip - q[:3]
+
+    def _zmp(self) -> np.ndarray:
+        """Zero-moment point less the mean way (n, 2) [m]."""
+        s, half = self.settings, self.settings.width / 2.0
+        both = self.settings.times.toe_off - 0.5
+        step = self.stride / 2.0
+        y = half - s.zmp_inward
+        knots = [
+            both,
+            self.settings.times.heel_off,
+            self.settings.times.heel_off + 0.03,
+            0.5,
+        ]
+        toe = self.lengths.toe - 0.005
+        x = [s.zmp_strike, s.zmp_end, toe, toe]
+        phases, places = [], []
+        for k in range(-3, 4):
+            outward = y if k % 2 == 0 else -y
+            phases += [at + k / 2.0 for at in knots]
+            places += [[place + step * k, outward] for place in x]
+        xy = np.array(
+            [np.interp(self._phase, phases, np.array(places)[:, k]) for k in (0, 1)]
+        ).T
+        xy[:, 0] -= self.stride * self._phase
+        return _smooth(xy, 9)
+
+    def _base_turn(self) -> np.ndarray:
+        """Roll, pitch, yaw of the pelvis (n, 3) [rad]."""
+        s, around = self.settings, 2.0 * np.pi * self._phase
+        roll = s.pelvis_list * np.sin(around + 0.3)
+        return np.column_stack([roll, 0 * around, -s.pelvis_turn * np.cos(around)])
+
+    def _upper_body(self, q: np.ndarray) -> None:
+        """Write joints of trunk and arms (n, nq)."""
+        s, around = self.settings, 2.0 * np.pi * self._phase
+        self._set(q, "thorax_yaw", s.trunk_turn * np.cos(around))
+        self._set(q, "thorax_roll", -s.pelvis_list * np.sin(around + 0.3))
+        self._set(q, "head_yaw", -(s.trunk_turn - s.pelvis_turn) * np.cos(around))
+        for side, sign in (("l", -1.0), ("r", 1.0)):
+            swing = sign * np.cos(around - 0.2)
+            self._set(q, f"{side}_shoulder_pitch", s.arm_swing * (swing - 0.1))
+            self._set(q, f"{side}_shoulder_roll", np.full_like(around, 0.10))
+            lag = sign * np.cos(around - 0.6)
+            self._set(q, f"{side}_elbow_pitch", s.elbow + 0.5 * s.arm_swing * lag)
+
+    def _set(self, q: np.ndarray, joint: str, values: np.ndarray) -> None:
+        if joint in self._index:
+            q[:, 7 + self._index[joint]] = values
+
+    # The stride.
+
+    def _make(self) -> None:
+        """Fit legs, centre of mass and zero-moment point in turns."""
+        n, phase = _SAMPLES, self._phase
+        fit = LegFit(
+            self.lengths, self.settings.times, self.stride, _DROP * self.period
+        )
+        turn, zmp = self._base_turn(), self._zmp()
+        wanted = zmp.copy()
+        self.zmp_wanted = zmp
+        height = np.full(n, 0.56 * (self.lengths.thigh + self.lengths.shank) / 0.49)
+        com = self._com_of(wanted, height)
+        base = com.copy()
+        q = np.tile(self.model.neutral(), (n, 1))
+        self._upper_body(q)
+        half = self.settings.width / 2.0
+        for _ in range(_PASSES):
+            hip = base[:, 0] - self._hip[1] * np.sin(turn[:, 2])
+            hip = hip + self.stride * phase
+            side = base[:, 1] + self._hip[1] - half
+            lift = self._hip[1] * np.sin(turn[:, 0])
+            self.legs: LegPath = fit.fit(phase, hip, side, lift)
+            q = self._postures(q, turn, base)
+            self._store(q)
+            now, zmp_now = self._dynamics()
+            wanted = wanted + 0.7 * _smooth(zmp - zmp_now, 4)
+            com = self._com_of(wanted, now[:, 2])
+            base = base + _smooth(com - now[:, :2], 4)
+        self.zmp = zmp_now
+
+    def _com_of(self, zmp: np.ndarray, height: np.ndarray) -> np.ndarray:
+        """Periodic centre of mass for a zero-moment point (n, 2) [m]."""
+        second = _second_derivative(_SAMPLES) / self.period**2
+        rise = second @ height
+        stiffness = (_GRAVITY + rise) / height
+        return np.linalg.solve(second - np.diag(stiffness), -stiffness[:, None] * zmp)
+
+    def _foot_pose(self, side: str, k: int) -> pin.SE3:
+        """Sole at a sample, in the world of the stride."""
+        legs, shift = self.legs, 0 if side == "l" else _SAMPLES // 2
+        late = 0.0 if side == "l" else -self.stride / 2.0
+        at = (k + shift) % _SAMPLES
+        if side == "r" and k + shift >= _SAMPLES:
+            late += self.stride
+        pitch = legs.pitch[at]
+        rotation = pin.utils.rotate("y", -pitch)
+        sign = 1.0 if side == "l" else -1.0
+        ankle = np.array(
+            [
+                legs.ankle[at, 0] + late,
+                sign * self.settings.width / 2.0,
+                legs.ankle[at, 1],
+            ]
+        )
+        return pin.SE3(rotation, ankle - rotation @ self._sole_ankle)
+
+    def _postures(
+        self, q: np.ndarray, turn: np.ndarray, base: np.ndarray
+    ) -> np.ndarray:
+        """All configurations of the stride by inverse kinematics (n, nq)."""
+        result = q.copy()
+        angles = self.legs.angles
+        for k in range(_SAMPLES):
+            at = result[k]
+            way = self.stride * self._phase[k]
+            rotation = pin.rpy.rpyToMatrix(*turn[k])
+            at[:3] = [base[k, 0] + way, base[k, 1], self.legs.hip_height[k]]
+            at[2] -= self._hip[2]
+            at[3:7] = pin.Quaternion(rotation).coeffs()
+            for side, shift in (("l", 0), ("r", _SAMPLES // 2)):
+                leg = angles[:, (k + shift) % _SAMPLES]
+                for joint, value in zip(
+                    ("hip_pitch", "knee", "ankle_pitch"),
+                    (leg[0], -leg[1], leg[2]),
+                    strict=True,
+                ):
+                    at[7 + self._index[f"{side}_{joint}"]] = value
+            feet = {side: self._foot_pose(side, k) for side in SIDES}
+            result[k] = self._solve(at, feet)
+        return result
+
+    def _solve(self, q: np.ndarray, feet: dict[str, pin.SE3]) -> np.ndarray:
+        """Legs that put the feet there."""
+        model, data = self.model, self._data
+        legs = [6 + self._index[f"{s}_{j}"] for s in SIDES for j in LEG]
+        columns = np.array(legs)
+        frames = {s: model.pin.getFrameId(f"{s}_sole") for s in SIDES}
+        for _ in range(60):
+            pin.computeJointJacobians(model.pin, data, q)
+            rows, error = [], []
+            for side in SIDES:
+                now = pin.updateFramePlacement(model.pin, data, frames[side])
+                jacobian = pin.getFrameJacobian(
+                    model.pin, data, frames[side], pin.LOCAL_WORLD_ALIGNED
+                )
+                error.append(feet[side].translation - now.translation)
+                error.append(pin.log3(feet[side].rotation @ now.rotation.T))
+                rows.append(jacobian[:, columns])
+            e = np.concatenate(error)
+            if np.abs(e).max() < 1e-9:
+                return q
+            a = np.vstack(rows)
+            damping = 1e-8 if np.abs(e).max() < 1e-2 else 1e-4
+            step = np.linalg.solve(a.T @ a + damping * np.eye(len(columns)), a.T @ e)
+            step *= min(1.0, 0.2 / np.abs(step).max())
+            q[1 + columns] += step
+        raise ParameterError(
+            f"the legs of {model.name} do not reach the feet of this walk: "
+            f"{np.abs(e).max():.2g} m are missing"
+        )
+
+    def _store(self, q: np.ndarray) -> None:
+        """Periodic splines through the samples."""
+        self._joints = _periodic(q[:, 7:])
+        place = q[:, :3].copy()
+        place[:, 0] -= self.stride * self._phase
+        self._place = _periodic(place)
+        turns = np.array([pin.log3(pin.Quaternion(x[3:7]).matrix()) for x in q])
+        self._turn = _periodic(turns)
+
+    def at(self, phase: float) -> GaitPoint:
+        """The motion at a phase [strides], which may be below 0 or above 1."""
+        model, data = self.model, self._data
+        q, v, a = self._motion(phase)
+        pin.forwardKinematics(model.pin, data, q, v, a)
+        pin.centerOfMass(model.pin, data, pin.ACCELERATION, False)
+        com = np.array([data.com[0], data.vcom[0], data.acom[0]])
+        feet, rates = {}, {}
+        for side in SIDES:
+            frame = model.pin.getFrameId(f"{side}_sole")
+            feet[side] = pin.SE3(pin.updateFramePlacement(model.pin, data, frame))
+            axes = pin.LOCAL_WORLD_ALIGNED
+            rates[side] = np.array(
+                [
+                    pin.getFrameVelocity(model.pin, data, frame, axes).vector,
+                    pin.getFrameClassicalAcceleration(
+                        model.pin, data, frame, axes
+                    ).vector,
+                ]
+            )
+        return GaitPoint(q, v, a, com, feet, rates)
+
+    def _motion(self, phase: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Configuration, velocity, acceleration at a phase."""
+        model, rate = self.model, 1.0 / self.period
+        within = phase % 1.0
+        q, v, a = np.empty(model.nq), np.empty(model.nv), np.empty(model.nv)
+        q[:3] = self._place(within)
+        q[0] += self.stride * phase
+        vector, speed, bend = (
+            self._turn(within),
+            self._turn(within, 1) * rate,
+            self._turn(within, 2) * rate**2,
+        )
+        rotation = pin.exp3(vector)
+        q[3:7] = pin.Quaternion(rotation).coeffs()
+        linear = self._place(within, 1) * rate + [self.stride * rate, 0.0, 0.0]
+        v[:3] = rotation.T @ linear
+        right = pin.Jexp3(vector)
+        v[3:6] = right @ speed
+        turning = v[3:6]
+        a[:3] = rotation.T @ (self._place(within, 2) * rate**2)
+        a[:3] -= np.cross(turning, v[:3])
+        a[3:6] = right @ bend
+        q[7:] = self._joints(within)
+        v[6:] = self._joints(within, 1) * rate
+        a[6:] = self._joints(within, 2) * rate**2
+        return q, v, a
+
+    def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Centre of mass (n, 3), zero-moment point (n, 2), less the way."""
+        model, data = self.model, self._data
+        com, zmp = np.empty((_SAMPLES, 3)), np.empty((_SAMPLES, 2))
+        for k, phase in enumerate(self._phase):
+            q, v, a = self._motion(phase)
+            force = pin.rnea(model.pin, data, q, v, a)[:6]
+            wrench = pin.SE3(pin.Quaternion(q[3:7]).matrix(), q[:3]).act(
+                pin.Force(force)
+            )
+            com[k] = pin.centerOfMass(model.pin, data, q)
+            com[k, 0] -= self.stride * phase
+            zmp[k] = [-wrench.angular[1], wrench.angular[0]] / wrench.linear[2]
+            zmp[k, 0] -= self.stride * phase
+        return com, zmp
+
+
+def _periodic(values: np.ndarray) -> CubicSpline:
+    """Spline over one stride from samples (n, m)."""
+    n = len(values)
+    around = np.vstack([values, values[:1]])
+    return CubicSpline(np.arange(n + 1) / n, around, bc_type="periodic")
+
+
+def _smooth(values: np.ndarray, harmonics: int) -> np.ndarray:
+    """The first harmonics of a periodic signal (n, m)."""
+    spectrum = np.fft.rfft(values, axis=0)
+    spectrum[harmonics + 1 :] = 0.0
+    return np.fft.irfft(spectrum, len(values), axis=0)
+
+
+def _second_derivative(n: int) -> np.ndarray:
+    """Second derivative of periodic samples over a period of one (n, n)."""
+    order = np.fft.fftfreq(n, 1.0 / n)
+    return np.real(
+        np.fft.ifft(
+            -((2 * np.pi * order) ** 2)[:, None] * np.fft.fft(np.eye(n), axis=0), axis=0
+        )
+    )

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The legs of one stride in their planes: foot paths and hip height, by least squares.
+
+A foot lands on its heel, turns about it until it is flat, stands, turns about its toes
+and leaves the ground. In the air its ankle follows a spline. The path of the hips over
+the ground is given. What is left free (pitch of the foot, two places in the air, height
+of the hips) is chosen so that hip, knee and ankle bend as in normal gait
+(:mod:`~humans_sim.control.gait.normal_gait`) as nearly as the lengths of
+the legs allow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import least_squares
+
+from humans_sim.control.gait.normal_gait import normal_angles
+
+_CLEARANCE = 0.015
+"""Least height of heel and toe in the air, away from landing and lift-off [m]."""
+STRIKE = math.radians(18.0)
+"""Pitch of the foot at heel strike, toes up [rad]."""
+_STRAIGHT = math.radians(5.0)
+"""Least flexion of a knee [rad]."""
+_LOADED = math.radians(10.0)
+"""Largest flexion of a knee wanted between foot flat and heel-off [rad]."""
+
+
+class LegLengths(NamedTuple):
+    """A leg and its foot, in its plane [m].
+
+    Attributes:
+        thigh: hip to knee.
+        shank: knee to ankle.
+        ankle: height of the ankle above the sole.
+        heel: from the ankle back to the heel.
+        toe: from the ankle forward to the tip of the toes.
+    """
+
+    thigh: float
+    shank: float
+    ankle: float
+    heel: float
+    toe: float
+
+
+@dataclass(frozen=True)
+class StrideTimes:
+    """Events of a foot, in strides after its heel strike.
+
+    Attributes:
+        flat: the foot is flat.
+        heel_off: the heel leaves the ground.
+        toe_off: the toes leave the ground.
+    """
+
+    flat: float = 0.09
+    heel_off: float = 0.42
+    toe_off: float = 0.62
+
+
+class LegPath(NamedTuple):
+    """A leg through a stride at n phases.
+
+    Attributes:
+        ankle: forward, relative to the ground below the ankle of the flat foot, and up
+            (n, 2) [m].
+        pitch: of the foot, toes up (n,) [rad].
+        hip_height: above the ground (n,) [m].
+        angles: flexion of hip, knee, ankle (3, n) [rad].
+    """
+
+    ankle: np.ndarray
+    pitch: np.ndarray
+    hip_height: np.ndarray
+    angles: np.ndarray
+
+
+class LegFit:
+    """Fits the legs of a stride.
+
+    Args:
+        lengths: of leg and foot.
+        times: events of a foot.
+        stride: length of a stride [m].
+        drop: how fast the heel comes down as it lands [m a stride].
+    """
+
+    def __init__(
+        self, lengths: LegLengths, times: StrideTimes, stride: float, drop: float
+    ) -> None:
+        """Nothing is fitted yet."""
+        self._legs, self._times, self._stride = lengths, times, stride
+        self._drop = drop
+        tall = lengths.thigh + lengths.shank + lengths.ankle
+        # Pitch at toe-off, its power in time, pitch at two phases in the air; ankle
+        # there; height of the hips and its harmonics. Bounds, and how firmly they stay.
+        first = [
+            (-0.69, -0.85, -0.5, 0.5),
+            (2.0, 1.7, 3.0, 0.0),
+            (-0.44, -0.8, 0.0, 1.0),
+            (0.0, -0.3, 0.35, 1.0),
+            (0.40, 0.2, 0.6, 0.0),
+            (0.15, 0.05, 0.3, 0.0),
+            (0.78, 0.5, 0.95, 0.0),
+            (0.08, 0.04, 0.2, 0.0),
+            (0.97 * tall, 0.9 * tall, tall, 0.0),
+            (-0.02, -0.05, 0.05, 1.0),
+            (0.0, -0.05, 0.05, 1.0),
+            (0.0, -0.02, 0.02, 3.0),
+            (0.0, -0.02, 0.02, 3.0),
+        ]
+        self._guess, *self._bounds, self._hold = np.array(first).T
+        self._first = self._guess
+
+    def fit(
+        self, phase: np.ndarray, hip: np.ndarray, side: np.ndarray, lift: np.ndarray
+    ) -> LegPath:
+        """The leg that bends most nearly as in normal gait.
+
+        Args:
+            phase: of the leg, 0 at its heel strike (n,), evenly over a stride.
+            hip: its place forward of the ground below the ankle of the flat foot, for
+                phases from 0 to 1 (n,) [m].
+            side: hip beside the ankle (n,) [m].
+            lift: hip above the middle of both hips (n,) [m].
+        """
+        self._normal = np.radians(normal_angles(phase))
+
+        def residuals(free: np.ndarray) -> np.ndarray:
+            return self._residuals(free, phase, hip, side, lift)
+
+        found = least_squares(
+            residuals,
+            self._first,
+            bounds=self._bounds,
+            x_scale=0.1,
+            max_nfev=100,
+            ftol=1e-6,
+        )
+        self._first = found.x
+        return self.path(found.x, phase, hip, side, lift)
+
+    def path(
+        self,
+        free: np.ndarray,
+        phase: np.ndarray,
+        hip: np.ndarray,
+        side: np.ndarray,
+        lift: np.ndarray,
+    ) -> LegPath:
+        """The leg of some free values."""
+        legs = self._legs
+        ankle, pitch = self._foot(free, phase)
+        height = self._height(free, phase)
+        forward = ankle[:, 0] - hip
+        down = np.hypot(height + lift - ankle[:, 1], side)
+        reach = np.hypot(forward, down)
+        both = legs.thigh**2 + legs.shank**2
+        cosine = (reach**2 - both) / (2 * legs.thigh * legs.shank)
+        knee = np.arccos(np.clip(cosine, -1.0, 1.0))
+        ahead = np.arctan2(forward, down)
+        thigh = ahead + np.arctan2(
+            legs.shank * np.sin(knee), legs.thigh + legs.shank * np.cos(knee)
+        )
+        foot = pitch - (thigh - knee)
+        return LegPath(ankle, pitch, height, np.array([thigh, knee, foot]))
+
+    def _foot(
+        self, free: np.ndarray, phase: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ankle (n, 2) [m] and pitch of the foot (n,) [rad] through a stride."""
+        times, (leave, power, early, late) = self._times, free[:4]
+        air = 1.0 - times.toe_off
+        turning = times.toe_off - times.heel_off
+        rates = (power * leave / turning, -2.0 * STRIKE / times.flat)
+        ends = self._on_ground(np.array([leave, STRIKE]))
+        ends[1, 0] += self._stride
+        slopes = self._moved(np.array([leave, STRIKE])) * np.array(rates)[:, None]
+        slopes[1, 1] -= self._drop
+        middle = free[4:8].reshape(2, 2) * np.array([self._stride, 1.0])
+        swing = CubicSpline(
+            times.toe_off + air * np.array([0.0, 0.3, 0.65, 1.0]),
+            np.column_stack(
+                [np.vstack([ends[0], middle, ends[1]]), [leave, early, late, STRIKE]]
+            ),
+            bc_type=(
+                (1, np.append(slopes[0], rates[0])),
+                (1, np.append(slopes[1], rates[1])),
+            ),
+        )(phase)
+        landing = STRIKE * np.clip(1.0 - phase / times.flat, 0.0, 1.0) ** 2
+        part = np.clip((phase - times.heel_off) / turning, 0.0, 1.0)
+        stands = landing + leave * part**power
+        down = phase < times.toe_off
+        pitch = np.where(down, stands, swing[:, 2])
+        ankle = np.where(down[:, None], self._on_ground(stands), swing[:, :2])
+        return ankle, pitch
+
+    def _moved(self, pitch: np.ndarray) -> np.ndarray:
+        """Derivative of the ankle on the ground by the pitch (n, 2) [m]."""
+        legs = self._legs
+        pivot = np.where(pitch > 0, -legs.heel, legs.toe)
+        sine, cosine = np.sin(pitch), np.cos(pitch)
+        return np.column_stack(
+            [sine * pivot - cosine * legs.ankle, -cosine * pivot - sine * legs.ankle]
+        )
+
+    def _on_ground(self, pitch: np.ndarray) -> np.ndarray:
+        """Ankle of a foot on heel or toes (n, 2) [m]."""
+        legs = self._legs
+        pivot = np.where(pitch > 0, -legs.heel, legs.toe)
+        sine, cosine = np.sin(pitch), np.cos(pitch)
+        return np.column_stack(
+            [
+                pivot - cosine * pivot - sine * legs.ankle,
+                -sine * pivot + cosine * legs.ankle,
+            ]
+        )
+
+    def _height(self, free: np.ndarray, phase: np.ndarray) -> np.ndarray:
+        """Middle of the hips above the ground: twice a stride the same (n,) [m]."""
+        around = 4.0 * np.pi * phase
+        level, a, b, c, d = free[8:13]
+        return (
+            level
+            + a * np.cos(around)
+            + b * np.sin(around)
+            + c * np.cos(2 * around)
+            + d * np.sin(2 * around)
+        )
+
+    def _residuals(
+        self,
+        free: np.ndarray,
+        phase: np.ndarray,
+        hip: np.ndarray,
+        side: np.ndarray,
+        lift: np.ndarray,
+    ) -> np.ndarray:
+        """Errors of the angles, what is out of reach, feet too low."""
+        legs, times = self._legs, self._times
+        path = self.path(free, phase, hip, side, lift)
+        error = (path.angles - self._normal) * np.array([[0.3], [1.0], [0.15]])
+        error[2] *= np.where(phase > times.toe_off, 2.0, 1.0)
+        down = np.hypot(path.hip_height + lift - path.ankle[:, 1], side)
+        reach = np.hypot(path.ankle[:, 0] - hip, down)
+        longest = math.sqrt(
+            legs.thigh**2
+            + legs.shank**2
+            + 2 * legs.thigh * legs.shank * math.cos(_STRAIGHT)
+        )
+        over = 1000.0 * np.maximum(reach - longest, 0.0)
+        stands = (phase > times.flat) & (phase < times.heel_off)
+        bent = 5.0 * np.maximum(path.angles[1] - _LOADED, 0.0) * stands
+        sine, cosine = np.sin(path.pitch), np.cos(path.pitch)
+        sole = path.ankle[:, 1] - cosine * legs.ankle
+        lowest = np.minimum(sole - sine * legs.heel, sole + sine * legs.toe)
+        part = (phase - times.toe_off) / (1.0 - times.toe_off)
+        wanted = _CLEARANCE * np.clip(np.minimum(part, 1 - part) * 5, 0.0, 1.0)
+        low = 20.0 * np.maximum(wanted - lowest, 0.0) * (part > 0)
+        small = self._hold * (free - self._guess)
+        return np.concatenate([error.ravel(), over, bent, low, small])

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stride for all tests of it: it takes some seconds to make."""
+
+from __future__ import annotations
+
+import pytest
+
+import humans_sim as hs
+
+
+@pytest.fixture(scope="session")
+def cycle(human: hs.Model) -> hs.GaitCycle:
+    """A stride at 1 m/s."""
+    return hs.GaitCycle(human)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A human walks like one: heel, sole, toe; straight knee; steps that catch a push."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import humans_sim as hs
+from humans_sim.control.gait.normal_gait import normal_angles
+
+END = 2.0
+
+
+def walk(
+    cycle: hs.GaitCycle, end: float, *pushes: hs.Push
+) -> tuple[hs.GaitWalk, hs.Run]:
+    """Walk at 1 m/s."""
+    gait, model = hs.GaitWalk(cycle), cycle.model
+    simulation = hs.Simulation(
+        model, hs.IdealTorque(model), gait, stands=True, pushes=pushes
+    )
+    start = gait.start(), gait.start_velocity()
+    return gait, simulation.run(*start, t_end=end, sampling_period=0.01)
+
+
+@pytest.fixture(scope="module")
+def walked(cycle: hs.GaitCycle) -> tuple[hs.GaitWalk, hs.Run]:
+    """Three steps."""
+    return walk(cycle, END)
+
+
+def test_it_walks_by_physics(walked: tuple[hs.GaitWalk, hs.Run]) -> None:
+    """Check clean, 1 m/s, each call with an answer, on average its weight."""
+    gait, run = walked
+    assert run.check()
+    assert (run.q[-1, 0] - run.q[0, 0]) / END == pytest.approx(1.0, abs=0.05)
+    assert gait.failures == 0
+    stride = run.t > END - gait.cycle.period
+    force = run.forces[stride, :, 0].sum(axis=1).mean()
+    assert force == pytest.approx(gait.cycle.model.mass * 9.81, rel=0.05)
+
+
+def test_the_foot_rolls_from_heel_to_toe(walked: tuple[hs.GaitWalk, hs.Run]) -> None:
+    """The heel carries load first, then heel and ball together, the toes at last."""
+    gait, run = walked
+    strike = gait.strikes["r"][0]
+    rows = [run.table.names.index(f"r_{n}") for n in ("calcaneous_post", "digit2")]
+    period, times = gait.cycle.period, gait.cycle.settings.times
+
+    def loaded(begin: float, end: float) -> np.ndarray:
+        part = (run.t - strike) / period
+        samples = (part > begin) & (part < end)
+        return np.asarray((run.forces[samples][:, rows, 0] > 1.0).mean(axis=0))
+
+    heel, toe = loaded(0.01, 0.5 * times.flat)
+    assert heel > 0.5 and toe == 0.0
+    heel, toe = loaded(times.heel_off + 0.06, times.toe_off - 0.03)
+    assert heel == 0.0 and toe > 0.8
+    assert loaded(times.toe_off + 0.05, 0.9) == pytest.approx([0.0, 0.0])
+
+
+def test_hip_and_knee_bend_as_in_normal_gait(
+    walked: tuple[hs.GaitWalk, hs.Run],
+) -> None:
+    """Correlation above 0.9; the knee straight in stance, bent in the air."""
+    gait, run = walked
+    strike, period = gait.strikes["r"][0], gait.cycle.period
+    phase = np.linspace(0.0, 1.0, 101)
+    curves = {
+        joint: sign * np.degrees(np.interp(strike + period * phase, run.t, angle))
+        for joint, sign in (("hip_pitch", 1.0), ("knee", -1.0))
+        for angle in (run.joint(f"r_{joint}"),)
+    }
+    hip, knee, _ = normal_angles(phase)
+    assert np.corrcoef(curves["hip_pitch"], hip)[0, 1] > 0.9
+    assert np.corrcoef(curves["knee"], knee)[0, 1] > 0.9
+    assert curves["knee"][12:46].max() < 15.0
+    assert curves["knee"].max() > 50.0
+
+
+def test_a_push_moves_the_next_step(cycle: hs.GaitCycle) -> None:
+    """Pushed to the left it steps to the left, and stays up."""
+    push = hs.Push(0.45, (0.0, 12.0, 0.0), duration=0.1)
+    gait, run = walk(cycle, 1.3, push)
+    assert run.check()
+    human = cycle.model
+    heel = human.tag_names.index("l_calcaneous_post")
+    at = int(np.searchsorted(run.t, gait.strikes["l"][0] + 0.05))
+    usual = gait.cycle.settings.width / 2
+    assert human.tags(run.q[at])[heel, 1] > usual + 0.01
+
+
+def test_it_needs_a_simulation_of_its_model(
+    cycle: hs.GaitCycle, khr1: hs.Model
+) -> None:
+    """Not called without a scene, not in that of another model."""
+    gait = hs.GaitWalk(cycle)
+    state = hs.ControlState(gait.start(), gait.start_velocity())
+    with pytest.raises(hs.HumansError, match="scene"):
+        gait(0.0, state)
+    with pytest.raises(hs.HumansError, match="one model"):
+        hs.Simulation(khr1, hs.IdealTorque(khr1), gait)
+    with pytest.raises(hs.HumansError, match="period"):
+        hs.GaitWalk(gait.cycle, period=0.0)
