@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from humans_sim.control.trajectories.trajectory import TrajectoryError
     from humans_sim.control.walking.settings import WalkSettings
     from humans_sim.control.walking.sole_legs import SettingError
-    from humans_sim.control.walking.whole_body_ik import ReachError
     from humans_sim.control.walking.walk import Walk
+    from humans_sim.control.walking.whole_body_ik import ReachError
     from humans_sim.core.expressions import ExpressionError
     from humans_sim.dynamics.actuation_interface import Actuation
     from humans_sim.dynamics.controller import (
