@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from humans_sim.control.walking.settings import WalkSettings
     from humans_sim.control.walking.sole_legs import SettingError
     from humans_sim.control.walking.walk import Walk
+    from humans_sim.control.walking.whole_body_ik import ReachError
     from humans_sim.core.expressions import ExpressionError
     from humans_sim.dynamics.actuation_interface import Actuation
     from humans_sim.dynamics.controller import (
@@ -232,6 +233,7 @@ _MODULES = {
     "ScrewDriveMotors": "actuation",
     "Sensor": "dynamics.sensors",
     "Servo": "actuation",
+    "ReachError": "control.walking.whole_body_ik",
     "SettingError": "control.walking.sole_legs",
     "Signal": "results.signal",
     "SignalErrors": "dynamics.sensors",
@@ -372,6 +374,7 @@ __all__ = [
     "ScrewDriveMotors",
     "Sensor",
     "Servo",
+    "ReachError",
     "SettingError",
     "Signal",
     "SignalErrors",

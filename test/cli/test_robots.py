@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -94,3 +95,26 @@ def test_tuned_servos_become_the_robots_own(urdf: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     servos = ServoSet.of_model(hs.load_model(urdf))
     assert servos.of_joint("l_knee").gain == pytest.approx(knee["gain"], rel=1e-5)
+
+
+def tutorial() -> list[list[str]]:
+    """Commands of the guide's first block, but for the page."""
+    guide = Path(__file__).parents[2] / "docs" / "your_robot.md"
+    block = guide.read_text().split("```bash\n", 1)[1].split("```", 1)[0]
+    lines = [shlex.split(line, comments=True) for line in block.splitlines()]
+    return [words[1:] for words in lines if words[1] != "view"]
+
+
+def test_the_tutorial(urdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line of it works for a robot of which there is a URDF alone."""
+    monkeypatch.chdir(urdf.parent)
+    urdf.rename("my.urdf")
+    lines = tutorial()
+    assert [words[0] for words in lines] == ["init-robot", *3 * ["run"], "tune-servos"]
+    for words in lines:
+        shorter = ["--end", "1.5"] if words[0] == "run" else []
+        done = runner.invoke(app, [*words, *shorter])
+        assert done.exit_code == 0, (words, done.output, done.exception)
+    made = {path.name for path in urdf.parent.iterdir()}
+    wanted = {"my.yaml", "my.walk.yaml", "my.png", "walk.png", "walk.html"}
+    assert wanted | {"servos.png"} <= made

@@ -5,7 +5,8 @@ A joint at the distance h from an end of its range may approach it so that
 :math:`\ddot h + 2 \lambda \dot h + \lambda^2 h \ge 0`: one that keeps this from a state
 with :math:`\dot h \ge -\lambda h` never reaches the end faster than an exponential of
 the time :math:`1 / \lambda`, so never goes through it. Speeds likewise:
-:math:`\dot h + \lambda h \ge 0` with h the speed that is left.
+:math:`\dot h + \mu h \ge 0` with h the speed that is left, and a :math:`\mu` of one
+over a period of control: light joints may use most of their speed at once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from humans_sim.models import Model
 
 APPROACH = 20.0
 """Rate at which a joint approaches the end of its range [1/s]; assumed."""
+
+
+_QUICK = 100.0
+"""Rate at which a joint approaches its largest speed [1/s]; a period of 10 ms."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,8 @@ class JointLimits:
         with np.errstate(invalid="ignore"):
             high = rate**2 * (self.upper - angles) - 2.0 * rate * speeds
             low = rate**2 * (self.lower - angles) - 2.0 * rate * speeds
-        high = np.minimum(high, rate * (self.speed - speeds))
-        low = np.maximum(low, rate * (-self.speed - speeds))
+        high = np.minimum(high, _QUICK * (self.speed - speeds))
+        low = np.maximum(low, _QUICK * (-self.speed - speeds))
         crossed = low > high
         middle = 0.5 * (low[crossed] + high[crossed])
         low[crossed] = high[crossed] = middle

@@ -246,7 +246,7 @@ def _within(model: Model, place: int, angle: float) -> float:
     """An angle with some room to the ends of a joint's range; zero where it may be."""
     low, high = model.lower_limits[place], model.upper_limits[place]
     room = _ROOM * min(high - low, 1.0)
-    if angle == 0.0 and low <= 0.0 <= high:
+    if angle == 0.0 and low < 0.0 < high:
         return 0.0
     return float(np.clip(angle, low + room, high - room))
 

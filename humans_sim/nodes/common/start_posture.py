@@ -48,9 +48,10 @@ def start_posture(
     Raises:
         ParameterError: there is no such posture, or no walk.
     """
-    if name in scenario_names() or is_file(Path(name)):
+    scenario = name not in POSTURES  # there is a scenario called walk, too
+    if scenario and (name in scenario_names() or is_file(Path(name))):
         q = scenario_start(name, model)
-    elif name not in POSTURES:
+    elif scenario:
         raise ParameterError(
             f"{model.name} has no posture '{name}' (there are: {', '.join(POSTURES)}, "
             "and those of scenarios, by their names)"

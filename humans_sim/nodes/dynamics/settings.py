@@ -143,6 +143,9 @@ class DynamicsSettings:
             name: number(f"servo.{name}", value, "see humans_sim.actuation.Servo")
             for name, value in {"command_period": 0.0, **vars(robot.servo)}.items()
         }
+        # What is as usual stays that of each joint, which may have a servo of its own.
+        usual = vars(robot.servo)
+        servo = {key: x for key, x in servo.items() if x != usual.get(key)}
         armature = number(
             "armature",
             0.0,

@@ -30,6 +30,13 @@ def test_walk_is_that_of_the_walker(khr1: hs.Model) -> None:
     )
 
 
+def test_walk_is_a_posture_of_any_biped(bip: hs.Model) -> None:
+    """The scenario of that name, which is of another robot, does not hide it."""
+    np.testing.assert_allclose(
+        start_posture(bip, "walk"), Walker(bip).start(), atol=1e-12
+    )
+
+
 def test_unknown_posture(khr1: hs.Model) -> None:
     """The error names the postures there are."""
     with pytest.raises(hs.ParameterError, match="neutral, walk"):
