@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,10 @@ from humans_sim.applications.retarget_simulation import (
     simulate_boards,
     simulate_motion,
 )
+from humans_sim.applications.robot_draft import draft_robot
 from humans_sim.cli.commands import app
 from humans_sim.control.retargeting.retarget import Retargeting
+from humans_sim.control.walking.footsteps import Side
 from humans_sim.kondo import read_motion
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.observation.markers import write_trc
@@ -172,3 +175,34 @@ def test_limits_of_the_boards_slow_it_down(postures: hs.Reconstruction) -> None:
     slower = retarget_person(quick, "khr1")
     assert board_excess(slower) <= 1.0
     assert plain.plan.slowdown < slower.plan.slowdown
+
+
+@pytest.mark.parametrize("robot", ["khr1", "g1"])
+def test_a_recorded_walk(robot: str, shared_data: Path, tmp_path: Path) -> None:
+    """A real walk: five steps without a fall, slip or limit, limbs as the person's."""
+    mocap = shared_data / "mocap"
+    model = hs.load_model("khr1") if robot == "khr1" else g1(shared_data, tmp_path)
+    motion = hs.retarget(
+        mocap / "walk.trc",
+        model,
+        marker_set="rajagopal",
+        static=mocap / "static_walk.trc",
+    )
+    assert motion.plan.steps == 5
+    assert (np.abs(motion.v[:, 6:]) <= model.velocity_limits).all()
+    assert (np.abs(motion.torques) <= model.effort_limits).all()
+    assert np.degrees(motion.median_error) < 15.0
+    trial = simulate_motion(motion)
+    assert not trial.fallen and trial.slip < MOST_SLIP
+    sole = model.soles[0].name
+    first, last = (model.frame_pose(trial.run.q[k], sole) for k in (0, -1))
+    target = motion.plan.phases[-1].feet[Side.LEFT].x
+    assert target > 0.1
+    assert (last.translation - first.translation)[0] == pytest.approx(target, rel=0.05)
+
+
+def g1(shared_data: Path, folder: Path) -> hs.Model:
+    """A Unitree G1 of its bare URDF."""
+    urdf = Path(shutil.copy(shared_data / "robots/g1/g1_29dof.urdf", folder))
+    draft_robot(urdf).save()
+    return hs.load_model(urdf)
