@@ -302,7 +302,9 @@ class Retargeting:
             rows[:, names.index(name)] = 0.0
         if HEAD_YAW in names:
             rows[:, names.index(HEAD_YAW)] = at.head
-        directions = np.stack([at.directions[x] for x in self.upper.names], axis=1)
+        directions = np.zeros((n, len(self.upper.names), 3))
+        for k, name in enumerate(self.upper.names):
+            directions[:, k] = at.directions[name]
         for k in range(n):
             turn = pin.utils.rotate("z", -float(headings[k]))
             search = self.upper.solve if k else self.upper.first
