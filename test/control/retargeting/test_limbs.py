@@ -71,3 +71,15 @@ def test_waists_turn_as_the_person_does() -> None:
             q[7 + upper.joints] = upper.solve(q, np.eye(3), turn, hanging)
         pin.forwardKinematics(model.pin, data, q)
         assert np.allclose(data.oMi[limbs.torso].rotation, turn, atol=1e-3)
+
+
+def test_a_persons_limbs_are_found_without_names() -> None:
+    """By kinematics alone the limbs are those that the names say."""
+    model = hs.load_model("human36")
+    named, found = person_limbs(model), robot_limbs(model)
+    assert found.torso == named.torso
+    rng, data = np.random.default_rng(5), model.data()
+    pin.forwardKinematics(model.pin, data, model.random_configuration(rng))
+    for name in named.limbs:
+        one, other = (limbs.directions(data, (name,)) for limbs in (named, found))
+        assert np.allclose(one, other, atol=1e-6), name
