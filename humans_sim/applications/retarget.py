@@ -7,6 +7,7 @@ The one function for it: the library and ``humans-sim retarget`` call it.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +88,15 @@ def retarget_person(
     motion = retargeting.retarget(person)
     if not has_boards(model):
         return motion
+    spent = motion.frame_time * len(motion.t)
     for _ in range(_TRIES):
         excess = board_excess(motion)
         if excess <= 1.0:
-            return motion
+            return replace(motion, frame_time=spent / len(motion.t))
         # Boards lead their servos by positions alone, ahead by the servos' lag.
         slower = 1.02 * excess**_POWER * motion.plan.slowdown
         motion = retargeting.retarget(person, slower)
+        spent += motion.frame_time * len(motion.t)
     raise RetargetError(
         f"the boards' servos would have to turn {excess:.2g} times as fast as they may"
     )

@@ -54,6 +54,14 @@ def documented() -> dict[str, set[str]]:
     return keys
 
 
+def test_retarget() -> None:
+    """A motion that is not simulated has no fall to report."""
+    document = type_json("retarget", "--example", "wave", "--no-simulate")
+    assert set(document) == HEAD | documented()["retarget"]
+    assert document["robot"] == "khr1" and document["fallen"] is None
+    assert 0.0 < document["direction_error"] < math.radians(15.0)
+
+
 def test_every_command_is_documented() -> None:
     """The guide has a row for each command that has --json."""
     names = {c.callback.__name__.replace("_", "-") for c in app.registered_commands}

@@ -35,6 +35,8 @@ _PERSON = {
 """Joints at the ends of a person's limbs, without their sides."""
 _MOST = 0.6
 """Of the largest distance to the elbow: a shoulder is farther."""
+_APART = 0.1
+"""Of the upper arm's length: a forearm is longer."""
 _SIDE = 0.02
 """An arm is this far from the middle, in heights of the base."""
 
@@ -171,13 +173,22 @@ def _arm(model: Model, data: pin.Data, side: str, joints: list[int]) -> dict[str
         return {}
     away = np.array([np.linalg.norm(c - centres[elbow]) for c in centres[:elbow]])
     shoulder = int(np.flatnonzero(away > _MOST * away.max())[-1])
-    end = centres[elbow + 1] if elbow + 1 < len(joints) else tip
+    # Axes through one centre are one joint of the arm.
+    places = [*centres[elbow + 1 :], tip]
+    least = _APART * away.max()
+    after = next(
+        (n for n, c in enumerate(places) if np.linalg.norm(c - centres[elbow]) > least),
+        None,
+    )
+    if after is None:
+        return {}
+    end, carrier = places[after], joints[elbow + after]
     upper, lower = f"{side}_{UPPER_ARM}", f"{side}_{FOREARM}"
     place = pin.SE3(np.eye(3), centres[elbow])
     return {
         upper: _limb(model, data, upper, joints[elbow - 1], centres[shoulder], place),
         lower: _limb(
-            model, data, lower, joints[elbow], centres[elbow], pin.SE3(np.eye(3), end)
+            model, data, lower, carrier, centres[elbow], pin.SE3(np.eye(3), end)
         ),
     }
 

@@ -122,6 +122,8 @@ class Retargeting:
         self._gains = np.array(
             [joint.get(name, self._setup.servo).gain for name in model.joint_names]
         )
+        # What the legs reached of the last person: asked again for a slower motion.
+        self._reached: tuple[PersonMotion, tuple[float, float, float]] | None = None
         self._gravity = float(np.linalg.norm(model.pin.gravity.linear))
 
     @property
@@ -142,6 +144,8 @@ class Retargeting:
         """
         settings = self.settings
         shorter, depth, rise = settings.stride, 1.0, self._rise(person)
+        if self._reached is not None and self._reached[0] is person:
+            shorter, depth, rise = self._reached[1]
         fault: RetargetError | None = None
         started = time.process_time()
         for _ in range(_TRIES):
@@ -166,6 +170,7 @@ class Retargeting:
             if fault is None:
                 spent = (time.process_time() - started) / len(motion.t)
                 remarks = _remarks(plan, depth)
+                self._reached = (person, (shorter, depth, rise))
                 return replace(motion, frame_time=spent, remarks=remarks)
             slowdown = 1.02 * plan.slowdown * excess
         if fault is None:
@@ -302,7 +307,9 @@ class Retargeting:
             rows[:, names.index(name)] = 0.0
         if HEAD_YAW in names:
             rows[:, names.index(HEAD_YAW)] = at.head
-        directions = np.stack([at.directions[x] for x in self.upper.names], axis=1)
+        directions = np.zeros((n, len(self.upper.names), 3))
+        for k, name in enumerate(self.upper.names):
+            directions[:, k] = at.directions[name]
         for k in range(n):
             turn = pin.utils.rotate("z", -float(headings[k]))
             search = self.upper.solve if k else self.upper.first

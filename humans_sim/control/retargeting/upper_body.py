@@ -28,6 +28,8 @@ _CLOSE = 1e-4
 """Largest step of a joint at which the search ends [rad]."""
 _HELD = 1e-3
 """Weight of the joints of the frame before."""
+_SMALL = 1e-9
+"""Sine of a turn that is its own angle."""
 _STARTS = 6
 """Postures from which the first frame is searched."""
 
@@ -155,8 +157,18 @@ class UpperBody:
             )
         if self._turns.any():
             turned = data.oMi[self._limbs.torso].rotation @ self._upright.T
-            errors.append(pin.log3(torso @ turned.T))
+            errors.append(_turn(torso @ turned.T))
             rows.append(np.where(self._turns, turning, 0.0))
         if not errors:
             return np.zeros(0), np.zeros((0, len(self.joints)))
         return np.concatenate(errors), np.vstack(rows)
+
+
+def _turn(rotation: np.ndarray) -> np.ndarray:
+    """Rotation vector of a matrix (3,) [rad]; also of one that is rounded."""
+    r = rotation
+    axis = 0.5 * np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
+    sine, cosine = float(np.linalg.norm(axis)), 0.5 * (float(np.trace(r)) - 1.0)
+    if sine < _SMALL:
+        return axis
+    return axis * (np.arctan2(sine, cosine) / sine)

@@ -54,3 +54,32 @@ def test_arms_take_the_directions_that_they_can() -> None:
         guess[7 + upper.joints] = found
         assert (found >= low).all() and (found <= high).all()
         assert upper.worst(guess, wanted) < np.radians(1.0)
+
+
+def test_waists_turn_as_the_person_does() -> None:
+    """Shoulders on a waist take an attitude; one that is rounded does no harm."""
+    model = hs.load_model("human36")
+    limbs = person_limbs(model)
+    upper = UpperBody(limbs)
+    torso = pin.rpy.rpyToMatrix(0.1, 0.2, -0.3)
+    data = model.data()
+    pin.forwardKinematics(model.pin, data, model.neutral())
+    hanging = limbs.directions(data, upper.names)
+    for turn in (torso, np.eye(3) * (1.0 + 1e-15)):
+        q = model.neutral()
+        for _ in range(5):
+            q[7 + upper.joints] = upper.solve(q, np.eye(3), turn, hanging)
+        pin.forwardKinematics(model.pin, data, q)
+        assert np.allclose(data.oMi[limbs.torso].rotation, turn, atol=1e-3)
+
+
+def test_a_persons_limbs_are_found_without_names() -> None:
+    """By kinematics alone the limbs are those that the names say."""
+    model = hs.load_model("human36")
+    named, found = person_limbs(model), robot_limbs(model)
+    assert found.torso == named.torso
+    rng, data = np.random.default_rng(5), model.data()
+    pin.forwardKinematics(model.pin, data, model.random_configuration(rng))
+    for name in named.limbs:
+        one, other = (limbs.directions(data, (name,)) for limbs in (named, found))
+        assert np.allclose(one, other, atol=1e-6), name
