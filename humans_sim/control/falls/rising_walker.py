@@ -27,7 +27,8 @@ from humans_sim.control.falls.fall_detector import FallDetector, Lying, lying, t
 from humans_sim.control.falls.pose_sequence import PoseSequence
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.placement import Approach
-from humans_sim.control.walking.walker import WalkCommand, Walker, WalkSensors
+from humans_sim.control.walking.walk_sensors import WalkSensors
+from humans_sim.control.walking.walker import WalkCommand, Walker
 from humans_sim.core.errors import ParameterError
 
 

@@ -5,12 +5,8 @@ from humans_sim.control.walking.footsteps import Footprint, Velocity
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.timeline import Footstep, WalkPhase
-from humans_sim.control.walking.walker import (
-    SoleWrench,
-    WalkCommand,
-    Walker,
-    WalkSensors,
-)
+from humans_sim.control.walking.walk_sensors import SoleWrench, WalkSensors
+from humans_sim.control.walking.walker import WalkCommand, Walker
 
 __all__ = [
     "Footprint",

@@ -111,18 +111,21 @@ class FootstepPlanner:
             return 0.0
         return velocity.wz * self.period(velocity) / self._settings.pivot_share
 
+    def noticed(self, velocity: Velocity) -> Velocity:
+        """A command without what is in the dead zone.
+
+        A stick that is let go is never quite at its middle.
+        """
+        reach, zone = self._reach(velocity), self._settings.dead_zone
+        parts = zip(velocity, reach, strict=True)
+        return Velocity(*(v if abs(v) > zone * most else 0.0 for v, most in parts))
+
     def limited(self, velocity: Velocity) -> Velocity:
         """The velocity that the legs can follow, in the same direction.
 
         Forward, sideways and turning parts share the reach of a step.
         """
-        limits, period = self._settings, self.period(velocity)
-        most = limits.max_forward if velocity.vx > 0 else limits.max_backward
-        reach = (
-            most / period,
-            0.5 * limits.max_sideways / period,
-            (1.0 if self._pivots else 0.5) * limits.max_turn / period,
-        )
+        reach = self._reach(velocity)
         kept = [v if most > 0 else 0.0 for v, most in zip(velocity, reach, strict=True)]
         ahead, aside, turning = (
             abs(v) / most if most > 0 else 0.0
@@ -134,6 +137,30 @@ class FootstepPlanner:
         else:
             size = math.hypot(ahead, aside, turning)
         return Velocity(*(v / max(size, 1.0) for v in kept))
+
+    def turn_room(self, velocity: Velocity) -> float:
+        """Largest turn beside the other parts of a velocity, by pivots [rad/s].
+
+        Args:
+            velocity: within :meth:`limited`, with any turn but none.
+        """
+        reach = self._reach(velocity)
+        ahead, aside = (
+            abs(v) / most if most > 0 else 0.0
+            for v, most in zip(velocity[:2], reach[:2], strict=True)
+        )
+        left = math.sqrt(max(1.0 - aside**2, 0.0)) - ahead
+        return max(left, 0.0) * reach[2]
+
+    def _reach(self, velocity: Velocity) -> tuple[float, float, float]:
+        """Largest parts of a velocity, each alone [m/s, m/s, rad/s]."""
+        limits, period = self._settings, self.period(velocity)
+        most = limits.max_forward if velocity.vx > 0 else limits.max_backward
+        return (
+            most / period,
+            0.5 * limits.sideways_share * limits.max_sideways / period,
+            (1.0 if self._pivots else 0.5) * limits.max_turn / period,
+        )
 
     def next(self, support: Footprint, side: Side, velocity: Velocity) -> Footprint:
         """Where the foot of one side lands beside the foot that stands.
@@ -147,6 +174,7 @@ class FootstepPlanner:
         half = 0.5 * side * self._settings.stance_width
         period, pivot = self.period(velocity), self.pivot(velocity)
         sideways = max(0.0, 2.0 * side * velocity.vy * period) * side
+        sideways /= self._settings.sideways_share
         turn = 0.0
         if not self._pivots:
             turn = max(0.0, 2.0 * side * velocity.wz * period) * side

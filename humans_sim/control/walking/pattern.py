@@ -178,6 +178,14 @@ class WalkPattern:
         """Stand still, with the next step at the latest."""
         self._timeline.stop()
 
+    def turned(self, heading: float | None) -> None:
+        """What is measured of the heading, not wrapped, from any zero [rad].
+
+        Steps then make up for what lacks of the commanded turn; with None the planned
+        turns are taken to be made.
+        """
+        self._timeline.heading.measured = heading
+
     def tick(self, t: float) -> PatternPoint:
         """The walk at a time that is not before the last one [s].
 

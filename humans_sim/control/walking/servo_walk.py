@@ -11,12 +11,8 @@ import pinocchio as pin
 
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.listed_footsteps import ListedStep
-from humans_sim.control.walking.walker import (
-    SoleWrench,
-    WalkCommand,
-    Walker,
-    WalkSensors,
-)
+from humans_sim.control.walking.walk_sensors import SoleWrench, WalkSensors
+from humans_sim.control.walking.walker import WalkCommand, Walker
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
@@ -145,6 +141,8 @@ class ServoWalk(Controller):
             sample.v[3:6],
             loads[settings.left],
             loads[settings.right],
+            sample.q[7:],
+            sample.v[6:],
         )
 
     def _give(self, command: ScheduledCommand) -> None:

@@ -37,7 +37,16 @@ _WHOLE = 1e-6
 """How far a time may be from a whole number of periods, in periods."""
 _MOST_PERIODS = 10_000
 """Most periods of any duration."""
-DEGREES = ("trunk_pitch", "max_turn", "pivot_pitch", "ankle_limit", "fall_tilt")
+DEGREES = (
+    "trunk_pitch",
+    "max_turn",
+    "pivot_pitch",
+    "least_pivot",
+    "heading_tolerance",
+    "ankle_limit",
+    "hip_limit",
+    "fall_tilt",
+)
 _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
 _MAY_BE_ZERO = (
     "arm_swing",
@@ -46,11 +55,16 @@ _MAY_BE_ZERO = (
     "max_turn",
     "pivot_duration",
     "pivot_pitch",
+    "least_pivot",
+    "heading_tolerance",
+    "heading_gain",
+    "dead_zone",
     "ankle_gain",
     "ankle_damping",
     "ankle_limit",
     "pressure_gain",
     "relief_gain",
+    "hip_gain",
     "zmp_margin",
 )
 
@@ -85,6 +99,13 @@ class WalkSettings:
             its heel [rad].
         pivot_share: of such a turn, that the body makes where the soles slip; feet
             pivot by so much more. All of it unless a file says otherwise.
+        least_pivot: smallest such turn that is made; less is saved up [rad].
+        sideways_share: of a step sideways that the body makes: so much wider are steps
+            planned. All of it unless a file says otherwise.
+        dead_zone: parts of a command below this share of the largest one are none.
+        heading_tolerance: difference of the heading that is let be, with hips that turn
+            [rad].
+        heading_gain: share of what is beyond it that the next step makes good.
         zmp_margin: that the zero-moment point keeps to the edges of the support [m].
         zmp_forward: preferred place of the zero-moment point in a sole frame [m].
         zmp_inward: the same towards the other foot [m].
@@ -93,6 +114,11 @@ class WalkSettings:
         zmp_weight: of the distance to the preferred place.
         zmp_rate_weight: of the speed of the zero-moment point [s^2].
         capture_weight: of the condition that the centre of mass stays bounded.
+        hip_gain: how far the body bends at its hips against a capture point off its
+            place, in heights of the centre of mass; never unless a file says otherwise.
+        hip_error: distance of the capture point that is let be [m].
+        hip_limit: largest such bend [rad].
+        hip_time: in which it comes back [s].
         lean_time: over which the tilt of the base is averaged to find the slope [s].
         ankle_gain: turn of the standing soles against a tilt of the base.
         ankle_damping: the same against its angular velocity [s].
@@ -125,6 +151,11 @@ class WalkSettings:
     pivot_duration: float
     pivot_pitch: float
     pivot_share: float
+    least_pivot: float
+    sideways_share: float
+    dead_zone: float
+    heading_tolerance: float
+    heading_gain: float
     zmp_margin: float
     zmp_forward: float
     zmp_inward: float
@@ -133,6 +164,10 @@ class WalkSettings:
     zmp_weight: float
     zmp_rate_weight: float
     capture_weight: float
+    hip_gain: float
+    hip_error: float
+    hip_limit: float
+    hip_time: float
     lean_time: float
     ankle_gain: float
     ankle_damping: float
@@ -158,8 +193,9 @@ class WalkSettings:
                 raise SettingError(name, f"must be above zero, not {value:g}")
         if self.double_support >= 1:
             raise SettingError("double_support", "is a share: below 1")
-        if self.pivot_share > 1:
-            raise SettingError("pivot_share", "is a share: 1 at most")
+        for name in ("pivot_share", "sideways_share", "dead_zone"):
+            if getattr(self, name) > 1:
+                raise SettingError(name, "is a share: 1 at most")
         for name in (
             "step_duration",
             "shift_duration",
@@ -283,8 +319,17 @@ def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
     usual: dict[str, Any] = {
         "fall_tilt": RobotSetup.of_model(model).fall_tilt,
         "pivot_share": 1.0,
+        "least_pivot": math.radians(5.0),
+        "sideways_share": 1.0,
+        "dead_zone": 0.02,
+        "heading_tolerance": math.radians(1.0),
+        "heading_gain": 0.5,
         "relief_gain": 0.0,
         "arm_swing": 0.0,
+        "hip_gain": 0.0,
+        "hip_error": 0.02,
+        "hip_limit": math.radians(30.0),
+        "hip_time": 0.3,
     }
     wanted = {field.name for field in fields(WalkSettings)}
     if wanted - set(values) - set(usual):

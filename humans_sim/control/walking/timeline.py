@@ -22,6 +22,7 @@ from humans_sim.control.walking.footsteps import (
     Side,
     Velocity,
 )
+from humans_sim.control.walking.heading import Heading, StepTurn
 from humans_sim.control.walking.listed_footsteps import ListedFootsteps, ListedStep
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.support import SolePair
@@ -73,6 +74,8 @@ class SupportPhase:
         step: the step that is made, None with both feet on the ground.
         turn: how far the body turns on both feet [rad].
         turn_knots: between which it does.
+        asked: how far the command turns the body in this step [rad].
+        made: how far this phase turns the body by plan [rad].
     """
 
     first: int
@@ -84,6 +87,8 @@ class SupportPhase:
     step: Footstep | None = None
     turn: float = 0.0
     turn_knots: tuple[int, int] = (0, 0)
+    asked: float = 0.0
+    made: float = 0.0
 
     @property
     def support(self) -> ContactPhase:
@@ -139,6 +144,7 @@ class Timeline:
         phases: the present one, then those to come.
         velocity: what is followed, within the reach of the legs.
         steps: steps begun since the walk began.
+        heading: how far it should turn, and has.
     """
 
     def __init__(
@@ -147,6 +153,7 @@ class Timeline:
         """A biped that stands, from knot 0 on, which is at t_start [s]."""
         self._settings, self._soles, self._start = settings, soles, t_start
         self._planner: FootstepPlanner = FootstepPlanner(settings)
+        self.heading = Heading(settings, self._planner)
         self.velocity, self.steps = STILL, 0
         self._to_begin: int | None = 0
         self._next, self._stale = Side.LEFT, False
@@ -155,7 +162,8 @@ class Timeline:
 
     def follow(self, velocity: Velocity) -> None:
         """Walk with a velocity until the next command; stop where none is left."""
-        if self._planner.limited(velocity) == STILL:
+        noticed = self._planner.noticed(velocity)
+        if self._planner.limited(noticed) == STILL:
             self.stop()
         else:
             self.walk(velocity, None)
@@ -175,7 +183,8 @@ class Timeline:
     def walk(self, velocity: Velocity, steps: int | None) -> None:
         """Make a number of steps, the closing one included; None: no end."""
         self._planner = FootstepPlanner(self._settings)
-        self.velocity = self._planner.limited(velocity)
+        noticed = self._planner.noticed(velocity)
+        self.velocity = self._planner.limited(noticed)
         aside = self.velocity.vy or self.velocity.wz
         if self.phases[0].last is None and aside:
             self._next = Side.LEFT if aside > 0 else Side.RIGHT
@@ -210,6 +219,7 @@ class Timeline:
             return
         self.phases.pop(0)
         step = self.phases[0].step
+        self.heading.count(self.phases[0].asked, now.made)
         if step is not None:
             self.steps += 1
             self._next = step.side.other
@@ -256,16 +266,23 @@ class Timeline:
             start = now.zmp_at(np.array([knot]))[0]
             now = self._double(now.feet, knot, start, side.other)
             self.steps = 0
+            self.heading.begin()
         self.phases = [now]
         # The next plan is made when this phase ends: see that far beyond the horizon.
         settings = self._settings
         longest = max(settings.swing_knots, settings.shift_knots, settings.pivot_knots)
         end = knot + 2 * settings.horizon_knots + longest + settings.double_knots
+        missing = self.heading.missing(self._pending(knot))
         while now.last is not None and now.last <= end:
             feet, first = now.feet_after(), now.last
             if now.step is None:
                 closing = to_begin == 1
-                now = self._single(feet, first, side, closing)
+                velocity = STILL if closing else self.velocity
+                # Listed steps say themselves where they go.
+                held = not (closing or isinstance(self._planner, ListedFootsteps))
+                turn = self.heading.step(velocity, missing if held else 0.0)
+                missing += turn.asked - turn.made
+                now = self._single(feet, first, side, turn)
                 to_begin = None if to_begin is None else to_begin - 1
                 side = side.other
             else:
@@ -274,17 +291,39 @@ class Timeline:
             self.phases.append(now)
 
     def _single(
-        self, feet: Feet, first: int, side: Side, closing: bool
+        self, feet: Feet, first: int, side: Side, turn: StepTurn
     ) -> SupportPhase:
         """A step of one foot."""
-        velocity = STILL if closing else self.velocity
+        velocity = turn.velocity
         target = self._planner.next(feet[side.other], side, velocity)
         last = first + self._settings.swing_knots
         place = self._soles.place(feet, side.other)
         times = (self._time(first), self._time(last))
         step = Footstep(side, target, *times, self._planner.pivot(velocity))
         knots = np.array([first])
-        return SupportPhase(first, last, feet, self._soles, place[None], knots, step)
+        # With pivots the body turns after the step, else in it.
+        made = 0.0 if step.turn else turn.made
+        return SupportPhase(
+            first,
+            last,
+            feet,
+            self._soles,
+            place[None],
+            knots,
+            step,
+            asked=turn.asked,
+            made=made,
+        )
+
+    def _pending(self, knot: int) -> float:
+        """Turn of the body that the present phase has still to make by plan [rad]."""
+        now, share = self.phases[0], self._settings.pivot_share
+        if now.step is not None:
+            return now.made + share * now.step.turn
+        if not now.turn:
+            return 0.0
+        first, last = now.turn_knots
+        return now.made * min(max((last - knot) / (last - first), 0.0), 1.0)
 
     def _double(
         self,
@@ -321,6 +360,7 @@ class Timeline:
             np.array(times),
             turn=turn,
             turn_knots=between,
+            made=settings.pivot_share * turn,
         )
 
     def _time(self, knot: int) -> float:

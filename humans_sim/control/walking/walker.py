@@ -15,45 +15,21 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.walking.balance import Balance, tilt_against
+from humans_sim.control.walking.com_estimator import LOADED, ComEstimator
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side
+from humans_sim.control.walking.hip_strategy import HipStrategy
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.stance_relief import SoleLoad, StanceRelief
 from humans_sim.control.walking.support import SolePair
 from humans_sim.control.walking.timeline import WalkPhase
+from humans_sim.control.walking.walk_sensors import (
+    SoleWrench,
+    WalkSensors,
+    check_sensors,
+)
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
-
-_LOADED = 0.02
-"""Share of the weight that makes a sole count for the zero-moment point."""
-
-
-class SoleWrench(NamedTuple):
-    """What the ground does to a sole, in the frame of the sole.
-
-    Attributes:
-        force: (3,) [N].
-        moment: about the origin of the frame (3,) [N m].
-    """
-
-    force: np.ndarray
-    moment: np.ndarray
-
-
-class WalkSensors(NamedTuple):
-    """What the sensors of a robot measure at one time.
-
-    Attributes:
-        attitude: rotation of the base in the world (3, 3); its heading is not used.
-        angular_velocity: of the base, in its own axes (3,) [rad/s].
-        left: on the left sole.
-        right: on the right sole.
-    """
-
-    attitude: np.ndarray
-    angular_velocity: np.ndarray
-    left: SoleWrench
-    right: SoleWrench
 
 
 class WalkCommand(NamedTuple):
@@ -81,6 +57,8 @@ class Walker:
     Attributes:
         pattern: the walking pattern; velocity and steps are commanded to it.
         period: time between two ticks [s]; commands are for the next one.
+        capture_error: measured capture point less the planned one, in the world of the
+            plan (2,) [m]; zero until joints, attitude and soles are measured.
     """
 
     def __init__(
@@ -105,7 +83,9 @@ class Walker:
             raise ParameterError(f"period must be above 0 s, not {period}")
         self.pattern = WalkPattern(model, settings, t_start, place)
         self.period = period
+        self._estimator = ComEstimator(model, self.settings, period)
         self._balance = Balance(self.settings, period)
+        self._hips = HipStrategy(self.settings, period)
         self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
         corners = SolePair.of_model(model, self.settings).corners
         self._middles = {side: places.mean(axis=0) for side, places in corners.items()}
@@ -133,7 +113,12 @@ class Walker:
         self.pattern.reset(t_start, place)
         self._balance.reset()
         self._relief.reset()
-        self._fallen = False
+        self._fallen, self._heading = False, 0.0
+        self._plan: PatternPoint | None = None
+        self._estimator.reset()
+        self._hips.reset()
+        self._bend = np.zeros(3)
+        self.capture_error = np.zeros(2)
         self._joints: np.ndarray | None = None
 
     def start(self) -> np.ndarray:
@@ -152,11 +137,17 @@ class Walker:
             ControlError: the legs do not reach a step.
         """
         if sensors is not None:
-            _check(sensors)
-        plan = self.pattern.tick(t + self.period)
+            check_sensors(sensors)
+            # Third axis of the world: what the gyro says of the heading.
+            rate = float(sensors.attitude[2] @ sensors.angular_velocity)
+            self._heading += self.period * rate
+            self._see(sensors)
+        self.pattern.turned(None if sensors is None else self._heading)
+        plan = self._plan = self.pattern.tick(t + self.period)
         zmp, tilt, joints = np.full(3, math.nan), 0.0, plan.joints
         if sensors is not None:
             zmp, away = self._measured_zmp(plan, sensors), self._tilt(plan, sensors)
+            away = away - self._bend
             tilt = math.sqrt(float(away @ away))
             self._fallen |= tilt > self.settings.fall_tilt
             if not self._fallen:
@@ -164,6 +155,24 @@ class Walker:
         if self._joints is None or not self._fallen:
             self._joints = joints
         return WalkCommand(plan, self._joints, zmp, tilt, self._fallen)
+
+    def _see(self, sensors: WalkSensors) -> None:
+        """How far the capture point is from the plan, and how the hips answer."""
+        plan = self._plan
+        if plan is None:
+            return
+        seen = self._estimator.estimate(plan, sensors)
+        if seen is None:
+            return
+        omega = self.pattern.omega
+        planned = (plan.com + plan.com_velocity / omega)[:2]
+        self.capture_error = seen.pendulum.capture_point(omega) - planned
+        yaw = 0.5 * (plan.left.yaw + plan.right.yaw)
+        forward = np.array([math.cos(yaw), math.sin(yaw)])
+        # Feet that pivot slip, which the estimate does not see.
+        error = 0.0 if plan.pivots else float(forward @ self.capture_error)
+        bend = self._hips.update(error)
+        self._bend = bend * np.array([-forward[1], forward[0], 0.0])
 
     def _tilt(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
         """Turn of the base away from the plan, in the plan's world (3,) [rad]."""
@@ -182,9 +191,13 @@ class Walker:
         turning = planned @ (sensors.angular_velocity - plan.v[3:6])
         # Feet that slip below a turning body measure pressure that no balance corrects.
         pressure = np.full(2, math.nan) if plan.pivots else (zmp - plan.zmp)[:2]
+        bend = np.asarray(pin.exp3(self._bend))
         correction = self._balance.update(away[:2], turning[:2], pressure)
         return self.pattern.corrected(
-            correction._replace(apart=self._relieved(plan, sensors))
+            correction._replace(
+                attitude=bend @ correction.attitude,
+                apart=self._relieved(plan, sensors),
+            )
         )
 
     def _relieved(self, plan: PatternPoint, sensors: WalkSensors) -> np.ndarray:
@@ -200,7 +213,7 @@ class Walker:
     def _load(self, side: Side, wrench: SoleWrench) -> SoleLoad | None:
         """What a sole feels; None where it is not loaded."""
         load = float(wrench.force[2])
-        if load < _LOADED * self._weight:
+        if load < LOADED * self._weight:
             return None
         pressure = np.array([-wrench.moment[1], wrench.moment[0]]) / load
         return SoleLoad(wrench.force[:2], pressure - self._middles[side])
@@ -210,7 +223,7 @@ class Walker:
         total, moments = 0.0, np.zeros(3)
         for foot, wrench in ((plan.left, sensors.left), (plan.right, sensors.right)):
             load = float(wrench.force[2])
-            if load < _LOADED * self._weight:
+            if load < LOADED * self._weight:
                 continue
             local = np.array([-wrench.moment[1], wrench.moment[0], 0.0]) / load
             total += load
@@ -223,10 +236,3 @@ class Walker:
 def _rotation(plan: PatternPoint) -> np.ndarray:
     """Attitude of the base in the plan (3, 3)."""
     return np.asarray(pin.Quaternion(plan.q[3:7]).matrix())
-
-
-def _check(sensors: WalkSensors) -> None:
-    """Refuse measurements that are no numbers."""
-    parts = (np.ravel(sensors.attitude), sensors[1], *sensors.left, *sensors.right)
-    if not np.isfinite(np.concatenate(parts)).all():
-        raise ParameterError("a measurement of the walker is not finite")

@@ -248,6 +248,7 @@ def test_khr1_side_step(khr1: hs.Model) -> None:
     assert min(gaps) >= pattern.settings.stance_width - 1e-12
     # The left foot makes two of the four steps, twice as far each.
     expected = 2 * 2 * 0.02 * pattern.settings.step_duration
+    expected /= pattern.settings.sideways_share
     assert points[-1].left.pose.translation[1] - points[0].left.pose.translation[
         1
     ] == pytest.approx(expected)

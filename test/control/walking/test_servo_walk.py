@@ -120,12 +120,11 @@ def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> N
 
 def test_turn(khr1: hs.Model) -> None:
     """It turns on both feet as commanded, and stays where it is; soles slip more."""
-    run, walk = walked(khr1, [ScheduledCommand(0.2, Velocity(0.0, 0.0, -0.35), 6)], 5.2)
+    run, _ = walked(khr1, [ScheduledCommand(0.2, Velocity(0.0, 0.0, -0.35), 6)], 5.2)
     summary = WalkSummary.of_run(run)
     commanded = -5 * 0.35 * 0.72
-    pivots = walk.commands[-1].plan.left.yaw
-    assert pivots * walk.walker.settings.pivot_share == pytest.approx(commanded)
-    assert summary.heading_change / commanded == pytest.approx(1.0, abs=0.1)
+    # The gyro says how far it turned; the last pivot alone is not made good.
+    assert summary.heading_change / commanded == pytest.approx(1.0, abs=0.05)
     assert not summary.fallen and run.check()
     assert summary.distance < 0.05
 

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Centre of mass and capture point, from what a robot measures.
+
+Encoders say how the body is bent, an IMU how it leans and turns, and soles which points
+of it the floor holds. A loaded sole does not move at its centre of pressure, so that
+
+.. math:: c = p + R\,(c_b - p_b), \qquad \dot c = \dot c_b - \dot p_b
+
+with the centre of mass :math:`c_b` and the centre of pressure :math:`p_b` as seen from
+a base that stays in place, and p where the plan has that point of the sole. This also
+holds for a sole that tips: its centre of pressure is on the edge about which it turns.
+Two loaded soles count by their loads. What it does not see is slip.
+
+A foot that lands shakes the joints, and their speeds say little for some periods. The
+acceleration of the plan says how the centre of mass moves on; the measurement corrects
+it, less where a sole has just landed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.control.trajectories.trajectory import ContactPhase
+from humans_sim.control.walking.footsteps import Side
+from humans_sim.control.walking.pattern import PatternPoint
+from humans_sim.control.walking.preview import Pendulum
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.support import SolePair
+from humans_sim.control.walking.walk_sensors import SoleWrench, WalkSensors
+from humans_sim.models import Model
+
+LOADED = 0.02
+"""Share of the weight that makes a sole count."""
+_PLACE, _SPEED, _SHAKEN = 0.8, 0.8, 0.15
+"""Shares of a measurement that count, in place and velocity; the latter after a
+landing."""
+_ALONE = {ContactPhase.LEFT_FOOT: 0, ContactPhase.RIGHT_FOOT: 1}
+_SHAKING = 0.07
+"""Time for which joints shake then [s]."""
+
+
+class BodyEstimate(NamedTuple):
+    """A body as its sensors see it, in the world of its plan.
+
+    Attributes:
+        pendulum: centre of mass, its velocity, and the zero-moment point.
+        height: of the centre of mass [m].
+        base: pose of the base.
+        base_velocity: of its origin in the plan's axes (3,) [m/s].
+        spin: angular velocity of the base in its own axes (3,) [rad/s].
+    """
+
+    pendulum: Pendulum
+    height: float
+    base: pin.SE3
+    base_velocity: np.ndarray
+    spin: np.ndarray
+
+    def base_after(self, time: float) -> pin.SE3:
+        """Pose of the base after a short time at the same velocity [s]."""
+        turn = self.base.rotation @ pin.exp3(time * self.spin)
+        return pin.SE3(turn, self.base.translation + time * self.base_velocity)
+
+
+class ComEstimator:
+    """Estimates the pendulum of a robot in the world of its plan.
+
+    Args:
+        model: the robot.
+        settings: of its walk.
+        period: time between two measurements [s].
+    """
+
+    def __init__(self, model: Model, settings: WalkSettings, period: float) -> None:
+        self._model, self._period = model, period
+        self._corners = SolePair.of_model(model, settings).corners
+        self._frames = {
+            Side.LEFT: model.pin.getFrameId(settings.left),
+            Side.RIGHT: model.pin.getFrameId(settings.right),
+        }
+        weight = model.mass * np.linalg.norm(model.pin.gravity.linear)
+        self._least = LOADED * float(weight)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen."""
+        self._last: Pendulum | None = None
+        self._loaded: tuple[bool, ...] = (True, True)
+        self._shaken = 0.0
+
+    def _filtered(
+        self, seen: Pendulum, loaded: tuple[bool, ...], plan: PatternPoint
+    ) -> Pendulum:
+        """What was measured, smoothed by how the plan accelerates."""
+        # A foot that stands alone may lose its load in a push: it does not land.
+        alone = _ALONE.get(plan.support)
+        pairs = enumerate(zip(loaded, self._loaded, strict=True))
+        if any(now and not was and k != alone for k, (now, was) in pairs):
+            self._shaken = _SHAKING
+        share = _SHAKEN if self._shaken > 0.0 else _SPEED
+        self._shaken -= self._period
+        self._loaded = loaded
+        if self._last is not None:
+            before, time = self._last, self._period
+            com = before.com + time * before.velocity
+            velocity = before.velocity + time * plan.com_acceleration[:2]
+            seen = Pendulum(
+                com + _PLACE * (seen.com - com),
+                velocity + share * (seen.velocity - velocity),
+                seen.zmp,
+            )
+        self._last = seen
+        return seen
+
+    def estimate(self, plan: PatternPoint, sensors: WalkSensors) -> BodyEstimate | None:
+        """Centre of mass and base, as the loaded soles see them.
+
+        Args:
+            plan: of the time of the measurement.
+            sensors: what was measured.
+
+        Returns:
+            None where no sole is loaded, or the joints are not measured.
+        """
+        if sensors.joints is None or sensors.joint_speeds is None:
+            return None
+        tree, data = self._model.pin, self._model.buffers
+        turn = pin.Quaternion(sensors.attitude).coeffs()
+        q = np.concatenate([np.zeros(3), turn, sensors.joints])
+        spin = sensors.angular_velocity
+        v = np.concatenate([np.zeros(3), spin, sensors.joint_speeds])
+        pin.centerOfMass(tree, data, q, v)
+        loads, rows, turns = [], [], []
+        loaded = tuple(
+            float(wrench.force[2]) >= self._least
+            for wrench in (sensors.left, sensors.right)
+        )
+        for side, wrench in ((Side.LEFT, sensors.left), (Side.RIGHT, sensors.right)):
+            if float(wrench.force[2]) >= self._least:
+                turn, row = self._seen_from(side, wrench, plan)
+                loads.append(float(wrench.force[2]))
+                rows.append(row)
+                turns.append(turn)
+        if not loads:
+            return None
+        com, velocity, zmp, base, moving = np.average(rows, axis=0, weights=loads)
+        level = pin.utils.rotate("z", float(np.average(turns, weights=loads)))
+        return BodyEstimate(
+            self._filtered(Pendulum(com[:2], velocity[:2], zmp[:2]), loaded, plan),
+            float(com[2]),
+            pin.SE3(level @ sensors.attitude, base),
+            moving,
+            spin,
+        )
+
+    def _seen_from(
+        self, side: Side, wrench: SoleWrench, plan: PatternPoint
+    ) -> tuple[float, np.ndarray]:
+        """What one sole says; the kinematics are those of the measurement.
+
+        Returns:
+            Turn from the world to the plan's [rad]; in the plan's world centre of mass,
+            its velocity, centre of pressure, place of the base and its velocity (5, 3).
+        """
+        tree, data, frame = self._model.pin, self._model.buffers, self._frames[side]
+        load, corners = float(wrench.force[2]), self._corners[side]
+        pressure = np.array([-wrench.moment[1], wrench.moment[0]]) / load
+        local = np.zeros(3)
+        local[:2] = np.clip(pressure, corners.min(axis=0), corners.max(axis=0))
+        pose = pin.updateFramePlacement(tree, data, frame)
+        motion = pin.getFrameVelocity(tree, data, frame, pin.LOCAL_WORLD_ALIGNED)
+        arm = pose.rotation @ local
+        moving = motion.linear + np.cross(motion.angular, arm)
+        planned = plan.left if side is Side.LEFT else plan.right
+        forward = pose.rotation[:, 0]
+        turn = planned.yaw - math.atan2(forward[1], forward[0])
+        level = pin.utils.rotate("z", turn)
+        place = planned.pose.act(local)
+        base = place - level @ (pose.translation + arm)
+        velocity = level @ (data.vcom[0] - moving)
+        com = base + level @ data.com[0]
+        return turn, np.array([com, velocity, place, base, -level @ moving])
