@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from humans_sim.applications.batch.record import BatchBusyError
     from humans_sim.applications.batch.workers import ClusterError
+    from humans_sim.applications.body_files import UnsupportedShapeError
     from humans_sim.applications.person import UnknownPersonError
     from humans_sim.applications.reconstruction import reconstruct
     from humans_sim.applications.retarget import retarget
@@ -251,6 +252,7 @@ _MODULES = {
     "TrajectoryFileError": "control.trajectories.traj3",
     "TriangleMesh": "contact",
     "UnknownPersonError": "applications.person",
+    "UnsupportedShapeError": "applications.body_files",
     "UnreachableError": "control.bip.inverse_task",
     "UnstableStepError": "soft.errors",
     "Verdict": "observation.posture.verdict",
@@ -394,6 +396,7 @@ __all__ = [
     "UnknownModelError",
     "UnknownPersonError",
     "UnreachableError",
+    "UnsupportedShapeError",
     "UnstableStepError",
     "Verdict",
     "GaitCycle",
