@@ -28,13 +28,27 @@ from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import ScheduledCommand
 from humans_sim.results.drawn_shapes import deepest_shape
 
-IMPULSE, DURATION, HEIGHT = 1.2, 0.1, 0.06
-"""Of a push [N s], [s], above the hips [m]."""
 PERIOD, SPEED = 0.02, 0.06
 SAMPLING, LONGEST, WALKS_ON = 0.05, 90.0, 2.0
 """Time between two samples, after which a trial is over, and to walk on [s]."""
 DEEPEST = -1e-3
 """Lowest place of a shape that passes [m]."""
+
+
+class Shove(NamedTuple):
+    """A push of a walk.
+
+    Attributes:
+        impulse: [N s].
+        duration: [s].
+        height: above the hips [m].
+        begin: of the walk [s].
+    """
+
+    impulse: float = 1.2
+    duration: float = 0.1
+    height: float = 0.06
+    begin: float = 0.3
 
 
 class Trial(NamedTuple):
@@ -47,21 +61,31 @@ class Trial(NamedTuple):
     passed: bool
 
 
-def trial(model: hs.Model, angle: float, when: float, friction: float) -> Trial:
-    """Push once, and see."""
+USUAL = Shove()
+
+
+def trial(
+    model: hs.Model,
+    angle: float,
+    when: float,
+    friction: float | None = None,
+    shove: Shove = USUAL,
+) -> Trial:
+    """Push once, and see; on the robot's usual floor unless its friction is given."""
     walker = Walker(model, period=PERIOD)
     simulation, walk = walking_robot(
         walker,
-        [ScheduledCommand(0.3, Velocity(SPEED, 0.0, 0.0))],
+        [ScheduledCommand(shove.begin, Velocity(SPEED, 0.0, 0.0))],
         rising=rising_walker(walker),
         ground=RobotSetup.of_model(model).ground(friction),
     )
     assert isinstance(walk, RisingWalk)
     stepper = simulation.start(walker.start())
     stepper.advance(when)
-    impulse = IMPULSE * np.array([math.cos(angle), math.sin(angle), 0.0])
+    impulse = shove.impulse * np.array([math.cos(angle), math.sin(angle), 0.0])
     turn = pin.Quaternion(stepper.q[3:7]).matrix()
-    stepper.push("", np.array([0.0, 0.0, HEIGHT]), turn @ impulse, DURATION)
+    place = np.array([0.0, 0.0, shove.height])
+    stepper.push("", place, turn @ impulse, shove.duration)
     samples, end, k = [stepper.sample()], LONGEST, round(when / SAMPLING)
     while stepper.t < end:
         k += 1

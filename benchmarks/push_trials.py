@@ -3,9 +3,11 @@
 
 Pushes are impacts on the trunk, 40 mm above the origin of its frame, in eight
 directions and three phases of a stride at 0.06 m/s, with and without feedback; whether
-feedback helps is McNemar's exact test on the pairs. Commands are held for ten seconds;
-achieved over followed is along the body, the start from rest included.
-Run: python benchmarks/push_trials.py pushes|commands|random [--impulse 0.5]
+feedback helps is McNemar's exact test on the pairs. With ``--rising`` those that fall
+with feedback are pushed again, to see whether they get up and walk on. Commands are
+held for ten seconds; achieved over followed is along the body, the start from rest
+included.
+Run: python benchmarks/push_trials.py pushes|commands|random [--impulse 0.5] [--rising]
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from get_up_trials import Shove
+from get_up_trials import trial as get_up
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import binomtest
@@ -33,6 +37,8 @@ ROBOT = "khr1"
 PERIOD = RobotSetup.from_file(ROBOT).sampling_period
 START, SECONDS = 0.5, 10.0
 DIRECTIONS, PHASES, STRIDE = 8, 3, 0.96
+HEIGHT = 0.04
+"""Of a push above the origin of the trunk [m]."""
 COMMANDS = (
     (0.03, 0.0, 0.0),
     (0.06, 0.0, 0.0),
@@ -90,16 +96,30 @@ def _blind(walk: ServoWalk) -> None:
         walk.commands.append(walk.walker.tick(t))
         return walk.commands[-1].joints
 
-    walk._tick = tick  # type: ignore[method-assign]
+    walk._tick = tick  # type: ignore[method-assign, assignment]
+
+
+def cell_of(direction: int, phase: int) -> tuple[float, float]:
+    """Direction [rad] and time [s] of a push of the grid."""
+    return (
+        2.0 * math.pi * direction / DIRECTIONS,
+        START + 2.32 + phase * STRIDE / PHASES,
+    )
+
+
+def risen(trial: tuple[float, int, int]) -> bool:
+    """Whether it gets up after a push that fells it, and walks on."""
+    impulse, direction, phase = trial
+    shove = Shove(impulse, 0.0, HEIGHT, START)
+    return get_up(hs.load_model(ROBOT), *cell_of(direction, phase), shove=shove).passed
 
 
 def pushed(trial: tuple[float, int, int, bool]) -> bool:
     """Whether it stays up for two seconds after a push."""
     impulse, direction, phase, feedback = trial
-    angle = 2.0 * math.pi * direction / DIRECTIONS
-    when = START + 2.32 + phase * STRIDE / PHASES
+    angle, when = cell_of(direction, phase)
     size = (impulse * math.cos(angle), impulse * math.sin(angle), 0.0)
-    push = hs.Push(when, size, point=(0.0, 0.0, 0.04))
+    push = hs.Push(when, size, point=(0.0, 0.0, HEIGHT))
     return walked((0.06, 0.0, 0.0), when + 2.0, [push], feedback).up
 
 
@@ -127,7 +147,7 @@ def stays_up(seed: int) -> bool:
     return walked(command, START + 5.0, []).up
 
 
-def pushes(pool: ProcessPoolExecutor, impulse: float) -> None:
+def pushes(pool: ProcessPoolExecutor, impulse: float, rising: bool) -> None:
     """Print how many pushes are survived, with and without feedback."""
     grid = list(product(range(DIRECTIONS), range(PHASES)))
     up = {
@@ -148,6 +168,14 @@ def pushes(pool: ProcessPoolExecutor, impulse: float) -> None:
     if gained + lost:
         p = binomtest(gained, gained + lost, alternative="greater").pvalue
         print(f"gained {gained}, lost {lost}: p = {p:.3f} (McNemar, one-sided)")
+    if rising:
+        fell = [
+            (impulse, *cell)
+            for cell, stood in zip(grid, up[True], strict=True)
+            if not stood
+        ]
+        got_up = sum(pool.map(risen, fell))
+        print(f"of {len(fell)} that fall with feedback {got_up} get up and walk on")
 
 
 def commands(pool: ProcessPoolExecutor) -> None:
@@ -167,12 +195,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("pushes", "commands", "random"))
     parser.add_argument("--impulse", type=float, default=0.5, help="of a push [N s]")
+    parser.add_argument("--rising", action="store_true", help="try to get up, too")
     parser.add_argument("--seeds", type=int, default=100, help="random commands")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     with ProcessPoolExecutor(given.processes) as pool:
         if given.what == "pushes":
-            pushes(pool, given.impulse)
+            pushes(pool, given.impulse, given.rising)
         elif given.what == "commands":
             commands(pool)
         else:

@@ -93,7 +93,7 @@ def test_torque_limits_are_those_of_the_torques(weak: Run) -> None:
 
 
 def test_a_robot_that_is_too_heavy() -> None:
-    """Four times its mass is more than its legs carry: fall and joints are told."""
+    """Four times its mass is more than its knees carry: that is told."""
     model = hs.load_model("khr1", mass=5.2)
     walker = Walker(model, period=0.02)
     schedule = [ScheduledCommand(0.3, Velocity(0.06, 0.0, 0.0))]
