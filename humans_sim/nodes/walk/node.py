@@ -154,7 +154,8 @@ class Walk(ModelNode):
         self._joints, self._heard_at = joints, time.monotonic()
         self._waits_since = min(self._waits_since, self._heard_at)
         stamp = nanoseconds_of(message.header.stamp)
-        self._put(_STATES, stamp, joints)
+        speeds = self._speeds if len(message.velocity) else None
+        self._put(_STATES, stamp, (joints, speeds))
         if self._blind and stamp > self._stamp:
             self._answer_blindly()
 
@@ -196,10 +197,10 @@ class Walk(ModelNode):
             return
         self._blind = ""
         attitude, spin = complete[_IMU]
-        sensors = WalkSensors(
-            attitude, spin, complete[self._left], complete[self._right]
-        )
-        self._answer(stamp, complete[_STATES], sensors)
+        joints, speeds = complete[_STATES]
+        soles = complete[self._left], complete[self._right]
+        sensors = WalkSensors(attitude, spin, *soles, joints, speeds)
+        self._answer(stamp, joints, sensors)
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
