@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from math import degrees
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -215,9 +215,7 @@ def _contents(motion: RobotMotion, trial: RetargetTrial | None) -> dict[str, Any
         "slowdown": motion.plan.slowdown,
         "remarks": list(motion.remarks),
         "direction_error": motion.median_error,
-        "limb_errors": {
-            name: float(np.median(angles)) for name, angles in motion.errors.items()
-        },
+        "limb_errors": motion.limb_errors,
         "zmp_margin": float(motion.zmp_margin.min()),
         "frame_time": motion.frame_time,
         **{word: getattr(trial, word) if trial else None for word in words},
@@ -230,19 +228,17 @@ def _print(motion: RobotMotion, trial: RetargetTrial | None) -> None:
     table.add_column("")
     table.add_column("value", justify="right")
     table.add_column("limit", justify="right")
-    degrees = np.degrees
     table.add_row("steps", str(motion.plan.steps), "")
     table.add_row(
         "limbs to the person's (deg)", f"{degrees(motion.median_error):.1f}", ""
     )
-    for name, angles in motion.errors.items():
-        table.add_row(f"  {name}", f"{degrees(np.median(angles)):.1f}", "")
+    for name, angle in motion.limb_errors.items():
+        table.add_row(f"  {name}", f"{degrees(angle):.1f}", "")
     for word, values, limits in (
         ("speed", motion.v[:, 6:], model.velocity_limits),
         ("torque", motion.torques, model.effort_limits),
     ):
-        share = np.abs(values) / limits
-        k, j = np.unravel_index(int(share.argmax()), share.shape)
+        k, j = motion.nearest_limit(values, limits)
         table.add_row(
             f"largest {word}, {model.joint_names[j]} at {motion.t[k]:.2f} s",
             f"{abs(values[k, j]):.2f}",

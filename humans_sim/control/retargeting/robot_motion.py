@@ -68,6 +68,17 @@ class RobotMotion:
         """Median angle between the limbs of robot and person, all limbs [rad]."""
         return float(np.median(np.concatenate(list(self.errors.values()))))
 
+    @property
+    def limb_errors(self) -> dict[str, float]:
+        """The same of each limb, by its name [rad]."""
+        return {name: float(np.median(angles)) for name, angles in self.errors.items()}
+
+    def nearest_limit(self, values: np.ndarray, limits: np.ndarray) -> tuple[int, int]:
+        """Sample and joint at which values (n, njoints) are nearest to their limits."""
+        share = np.abs(values) / limits
+        k, j = np.unravel_index(int(share.argmax()), share.shape)
+        return int(k), int(j)
+
     def standing(self, side: Side) -> np.ndarray:
         """Whether a foot stands (n,)."""
         return np.array([self.plan.phase(t).swing is not side for t in self.t])
