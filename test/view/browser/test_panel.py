@@ -154,7 +154,8 @@ def test_limits(khr1: hs.Model, human: hs.Model) -> None:
     step = settings.step_duration
     assert limits.forward == pytest.approx(settings.max_forward / step)
     assert limits.backward == pytest.approx(settings.max_backward / step)
-    assert limits.sideways == pytest.approx(0.5 * settings.max_sideways / step)
+    aside = settings.sideways_share * settings.max_sideways  # of the body, not the foot
+    assert limits.sideways == pytest.approx(0.5 * aside / step)
     assert limits.push == pytest.approx(0.03)
     large = Limits.of_model(human, body_height(human))
     assert (large.forward, large.turn) == (0.0, 0.0)
