@@ -223,6 +223,8 @@ def _contents(motion: RobotMotion, trial: RetargetTrial | None) -> dict[str, Any
 
 
 def _print(motion: RobotMotion, trial: RetargetTrial | None) -> None:
+    from humans_sim.control.retargeting.robot_motion import nearest_limit
+
     model = motion.model
     table = Table(title=f"{model.name}: {motion.duration:.1f} s", box=SIMPLE_HEAD)
     table.add_column("")
@@ -238,7 +240,7 @@ def _print(motion: RobotMotion, trial: RetargetTrial | None) -> None:
         ("speed", motion.v[:, 6:], model.velocity_limits),
         ("torque", motion.torques, model.effort_limits),
     ):
-        k, j = motion.nearest_limit(values, limits)
+        k, j, _ = nearest_limit(values, limits)
         table.add_row(
             f"largest {word}, {model.joint_names[j]} at {motion.t[k]:.2f} s",
             f"{abs(values[k, j]):.2f}",

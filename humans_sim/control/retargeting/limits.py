@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from humans_sim.control.retargeting.errors import RetargetError
-from humans_sim.control.retargeting.robot_motion import RobotMotion
+from humans_sim.control.retargeting.robot_motion import RobotMotion, nearest_limit
 from humans_sim.control.retargeting.settings import RetargetSettings
 
 _TOO_STRONG = 1.5
@@ -23,21 +21,21 @@ def limit_excess(
         settings: shares of the limits that may be used.
     """
     model = motion.model
-    speeds = np.abs(motion.v[:, 6:]) / (settings.speed_share * model.velocity_limits)
-    k, j = np.unravel_index(int(speeds.argmax()), speeds.shape)
-    if speeds[k, j] > 1.0:
+    speeds = settings.speed_share * model.velocity_limits
+    k, j, share = nearest_limit(motion.v[:, 6:], speeds)
+    if share > 1.0:
         fault = RetargetError(
-            f"would have to turn with {np.abs(motion.v[k, 6 + j]):.1f} rad/s, its "
+            f"would have to turn with {abs(motion.v[k, 6 + j]):.1f} rad/s, its "
             f"limit is {model.velocity_limits[j]:.1f}",
             model.joint_names[j],
             float(motion.t[k]),
         )
-        return float(speeds[k, j]), fault
-    torques = np.abs(motion.torques) / (settings.torque_share * model.effort_limits)
-    k, j = np.unravel_index(int(torques.argmax()), torques.shape)
-    if torques[k, j] > 1.0:
+        return share, fault
+    torques = settings.torque_share * model.effort_limits
+    k, j, share = nearest_limit(motion.torques, torques)
+    if share > 1.0:
         fault = RetargetError(
-            f"would need {np.abs(motion.torques[k, j]):.2f} N m, its limit is "
+            f"would need {abs(motion.torques[k, j]):.2f} N m, its limit is "
             f"{model.effort_limits[j]:.2f}",
             model.joint_names[j],
             float(motion.t[k]),

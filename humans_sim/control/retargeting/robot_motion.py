@@ -73,15 +73,16 @@ class RobotMotion:
         """The same of each limb, by its name [rad]."""
         return {name: float(np.median(angles)) for name, angles in self.errors.items()}
 
-    def nearest_limit(self, values: np.ndarray, limits: np.ndarray) -> tuple[int, int]:
-        """Sample and joint at which values (n, njoints) are nearest to their limits."""
-        share = np.abs(values) / limits
-        k, j = np.unravel_index(int(share.argmax()), share.shape)
-        return int(k), int(j)
-
     def standing(self, side: Side) -> np.ndarray:
         """Whether a foot stands (n,)."""
         return np.array([self.plan.phase(t).swing is not side for t in self.t])
+
+
+def nearest_limit(values: np.ndarray, limits: np.ndarray) -> tuple[int, int, float]:
+    """Where values (n, njoints) are nearest to limits: sample, joint, share of it."""
+    share = np.abs(values) / limits
+    k, j = np.unravel_index(int(share.argmax()), share.shape)
+    return int(k), int(j), float(share[k, j])
 
 
 def rates(model: Model, period: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

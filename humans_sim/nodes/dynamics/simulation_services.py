@@ -203,13 +203,13 @@ class SimulationServices:
                 handle.publish_feedback(feedback)
 
         handle.execute()
+        # A step may be made at once, and the goal be over: it is known before.
+        before, self._goal = self._goal, handle
         try:
             self._make_steps(wanted, tell)
         except ConfigurationError as error:
+            self._goal = before
             tell(0, str(error))
-            return
-        if handle.is_active:
-            self._goal = handle
 
     def _finish(self, handle: Any, problem: str) -> None:
         """Answer a goal."""
