@@ -9,6 +9,8 @@ from humans_sim.kondo.protocol.link import SerialLink
 
 TIMEOUT = 1.0
 """Wait for an answer [s]; all of it passes only where none comes."""
+PAUSE = 30.0
+"""How long a slow machine may keep the driver from running [s]."""
 
 
 def open_patient(port: str, settings: RobotSettings) -> Rcb1Boards:

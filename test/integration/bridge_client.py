@@ -13,6 +13,8 @@ from node_processes import call_service
 
 EXIT = 30.0
 """How long a process may take to end, and servos to be driven [s]."""
+_PACE = 0.2
+"""Time between two commands [s]."""
 
 
 class BridgeClient:
@@ -73,6 +75,26 @@ class BridgeClient:
         request.transition.label = transition
         answer = self.call(ChangeState, "kondo_bridge/change_state", request)
         return bool(answer.success)
+
+    def stage(self) -> str:
+        """The stage of the node's life."""
+        from lifecycle_msgs.srv import GetState
+
+        answer = self.call(GetState, "kondo_bridge/get_state")
+        return str(answer.current_state.label)
+
+    def lead_head(self, line: Line, degrees: float) -> None:
+        """Command the head, a few times a second, until it is led there."""
+        said = -_PACE
+
+        def arrived() -> bool:
+            nonlocal said
+            if time.monotonic() >= said + _PACE:
+                said = time.monotonic()
+                self.command(["head_yaw"], [math.radians(degrees)])
+            return line.head() == degrees
+
+        self.wait(arrived, "the head to turn")
 
     def command(self, names: list[str], angles: list[float]) -> None:
         """Publish a joint command."""

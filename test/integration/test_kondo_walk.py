@@ -83,6 +83,7 @@ def test_walk_without_hardware(
         *("-m", "humans_sim", "up", "kondo_walk", "--headless", "--check"),
         *("--seconds", "45", "--ros", "p kondo_bridge:use_fake_hardware:=true"),
         *("--ros", "p kondo_bridge:command_timeout:=2.0"),
+        *("--ros", "p kondo_bridge:pause_timeout:=2.0"),
         *("--ros", "p kondo_walk:cmd_vel:=[0.03,0.0,0.0]"),
     )
     wait_for(lambda: max(steps) >= 2, "two steps")

@@ -48,6 +48,7 @@ def test_reconstruction_leads_the_bridge(
         *("-m", "humans_sim", "up", "retarget", "--headless"),
         *("--ros", "p kondo_bridge:use_fake_hardware:=true"),
         *("--ros", "p kondo_bridge:command_timeout:=5.0"),
+        *("--ros", "p kondo_bridge:pause_timeout:=5.0"),
     )
 
     def swing(rows: list[dict[str, float]], name: str) -> float:

@@ -33,7 +33,7 @@ from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.driver.safety import Guard, JointCommandError
 from humans_sim.kondo.driver.set_point_delivery import SetPointDelivery
 from humans_sim.kondo.driver.taken_range import TakenRange
-from humans_sim.kondo.driver.watchdog import Watchdog
+from humans_sim.kondo.driver.watchdog import PAUSE, Watchdog
 from humans_sim.kondo.protocol.link import NoAnswerError, PortError
 
 __all__ = ["KondoRobot", "Reading", "RobotStateError"]
@@ -64,6 +64,7 @@ class KondoRobot(BoardsThread):
         *,
         command_timeout: float = 0.5,
         free_timeout: float = 10.0,
+        pause_timeout: float = PAUSE,
         open_boards: Callable[[str, RobotSettings], Boards] = open_rcb1,
     ) -> None:
         """Name the robot and its port; nothing is opened yet.
@@ -73,6 +74,8 @@ class KondoRobot(BoardsThread):
             port: name of the serial port.
             command_timeout: no command for so long: the robot holds [s]; 0: never.
             free_timeout: it has held for so long since: it is freed [s]; 0: never.
+            pause_timeout: the driver itself was kept from running for so long: the
+                robot holds [s].
             open_boards: opens the boards on a port.
 
         Raises:
@@ -80,7 +83,7 @@ class KondoRobot(BoardsThread):
         """
         super().__init__(settings, port, open_boards)
         self.joint_names = settings.joint_names
-        self._watchdog = Watchdog(command_timeout, free_timeout)
+        self._watchdog = Watchdog(command_timeout, free_timeout, pause_timeout)
         self._guard = Guard(settings)
         self._delivery: SetPointDelivery | None = None
         self._before_loss: list[TakenRange] = []

@@ -12,9 +12,9 @@ import time
 
 from humans_sim.core.errors import ParameterError
 
-_LEAST, _MOST = 0.1, 0.5
+LEAST_PAUSE, PAUSE = 0.1, 0.5
 """Two beats of a driver that follows commands are no further apart: as the time-out of
-commands, within these [s]."""
+commands, within these, unless a longer pause is allowed [s]."""
 
 
 def now() -> float:
@@ -29,22 +29,31 @@ class Watchdog:
     Args:
         command_timeout: longest time between two commands [s]; 0: any.
         free_timeout: longest time at rest [s]; 0: any.
+        pause_timeout: longest time between two beats [s]; less where commands are due
+            sooner.
 
     Attributes:
         command_timeout: [s].
         free_timeout: [s].
 
     Raises:
-        ParameterError: a time is negative or no number.
+        ParameterError: a time is negative or no number, or a pause below 0.1 s.
     """
 
-    def __init__(self, command_timeout: float, free_timeout: float) -> None:
+    def __init__(
+        self, command_timeout: float, free_timeout: float, pause_timeout: float = PAUSE
+    ) -> None:
         """Begin now."""
         for name, value in (("command", command_timeout), ("free", free_timeout)):
             if not 0.0 <= value < float("inf"):
                 raise ParameterError(f"{name}_timeout must be 0 s or more, not {value}")
+        if not LEAST_PAUSE <= pause_timeout < float("inf"):
+            raise ParameterError(
+                f"pause_timeout must be {LEAST_PAUSE} s or more, not {pause_timeout}"
+            )
         self.command_timeout, self.free_timeout = command_timeout, free_timeout
-        self._gap = min(max(command_timeout or _MOST, _LEAST), _MOST)
+        soonest = min(command_timeout or pause_timeout, pause_timeout)
+        self._gap = max(soonest, LEAST_PAUSE)
         self._beat = self._commanded = self._rested = now()
 
     def beat(self) -> float:

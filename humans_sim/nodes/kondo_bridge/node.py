@@ -115,6 +115,7 @@ class KondoBridge(LifecycleModelNode):
             port,
             command_timeout=given.command_timeout,
             free_timeout=given.free_timeout,
+            pause_timeout=given.pause_timeout,
         )
         try:
             robot.open()

@@ -9,6 +9,7 @@ from humans_sim.kondo.driver.joint_path import joint_limits
 from humans_sim.kondo.driver.joint_trajectory import TrajectoryRules
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.driver.trajectory_tolerances import Tolerances
+from humans_sim.kondo.driver.watchdog import LEAST_PAUSE, PAUSE
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.request_files import RequestFolder
 
@@ -25,6 +26,7 @@ class BridgeSettings:
         fake: emulated boards take the place of the port.
         command_timeout: no command for so long: it holds [s].
         free_timeout: it has held for so long: it is freed [s].
+        pause_timeout: the driver was kept from running for so long: it holds [s].
         on_deactivate: hold or free.
         on_shutdown: hold or free.
         read_back_rate: how often the servos are asked where they are, 0: never [Hz].
@@ -41,6 +43,7 @@ class BridgeSettings:
     fake: bool
     command_timeout: float
     free_timeout: float
+    pause_timeout: float
     on_deactivate: str
     on_shutdown: str
     read_back_rate: float
@@ -66,6 +69,9 @@ class BridgeSettings:
             given.flag("use_fake_hardware", False, "emulated boards, no port"),
             given.number("command_timeout", 0.5, "without a command: hold [s]", 0.0),
             given.number("free_timeout", 10.0, "after holding: free [s]", 0.0),
+            given.number(
+                "pause_timeout", PAUSE, "the driver pauses: hold [s]", LEAST_PAUSE
+            ),
             given.choice("on_deactivate", "hold", "what the servos do then", _ENDS),
             given.choice("on_shutdown", "free", "what the servos do then", _ENDS),
             given.number("read_back_rate", 0.0, "asks the servos [Hz]", 0.0, 50.0),

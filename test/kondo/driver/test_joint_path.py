@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from patient_boards import open_patient
+from patient_boards import PAUSE, open_patient
 
 import humans_sim as hs
 from humans_sim.core.errors import ParameterError
@@ -49,7 +49,11 @@ def emulator() -> Iterator[Emulator]:
 def robot(settings: RobotSettings, emulator: Emulator) -> Iterator[KondoRobot]:
     """It, energised."""
     with KondoRobot(
-        settings, emulator.port, command_timeout=0, open_boards=open_patient
+        settings,
+        emulator.port,
+        command_timeout=0,
+        pause_timeout=PAUSE,
+        open_boards=open_patient,
     ) as driven:
         driven.energise()
         yield driven

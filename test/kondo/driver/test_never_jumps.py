@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from patient_boards import open_patient
 
+from humans_sim.core.errors import ParameterError
 from humans_sim.kondo.driver import watchdog
 from humans_sim.kondo.driver.board import Boards, NotFreedError
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
@@ -140,6 +141,33 @@ def test_a_paused_driver_holds(monkeypatch: pytest.MonkeyPatch) -> None:
         robot.command({"head_yaw": 1.0})
         assert robot.approaching()
         assert here < 0.5
+
+
+@pytest.mark.parametrize(
+    ("command_timeout", "pause_timeout", "longest"),
+    [(0.0, 0.5, 0.5), (30.0, 0.5, 0.5), (0.3, 0.5, 0.3), (0.01, 0.5, 0.1), (9, 4, 4)],
+)
+def test_longest_pause(
+    monkeypatch: pytest.MonkeyPatch,
+    command_timeout: float,
+    pause_timeout: float,
+    longest: float,
+) -> None:
+    """The allowed one, or less where commands are due sooner."""
+    clock = [0.0]
+    monkeypatch.setattr(watchdog, "now", lambda: clock[0])
+    watch = watchdog.Watchdog(command_timeout, 0.0, pause_timeout)
+    clock[0] += longest - 1e-6
+    assert watch.beat() == 0.0
+    clock[0] += longest + 1e-6
+    assert watch.beat() == pytest.approx(longest, abs=1e-5)
+
+
+@pytest.mark.parametrize("pause", [0.0, -1.0, math.nan, math.inf])
+def test_pauses_that_cannot_be_kept(pause: float) -> None:
+    """They are refused."""
+    with pytest.raises(ParameterError, match="pause_timeout must be"):
+        KondoRobot(SETTINGS, "none", pause_timeout=pause)
 
 
 def test_an_overdue_command_is_approached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from patient_boards import open_patient
+from patient_boards import PAUSE, open_patient
 
 from humans_sim.kondo.driver.board import Boards
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
@@ -76,6 +76,7 @@ def driven(
         boards.port,
         command_timeout=command_timeout,
         free_timeout=free_timeout,
+        pause_timeout=PAUSE,
         open_boards=open_patient,
     ) as made:
         yield made

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from patient_boards import open_patient
+from patient_boards import PAUSE, open_patient
 
 import humans_sim as hs
 from humans_sim.core.errors import ParameterError
@@ -33,7 +33,11 @@ PATIENCE = 60.0
 def robot(emulator: Emulator) -> Iterator[KondoRobot]:
     """It, open and limp; a slow machine does not make it hold."""
     with KondoRobot(
-        SETTINGS, emulator.port, command_timeout=0, open_boards=open_patient
+        SETTINGS,
+        emulator.port,
+        command_timeout=0,
+        pause_timeout=PAUSE,
+        open_boards=open_patient,
     ) as driven:
         yield driven
 
