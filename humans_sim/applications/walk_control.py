@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from humans_sim.applications.control_sections import (
     truth_of,
 )
 from humans_sim.applications.robots import rising_walker, walk_servos
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.heights import ground_heights
 from humans_sim.control.falls.rising_walk import RisingWalk
 from humans_sim.control.task.joint_limits import JointLimits
 from humans_sim.control.task.whole_body import WholeBody
@@ -48,6 +51,7 @@ _WALK = (
     "get_up",
     "settings",
     "footsteps",
+    "sees_ground",
 )
 
 
@@ -67,6 +71,9 @@ def walk_control(
     if walking is not None:
         settings = WalkSettings.from_file(model, walking)
     footsteps = _footsteps(given["footsteps"]) if "footsteps" in given else ()
+    heights = None
+    if "sees_ground" in given and truth_of(given["sees_ground"]):
+        heights = partial(ground_heights, scene["ground"])
     velocity = Velocity()
     if pace is not None:
         velocity, footsteps = _paced(settings, pace), ()
@@ -82,15 +89,17 @@ def walk_control(
     if actuation is not None and SERVO in actuation.mapping():
         period = period_of(given, RobotSetup.of_model(model).sampling_period)
         rises = "get_up" in given and truth_of(given["get_up"])
-        walker = Walker(model, settings, period=period)
+        walker = Walker(model, settings, period=period, heights=heights)
         return _servo_walk(actuation, walker, velocity, times, rises, footsteps)
     if "get_up" in given:
         raise given["get_up"].error("only a walk by servos gets up")
     friction = given["friction"].positive() if "friction" in given else 0.5
-    pattern = WalkPattern(model, settings)
+    pattern = WalkPattern(model, settings, heights=heights)
     start = pattern.standing()
     limits = JointLimits.of_model(model)
-    body = WholeBody(ModelSystem(model, **scene), friction, limits)
+    # Levels that feet stand on push as a floor does, whatever their height.
+    believed = {**scene, "ground": Ground()} if heights is not None else scene
+    body = WholeBody(ModelSystem(model, **believed), friction, limits)
     walk = WholeBodyWalk(
         body,
         pattern,

@@ -40,7 +40,7 @@ APPLICATIONS = {
     "khr1-fall",
 }
 """Looked at one by one in test_applications.py; bip-let-down in control/bip."""
-TERRAIN = {"rubble-walk", "stairs-walk"}
+TERRAIN = {"bip-stairs", "rubble-walk", "stairs-walk"}
 """Looked at in test_terrain_sections.py."""
 SOFT = {"footprint-fade", "mud-stand", "sand-walk", "soil-walk"}
 """Looked at in test_deformable_section.py."""

@@ -87,6 +87,18 @@ def test_errors_have_their_place(tmp_path: Path, text: str) -> None:
         section(tmp_path, text)
 
 
+def test_bip_climbs_a_stair() -> None:
+    """Its walk sees the stairs: both feet come onto the first one, whole."""
+    run = read_scenario("bip-stairs").with_changes(end=5.1).run(progress=False)
+    assert run.check().ok
+    model = hs.load_model("bip")
+    for name in ("l_sole", "r_sole"):
+        sole = model.frame_pose(run.q[-1], name)
+        assert sole.translation[2] == pytest.approx(0.02, abs=1e-3)
+        assert sole.rotation[2, 2] > 1.0 - 1e-4
+        assert 0.5 + 0.12 < sole.translation[0] < 0.9 - 0.17
+
+
 @pytest.mark.parametrize("name", ["stairs-walk", "rubble-walk"])
 def test_scenarios_begin(name: str, tmp_path: Path) -> None:
     """The walks over terrain start, and their files have the terrain again."""

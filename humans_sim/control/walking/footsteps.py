@@ -46,23 +46,28 @@ class Footprint(NamedTuple):
         x: position of the sole frame [m].
         y: position [m].
         yaw: heading, not wrapped [rad].
+        z: height of the ground there [m].
     """
 
     x: float
     y: float
     yaw: float
+    z: float = 0.0
 
     def moved(self, dx: float, dy: float, turn: float = 0.0) -> Footprint:
         """A place given in this one's axes."""
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         return Footprint(
-            self.x + c * dx - s * dy, self.y + s * dx + c * dy, self.yaw + turn
+            self.x + c * dx - s * dy,
+            self.y + s * dx + c * dy,
+            self.yaw + turn,
+            self.z,
         )
 
     def turned(self, turn: float, about: np.ndarray) -> Footprint:
         """Turned about a point of the sole (2,) [m]."""
         x, y = self.points(about).tolist()
-        return Footprint(x, y, self.yaw + turn).moved(
+        return Footprint(x, y, self.yaw + turn, self.z).moved(
             -float(about[0]), -float(about[1])
         )
 
@@ -71,9 +76,9 @@ class Footprint(NamedTuple):
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         return local @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
 
-    def pose(self, height: float = 0.0) -> pin.SE3:
-        """Pose of the sole frame."""
-        position = np.array([self.x, self.y, height])
+    def pose(self, lift: float = 0.0) -> pin.SE3:
+        """Pose of the sole frame, lifted above the ground [m]."""
+        position = np.array([self.x, self.y, self.z + lift])
         return pin.SE3(pin.utils.rotate("z", float(self.yaw)), position)
 
 

@@ -160,8 +160,10 @@ def _check(
     dx, dy = step.place.x - support.x, step.place.y - support.y
     ahead, aside = c * dx + s * dy, step.side * (c * dy - s * dx)
     turn = step.side * (step.place.yaw - support.yaw)
+    rise = step.place.z - support.z
+    level_step = settings.max_level_step if rise else 0.0
     for word, value, most in (
-        ("forwards", ahead, settings.max_forward),
+        ("forwards", ahead, max(settings.max_forward, level_step)),
         ("backwards", -ahead, settings.max_backward),
         ("aside", aside - settings.stance_width, settings.max_sideways),
     ):
@@ -169,6 +171,11 @@ def _check(
             raise ParameterError(
                 f"footstep {number}: {value:.3f} m {word}, beyond {most:.3f} m"
             )
+    if abs(rise) > _LONGER * settings.foot_lift + 1e-6:
+        raise ParameterError(
+            f"footstep {number}: {rise:+.3f} m in height, beyond "
+            f"{settings.foot_lift:.3f} m"
+        )
     if aside < _NEAREST * settings.stance_width:
         raise ParameterError(
             f"footstep {number}: {aside:.3f} m beside the other foot, nearer than "

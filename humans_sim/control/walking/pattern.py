@@ -10,7 +10,7 @@ controller adds what the real robot needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +26,19 @@ from humans_sim.control.walking.listed_footsteps import ListedStep
 from humans_sim.control.walking.preview import Pendulum, Preview
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.support import SolePair
-from humans_sim.control.walking.swing import pivoting, resting, swing
-from humans_sim.control.walking.timeline import Footstep, Timeline, WalkPhase
+from humans_sim.control.walking.swing import (
+    minimum_jerk,
+    pivoting,
+    resting,
+    swing,
+)
+from humans_sim.control.walking.timeline import (
+    Footstep,
+    SupportPhase,
+    Timeline,
+    WalkPhase,
+)
+from humans_sim.control.walking.treads import Heights, Treads
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
@@ -98,6 +109,7 @@ class WalkPattern:
         settings: how it walks; by default those that come with the package.
         t_start: time of the first knot [s].
         place: where it stands then: the middle between its feet.
+        heights: of uneven ground, on whose levels the feet are put.
     """
 
     def __init__(
@@ -106,6 +118,7 @@ class WalkPattern:
         settings: WalkSettings | None = None,
         t_start: float = 0.0,
         place: Footprint = ORIGIN,
+        heights: Heights | None = None,
     ) -> None:
         """The biped stands, knees bent."""
         self.model = model
@@ -113,6 +126,9 @@ class WalkPattern:
         gravity = float(np.linalg.norm(model.pin.gravity.linear))
         self.omega = math.sqrt(gravity / self.settings.com_height)
         self._soles = SolePair.of_model(model, self.settings)
+        self._treads = None
+        if heights is not None:
+            self._treads = Treads(self.settings, self._soles.corners, heights)
         self._kinematics = WalkKinematics(
             model, self.settings, arms=swinging_arms(model, self.settings)
         )
@@ -123,7 +139,9 @@ class WalkPattern:
         settings = self.settings
         half = 0.5 * settings.stance_width
         feet = {side: place.moved(0.0, side * half) for side in Side}
-        self._timeline = Timeline(settings, self._soles, feet, t_start)
+        if self._treads is not None:
+            feet = {side: self._standing(side, foot) for side, foot in feet.items()}
+        self._timeline = Timeline(settings, self._soles, feet, t_start, self._treads)
         self._preview = Preview(settings, self.omega, self._soles.edges)
         middle = self._soles.middle(feet)
         self._state = Pendulum(middle, np.zeros(2), middle)
@@ -132,13 +150,13 @@ class WalkPattern:
         attitude = pin.rpy.rpyToMatrix(0.0, settings.trunk_pitch, place.yaw)
         self._q = self._kinematics.solve(
             self._bent(place),
-            np.append(middle, settings.com_height),
+            np.append(middle, settings.com_height + _lowest(feet)),
             feet[Side.LEFT].pose(),
             feet[Side.RIGHT].pose(),
             attitude,
         )
         # Feet that cannot roll may lean a little: they stand on their edges.
-        lowest = float(self.model.contact(self._q)[:, 2].min())
+        lowest = float(self.model.contact(self._q)[:, 2].min()) - _lowest(feet)
         self._q[2] -= min(lowest, 0.0)
         self._v = np.zeros(self.model.nv)
 
@@ -244,10 +262,11 @@ class WalkPattern:
         """The walk some time after the last knot [s]."""
         settings, timeline = self.settings, self._timeline
         state = self._state.after(since, self._rate, self.omega)
-        com = np.array([*state.com, settings.com_height])
-        com_velocity = np.array([*state.velocity, 0.0])
         phase = timeline.phases[0]
         elapsed = since + (self._knot - 1 - phase.first) * settings.mpc_period
+        ground, climb, climbing = self._climb(phase, elapsed)
+        com = np.array([*state.com, settings.com_height + ground])
+        com_velocity = np.array([*state.velocity, climb])
         feet = {side: resting(place) for side, place in phase.feet.items()}
         next_change = math.inf
         if phase.last is not None:
@@ -286,8 +305,8 @@ class WalkPattern:
             self._v,
             com,
             com_velocity,
-            np.array([*state.acceleration(self.omega), 0.0]),
-            np.array([*state.zmp, 0.0]),
+            np.array([*state.acceleration(self.omega), climbing]),
+            np.array([*state.zmp, ground]),
             left,
             right,
             phase.support,
@@ -300,6 +319,35 @@ class WalkPattern:
             any(phase.turn for phase in timeline.phases),
         )
 
+    def _climb(self, phase: SupportPhase, elapsed: float) -> tuple[float, float, float]:
+        """Height of the lower foot, gone through in a step; its rate, its second rate.
+
+        [m, m/s, m/s^2]
+        """
+        begun = _lowest(phase.feet)
+        if phase.step is None or phase.last is None:
+            return begun, 0.0, 0.0
+        rise = _lowest(phase.feet_after()) - begun
+        duration = (phase.last - phase.first) * self.settings.mpc_period
+        s = min(max(elapsed / duration, 0.0), 1.0)
+        far, pace = minimum_jerk(s)
+        change = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
+        return (
+            begun + far * rise,
+            pace * rise / duration,
+            change * rise / duration**2,
+        )
+
+    def _standing(self, side: Side, foot: Footprint) -> Footprint:
+        """A foot on its level at first."""
+        assert self._treads is not None
+        placed = self._treads.onto(side, foot)
+        if placed is None:
+            raise ParameterError(
+                f"the ground is not flat where the {side.name.lower()} foot stands"
+            )
+        return placed
+
     def _bent(self, place: Footprint) -> np.ndarray:
         """The posture of the settings at a place, a start for the first search."""
         joints = np.zeros(len(self.model.joint_names))
@@ -310,6 +358,11 @@ class WalkPattern:
         q = self.model.standing(joints)
         q[:7] = pin.SE3ToXYZQUAT(place.pose() * pin.XYZQUATToSE3(q[:7]))
         return q
+
+
+def _lowest(feet: Mapping[Side, Footprint]) -> float:
+    """Height of the ground below the lower foot, which the leg must reach [m]."""
+    return min(foot.z for foot in feet.values())
 
 
 def _placed(sole: pin.SE3, turn: np.ndarray, apart: np.ndarray) -> pin.SE3:

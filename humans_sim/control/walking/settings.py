@@ -51,6 +51,7 @@ _ANY_SIGN = ("trunk_pitch", "zmp_forward", "zmp_inward")
 _MAY_BE_ZERO = (
     "arm_swing",
     "max_backward",
+    "max_level_step",
     "max_sideways",
     "max_turn",
     "pivot_duration",
@@ -91,6 +92,8 @@ class WalkSettings:
             the arms still, which they are unless a file or the robot says otherwise.
         foot_lift: height of the swing foot half way [m].
         max_forward: longest step, from foot to foot [m].
+        max_level_step: the same onto another level of the ground, where that is
+            longer; zero unless a file says otherwise [m].
         max_backward: longest step backwards [m].
         max_sideways: how far a foot goes outwards beyond the stance [m].
         max_turn: largest turn of a foot in one step [rad].
@@ -145,6 +148,7 @@ class WalkSettings:
     arm_swing: float
     foot_lift: float
     max_forward: float
+    max_level_step: float
     max_backward: float
     max_sideways: float
     max_turn: float
@@ -318,6 +322,7 @@ def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
     """Settings, with those that are not given from the model itself."""
     usual: dict[str, Any] = {
         "fall_tilt": RobotSetup.of_model(model).fall_tilt,
+        "max_level_step": 0.0,
         "pivot_share": 1.0,
         "least_pivot": math.radians(5.0),
         "sideways_share": 1.0,

@@ -9,6 +9,10 @@ import pinocchio as pin
 from humans_sim.control.walking.foot_motion import FootMotion
 from humans_sim.control.walking.footsteps import Footprint
 
+_EDGE, _RISE = 0.15, 0.3
+"""Shares of a swing over the edge of a stair: in which the foot does not go ahead yet,
+and in which it goes from one level to the other."""
+
 
 def resting(place: Footprint) -> FootMotion:
     """A foot on the ground."""
@@ -37,20 +41,31 @@ def swing(
 ) -> FootMotion:
     """A foot in the air, between two footprints.
 
+    Up a stair the foot rises early and goes ahead late, so that its toes clear the
+    edge; down a stair all is the other way round.
+
     Args:
         start: where it left.
         end: where it lands.
-        lift: height half way [m].
+        lift: height half way, above the higher one of both [m].
         duration: of the swing [s].
         elapsed: since it left [s].
     """
     s = min(max(elapsed / duration, 0.0), 1.0)
-    (far, pace), (height, climb) = minimum_jerk(s), bump(s)
+    rise, ahead, upward = end.z - start.z, s, s
+    if rise > 0.0:
+        ahead, upward = max(s - _EDGE, 0.0) / (1.0 - _EDGE), min(s / _RISE, 1.0)
+    elif rise < 0.0:
+        ahead, upward = min(s / (1.0 - _EDGE), 1.0), max(1.0 - (1.0 - s) / _RISE, 0.0)
+    far, pace = minimum_jerk(ahead)
+    pace *= 1.0 if rise == 0.0 else 1.0 / (1.0 - _EDGE)
+    (risen, rising), (height, climb) = minimum_jerk(upward), bump(s)
     change = np.subtract(end, start)
-    x, y, yaw = np.add(start, far * change).tolist()
-    vx, vy, turn = (pace / duration * change).tolist()
-    pose = Footprint(x, y, yaw).pose(lift * height)
-    velocity = np.array([vx, vy, lift * climb / duration, 0.0, 0.0, turn])
+    x, y, yaw = np.add(start, far * change).tolist()[:3]
+    vx, vy, turn = (pace / duration * change).tolist()[:3]
+    pose = Footprint(x, y, yaw, start.z + risen * rise).pose(lift * height)
+    vz = (lift * climb + rising * rise / _RISE) / duration
+    velocity = np.array([vx, vy, vz, 0.0, 0.0, turn])
     return FootMotion(pose, velocity, yaw)
 
 
@@ -76,7 +91,10 @@ def pivoting(
     (far, pace), (high, climb) = minimum_jerk(s), bump(s)
     yaw = start.yaw + far * turn
     rotation = pin.rpy.rpyToMatrix(0.0, high * pitch, yaw)
-    pivot, arm = np.append(start.points(about), 0.0), rotation @ np.append(about, 0.0)
+    pivot, arm = (
+        np.append(start.points(about), start.z),
+        rotation @ np.append(about, 0.0),
+    )
     tilting = climb * pitch / duration * np.array([-np.sin(yaw), np.cos(yaw), 0.0])
     spin = tilting + np.array([0.0, 0.0, pace * turn / duration])
     velocity = np.concatenate([np.cross(spin, -arm), spin])

@@ -26,6 +26,7 @@ from humans_sim.control.walking.heading import Heading, StepTurn
 from humans_sim.control.walking.listed_footsteps import ListedFootsteps, ListedStep
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.support import SolePair
+from humans_sim.control.walking.treads import TreadPlanner, Treads
 from humans_sim.core.convex_polygon import HalfPlanes, inside
 from humans_sim.core.errors import ParameterError
 
@@ -148,11 +149,25 @@ class Timeline:
     """
 
     def __init__(
-        self, settings: WalkSettings, soles: SolePair, feet: Feet, t_start: float
+        self,
+        settings: WalkSettings,
+        soles: SolePair,
+        feet: Feet,
+        t_start: float,
+        treads: Treads | None = None,
     ) -> None:
-        """A biped that stands, from knot 0 on, which is at t_start [s]."""
+        """A biped that stands, from knot 0 on, which is at t_start [s].
+
+        Args:
+            settings: of the walk.
+            soles: of the biped.
+            feet: where they stand.
+            t_start: time of knot 0 [s].
+            treads: levels of uneven ground.
+        """
         self._settings, self._soles, self._start = settings, soles, t_start
-        self._planner: FootstepPlanner = FootstepPlanner(settings)
+        self._treads = treads
+        self._planner = self._by_velocity()
         self.heading = Heading(settings, self._planner)
         self.velocity, self.steps = STILL, 0
         self._to_begin: int | None = 0
@@ -176,13 +191,32 @@ class Timeline:
         """
         if self.phases[0].last is not None:
             raise ParameterError("listed footsteps begin from standing")
+        steps = self._on_ground(steps)
         planner = ListedFootsteps(self._settings, self.phases[0].feet, steps)
         self.walk(STILL, len(steps))
         self._planner, self._next = planner, steps[0].side
 
+    def _by_velocity(self) -> FootstepPlanner:
+        """A planner of steps that follow a velocity."""
+        if self._treads is None:
+            return FootstepPlanner(self._settings)
+        return TreadPlanner(self._settings, self._treads)
+
+    def _on_ground(self, steps: Sequence[ListedStep]) -> Sequence[ListedStep]:
+        """Listed steps at the height of the ground, where that is known."""
+        if self._treads is None:
+            return steps
+        placed = []
+        for n, step in enumerate(steps):
+            place = self._treads.onto(step.side, step.place)
+            if place is None:
+                raise ParameterError(f"footstep {n + 1}: the ground is not flat there")
+            placed.append(step._replace(place=place))
+        return placed
+
     def walk(self, velocity: Velocity, steps: int | None) -> None:
         """Make a number of steps, the closing one included; None: no end."""
-        self._planner = FootstepPlanner(self._settings)
+        self._planner = self._by_velocity()
         noticed = self._planner.noticed(velocity)
         self.velocity = self._planner.limited(noticed)
         aside = self.velocity.vy or self.velocity.wz
@@ -192,7 +226,7 @@ class Timeline:
 
     def stop(self) -> None:
         """Bring the feet side by side with the next step that begins."""
-        self._planner = FootstepPlanner(self._settings)
+        self._planner = self._by_velocity()
         if self.phases[0].last is None:
             self._to_begin = 0
         elif self._to_begin != 0:

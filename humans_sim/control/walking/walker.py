@@ -23,6 +23,7 @@ from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.stance_relief import SoleLoad, StanceRelief
 from humans_sim.control.walking.support import SolePair
 from humans_sim.control.walking.timeline import WalkPhase
+from humans_sim.control.walking.treads import Heights
 from humans_sim.control.walking.walk_sensors import (
     SoleWrench,
     WalkSensors,
@@ -69,6 +70,7 @@ class Walker:
         period: float = 0.02,
         t_start: float = 0.0,
         place: Footprint = ORIGIN,
+        heights: Heights | None = None,
     ) -> None:
         """The biped stands, knees bent.
 
@@ -78,10 +80,11 @@ class Walker:
             period: time between two ticks [s].
             t_start: time of the first tick [s].
             place: where it stands then: the middle between its feet.
+            heights: of uneven ground, on whose levels the feet are put.
         """
         if not (math.isfinite(period) and period > 0):
             raise ParameterError(f"period must be above 0 s, not {period}")
-        self.pattern = WalkPattern(model, settings, t_start, place)
+        self.pattern = WalkPattern(model, settings, t_start, place, heights)
         self.period = period
         self._estimator = ComEstimator(model, self.settings, period)
         self._balance = Balance(self.settings, period)
@@ -229,7 +232,7 @@ class Walker:
             total += load
             moments += load * (foot.pose.rotation @ local + foot.pose.translation)
         place = moments / total if total > 0 else np.full(3, math.nan)
-        place[2] = 0.0 if total > 0 else math.nan
+        place[2] = plan.zmp[2] if total > 0 else math.nan
         return place
 
 
