@@ -394,8 +394,14 @@ def test_fes_moves_the_knee(
     assert efforts == shown
 
 
-def test_interrupt(processes: dict[str, Any]) -> None:
+def test_interrupt(
+    processes: dict[str, Any], node: Any, wait_for: Callable[..., None]
+) -> None:
     """SIGINT ends each node with code 0 and without a trace."""
+    last = {("actuation", "/motors"), ("actuation", "/")}
+    wait_for(
+        lambda: last <= set(node.get_node_names_and_namespaces()), "all nodes to run"
+    )
     for process in processes.values():
         assert process.poll() is None
         process.send_signal(signal.SIGINT)

@@ -346,6 +346,7 @@ def test_other_ends(node: Any, line: Line, port: str) -> None:
     pytest.importorskip("control_msgs", reason=ros_hint())
     from rclpy.parameter import Parameter
 
+    line.replug()
     from humans_sim.nodes.kondo_bridge.node import KondoBridge
 
     def made(name: str, **values: Any) -> Any:
