@@ -232,6 +232,7 @@ class Scenario:
         from humans_sim.dynamics.model_system import ModelSystem
         from humans_sim.dynamics.sensors.sensor_file import sensors_of
         from humans_sim.dynamics.simulation import Simulation
+        from humans_sim.dynamics.soles import square_to_floor
         from humans_sim.models import load_model
 
         model, fields = load_model(name), self._fields
@@ -308,7 +309,7 @@ class Scenario:
         if control.start is not None and "start" not in fields:
             rest = np.zeros(model.nv)
             velocity = rest if control.velocity is None else control.velocity
-            return simulation, control.start, velocity
+            return simulation, square_to_floor(control.start, ground), velocity
         return (simulation, *model_start(fields, model, simulation.system))
 
     def run(

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.contact.geometry.ground import Ground
+from humans_sim.contact.geometry.solids import HalfSpace
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.event_driven.compiled_model import CompiledModel
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.sole_kernels import contacts_in_world, sole_wrench
-from humans_sim.models import Model
 from humans_sim.models.soles import load_tags
 from humans_sim.results.sample import Sample
 
@@ -184,22 +185,21 @@ class Soles:
         return soles
 
 
-def standing_on_slope(
-    model: Model, joints: np.ndarray, angle: float = 0.0, height: float = 0.0
-) -> np.ndarray:
-    """Configuration square to a slope, the lowest contact on it or above it.
+def square_to_floor(q: np.ndarray, ground: Ground) -> np.ndarray:
+    """A start on level ground, put on the floor of a scene as it stood (nq,).
 
     Args:
-        model: the model.
-        joints: joint angles [rad].
-        angle: of :meth:`~humans_sim.contact.geometry.ground.Ground.slope` [rad].
-        height: how far it is raised [m].
+        q: configuration on a floor at height zero.
+        ground: its floor is its first half space; without any nothing changes.
     """
-    q = model.standing(joints)
-    turn = pin.SE3(pin.utils.rotate("y", -float(angle)), np.zeros(3))
-    q[:7] = pin.SE3ToXYZQUAT(turn * pin.XYZQUATToSE3(q[:7]))
-    q[2] += height
-    return q
+    floor = next((s for s in ground.solids if isinstance(s, HalfSpace)), None)
+    if floor is None:
+        return q
+    normal = np.asarray(floor.normal, dtype=float)
+    normal /= np.linalg.norm(normal)
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), normal).matrix()
+    moved = pin.SE3(turn, (normal @ np.asarray(floor.point, dtype=float)) * normal)
+    return np.append(pin.SE3ToXYZQUAT(moved * pin.XYZQUATToSE3(q[:7])), q[7:])
 
 
 def _common_mode(mode: np.ndarray) -> int:

@@ -13,20 +13,21 @@ import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.soles import Soles, standing_on_slope
+from humans_sim.dynamics.soles import Soles, square_to_floor
 from humans_sim.results.sample import Sample
 
 GRAVITY = 9.81
 
 
 def settled(
-    model: hs.Model, ground: hs.Ground, angle: float = 0.0, time: float = 0.4
+    model: hs.Model, ground: hs.Ground, time: float = 0.4
 ) -> tuple[ModelSystem, Sample]:
     """A robot on its servos after some time."""
     sim = hs.Simulation(
         model, actuation=Servo(model, numbers=ServoNumbers()), ground=ground
     )
-    q = standing_on_slope(model, model.neutral()[7:], angle, height=0.002)
+    q = square_to_floor(model.standing(model.neutral()[7:]), ground)
+    q[2] += 0.002
     stepper = sim.start(q)
     stepper.advance(time)
     assert isinstance(sim.system, ModelSystem)
@@ -37,7 +38,7 @@ def settled(
 def test_standing_robot(khr1: hs.Model, degrees: float) -> None:
     """The soles carry the weight, each inside its own outline."""
     angle = math.radians(degrees)
-    system, sample = settled(khr1, hs.Ground.slope(angle), angle)
+    system, sample = settled(khr1, hs.Ground.slope(angle))
     soles = Soles(system)
     points = soles.points(sample)
     loads = soles.loads(sample, points)
@@ -125,10 +126,22 @@ def test_in_the_air(khr1: hs.Model) -> None:
         assert np.isnan(load.centre_of_pressure).all()
 
 
-def test_standing_without_slope_is_standing(khr1: hs.Model) -> None:
-    """On level ground only the height is added."""
-    joints = khr1.neutral()[7:]
-    q = standing_on_slope(khr1, joints, 0.0, 0.01)
-    expected = khr1.standing(joints)
-    expected[2] += 0.01
-    np.testing.assert_allclose(q, expected, rtol=0, atol=1e-14)
+@pytest.mark.parametrize("angle", [0.0, 0.05, -0.3])
+def test_a_start_on_a_slope(khr1: hs.Model, angle: float) -> None:
+    """Every contact is as far from the slope as it was from the level floor."""
+    q = khr1.standing(khr1.neutral()[7:])
+    moved = square_to_floor(q, hs.Ground.slope(angle))
+    level, sloped = hs.Ground(), hs.Ground.slope(angle)
+    before, after = (
+        ModelSystem(khr1, ground=ground).gaps(start)
+        for ground, start in ((level, q), (sloped, moved))
+    )
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    if angle == 0.0:
+        np.testing.assert_array_equal(moved, q)
+
+
+def test_a_start_without_a_floor_stays(khr1: hs.Model) -> None:
+    """Nothing is there to be put on."""
+    q = khr1.standing(khr1.neutral()[7:])
+    np.testing.assert_array_equal(square_to_floor(q, hs.Ground.empty()), q)

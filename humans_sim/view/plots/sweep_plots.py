@@ -31,6 +31,8 @@ _UNITS = {
     "speed": "speed [m/s]",
     "heading_deg": "change of heading [deg]",
     "cost_of_transport": "cost of transport",
+    "drift": "drift to the left [m/m]",
+    "slip_mm": "longest slip of a contact [mm]",
     "largest_tilt_deg": "largest tilt of the trunk [deg]",
     "wall_time": "time to simulate [s]",
     SUCCESS: "share of runs that finished",

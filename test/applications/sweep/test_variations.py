@@ -130,3 +130,11 @@ def test_settings() -> None:
     ):
         with pytest.raises(hs.ParameterError, match=words):
             parse_settings(texts)
+
+
+def test_a_walk_starts_on_a_slope() -> None:
+    """A robot that walks is put on the slope of its scene."""
+    scenario = varied_scenario("khr1-walk", (("ground.slope", 3.0),))
+    simulation, q, _ = scenario.prepare()
+    gaps = simulation.system.gaps(q)
+    assert np.nanmin(gaps) == pytest.approx(0.0, abs=1e-9)

@@ -19,7 +19,7 @@ from humans_sim.analysis.gait import WalkSummary
 from humans_sim.applications.robots import walking_robot
 from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
-from humans_sim.dynamics.soles import standing_on_slope
+from humans_sim.dynamics.soles import square_to_floor
 
 PERIOD = 0.02
 INNER = ("r_foot_heel_left", "r_foot_toe_left", "l_foot_heel_right", "l_foot_toe_right")
@@ -41,7 +41,7 @@ def walked(
     floor = RobotSetup.of_model(model).ground(friction)
     ground = replace(floor, solids=hs.Ground.slope(slope).solids)
     simulation, walk = walking_robot(walker, schedule, ground=ground, **options)
-    start = standing_on_slope(model, walker.start()[7:], slope)
+    start = square_to_floor(walker.start(), ground)
     run = simulation.run(start, t_end=end, sampling_period=period, progress=False)
     return run, walk
 
