@@ -21,8 +21,9 @@ import numpy as np
 
 import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
+from humans_sim.control.trajectories.joint_path import JointPath
 from humans_sim.kondo import KondoMotion, read_motion
-from humans_sim.kondo.driver.joint_path import JointPath, MotionPath
+from humans_sim.kondo.driver.joint_path import MotionPath
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.kondo.driver.stream import StreamError, stream

@@ -8,8 +8,9 @@ simulator that has an entity that can move.
 
 Start one, then this, in two terminals:
 
-    python -m humans_sim.nodes dynamics --ros-args -p dynamics:sync:=free \
-        --params-file config/params/push-box.yaml -p dynamics:start_paused:=true
+    python -m humans_sim.nodes dynamics --ros-args \
+        --params-file config/params/push-box.yaml \
+        -p dynamics:sync:=free -p dynamics:start_paused:=true
     python benchmarks/simulation_services.py
 """
 

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from humans_sim.control.retargeting.robot_motion import RobotMotion
     from humans_sim.control.retargeting.settings import RetargetSettings
     from humans_sim.control.task.whole_body import ControlError
+    from humans_sim.control.trajectories.joint_trajectory import JointTrajectoryError
     from humans_sim.control.trajectories.posture_law import PostureLaw
     from humans_sim.control.trajectories.traj3 import TrajectoryFileError
     from humans_sim.control.trajectories.trajectory import TrajectoryError
@@ -97,7 +98,6 @@ if TYPE_CHECKING:
     from humans_sim.dynamics.simulation import Simulation, SimulationError
     from humans_sim.dynamics.stepper import ActuationError, StepError
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
-    from humans_sim.kondo.driver.joint_trajectory import JointTrajectoryError
     from humans_sim.kondo.driver.robot_health import RobotStateError
     from humans_sim.kondo.driver.safety import JointCommandError
     from humans_sim.kondo.driver.stream import StreamError
@@ -199,7 +199,7 @@ _MODULES = {
     "InverseDynamics": "analysis.inverse_dynamics",
     "JointCommandError": "kondo.driver.safety",
     "JointEncoders": "dynamics.sensors",
-    "JointTrajectoryError": "kondo.driver.joint_trajectory",
+    "JointTrajectoryError": "control.trajectories.joint_trajectory",
     "LinkCoordinates": "models.link_coordinates",
     "LinkError": "kondo.protocol.serial_port",
     "MarkerFileError": "observation.markers.errors",

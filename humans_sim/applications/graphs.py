@@ -10,9 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource, resource_names
 from humans_sim.core.yaml_file import read_yaml
+
+_CONTROL, _CONTROLLERS = "ros2_control", "_controllers"
+"""Folder of the files of controllers, and how their names end."""
 
 
 @dataclass(frozen=True)
@@ -74,3 +78,18 @@ def read_graph(name: str) -> Graph:
         topics=topics,
         latched=frozenset(words("latched")),
     )
+
+
+def controllers_file(model: str) -> Path:
+    """Parameters of ros2_control's controllers for a model of the package.
+
+    Raises:
+        ParameterError: none come for this model.
+    """
+    known = [name.removesuffix(_CONTROLLERS) for name in resource_names(_CONTROL)]
+    if model not in known:
+        raise ParameterError(
+            f"there are controllers of ros2_control for {', '.join(known)}, not for "
+            f"'{model}': name a controllers_file"
+        )
+    return resource("config", _CONTROL, f"{model}{_CONTROLLERS}.yaml")

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import Protocol
 
 import numpy as np
 
-from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.kondo.driver.joint_trajectory import (
+from humans_sim.control.trajectories.joint_path import JointPath, Progress
+from humans_sim.control.trajectories.joint_trajectory import (
     JointLimits,
     JointTrajectory,
     TrajectoryRules,
     Waypoint,
 )
+from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings
@@ -33,17 +32,6 @@ _LATE = 1.0
 """Set points that limits keep from the end are waited for so long [s]."""
 _SHORTEST = 0.2
 """Least time of the path home [s]."""
-
-
-class JointPath(Protocol):
-    """Angles of some joints over time."""
-
-    @property
-    def duration(self) -> float:
-        """From the beginning to the end [s]."""
-
-    def angles(self, t: float) -> dict[str, float]:
-        """Where the joints shall be [rad]; the ends hold outside."""
 
 
 class MotionPath:
@@ -136,18 +124,6 @@ def path_to(
     duration = max(1.5 * largest / np.radians(settings.limits.approach), _SHORTEST)
     point = Waypoint(duration, [end[name] for name in names], [0.0] * len(names))
     return TrajectoryRules(joint_limits(settings)).plan(names, [point], present)
-
-
-class Progress(Enum):
-    """How a path fares."""
-
-    IDLE = "idle"
-    """There is none."""
-    RUNNING = "running"
-    ARRIVED = "arrived"
-    """It is over, and the set points are at its end."""
-    BROKEN = "broken"
-    """Something else has got hold of the robot; the path was given up."""
 
 
 class PathFollower:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from humans_sim.control.trajectories.joint_path import JointPath, Progress
 from humans_sim.core.errors import HumansError, ParameterError
-from humans_sim.kondo.driver.joint_path import JointPath, PathFollower, Progress
+from humans_sim.kondo.driver.joint_path import PathFollower
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.safety import JointCommandError

@@ -12,6 +12,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
 from humans_sim.models.files.builder import build
+from humans_sim.models.files.control_tag import INTERFACES, TAG
 from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.files.urdf_check import check_mass_matrix
 from humans_sim.models.files.urdf_writer import write_urdf
@@ -63,6 +64,9 @@ def table_parts(
 
         index = {n: 6 + i for i, n in enumerate(pin_model.names[2:])}
         drive = read_rotors(file.sections["rotors"], description.humans.joints, index)
+    control = ""
+    if TAG in file.sections:
+        control = file.sections[TAG].choice(INTERFACES)
     own_links = SelfCollision()
     if "self_collision" in file.sections:
         own_links = read_self_collision(file.sections["self_collision"])
@@ -74,7 +78,7 @@ def table_parts(
         contacts=description.contacts,
         soles=description.soles,
         humans=description.humans,
-        urdf=write_urdf(description),
+        urdf=write_urdf(description, control),
         rotors=drive,
         parameters=file.parameters,
         lengths=file.lengths,

@@ -28,6 +28,7 @@ from humans_sim.models.description import (
     Sole,
     Tag,
 )
+from humans_sim.models.files.control_tag import TAG
 from humans_sim.models.files.denavit_hartenberg import dh_bodies, zero_position
 from humans_sim.models.files.layout import known_names, read_layout
 from humans_sim.models.files.shapes import SLENDER, read_shape
@@ -56,6 +57,7 @@ _OPTIONAL = (
     "joints",
     "rotors",
     "self_collision",
+    TAG,
 )
 NO_LIMIT = (-math.pi, math.pi)
 """Limits of joints in a file without the section ``joints`` [rad]."""

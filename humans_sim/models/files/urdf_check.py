@@ -38,6 +38,8 @@ _NUMBERS = ("xyz", "rpy", "value", "ixx", "iyy", "izz", "ixy", "ixz", "iyz") + (
 _LIMITS = ("lower", "upper", "effort", "velocity")
 _ANYTHING = ("param", "texture", "plugin", "gazebo")
 """Elements whose attributes are not those of a body."""
+_FOREIGN = ("ros2_control", "gazebo", "transmission")
+"""Parts of a robot that are for others, with all that is in them."""
 
 
 def check_urdf(robot: ET.Element, path: Path) -> None:
@@ -70,9 +72,10 @@ def check_urdf(robot: ET.Element, path: Path) -> None:
                     f"its {end} link is '{shortened(name)}'", path, key=where
                 )
     _check_tree(robot, path)
-    for element in robot.iter():
-        if element.tag not in _ANYTHING:
-            _check_numbers(element, path)
+    for part in robot:
+        for element in part.iter() if part.tag not in _FOREIGN else ():
+            if element.tag not in _ANYTHING:
+                _check_numbers(element, path)
     _check_limits(robot, path)
     _check_inertias(robot, path)
 

@@ -8,16 +8,21 @@ import xml.etree.ElementTree as ET
 import numpy as np
 
 from humans_sim.models.description import Link, ModelDescription, Shape
+from humans_sim.models.files.control_tag import add_control_tag
 from humans_sim.models.files.shapes import MESHES
 
 MESH_URI = "package://humans_sim/urdf/meshes/{kind}.stl"
 
 
-def write_urdf(description: ModelDescription) -> str:
+def write_urdf(description: ModelDescription, control: str = "") -> str:
     """URDF text; numbers keep all their digits, so that the model loads back exactly.
 
     REP-120 frames and soles become fixed links. ``base_footprint`` is missing on
     purpose: it moves with respect to every link and is published on TF.
+
+    Args:
+        description: the model.
+        control: what ros2_control commands its joints by; empty: nothing.
     """
     robot = ET.Element("robot", name=description.name)
     for name, colour in description.materials.items():
@@ -41,6 +46,8 @@ def write_urdf(description: ModelDescription) -> str:
         ET.SubElement(robot, "link", name=frame.name)
         fixed = ET.SubElement(robot, "joint", name=f"{frame.name}_joint", type="fixed")
         _connect(fixed, frame.link, frame.name, frame.position)
+    if control:
+        add_control_tag(robot, description, control)
     ET.indent(robot)
     return '<?xml version="1.0"?>\n' + ET.tostring(robot, encoding="unicode") + "\n"
 

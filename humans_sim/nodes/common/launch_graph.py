@@ -10,7 +10,7 @@ from launch.substitutions import LaunchConfiguration
 from launch.utilities.type_utils import coerce_to_type
 from launch_ros.actions import Node
 
-from humans_sim.applications.graphs import Graph, read_graph
+from humans_sim.applications.graphs import Graph, controllers_file, read_graph
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
 from humans_sim.dynamics.simulation import METHODS
@@ -24,7 +24,12 @@ _WALKS = frozenset({"walk", "kondo_walk"})
 """Nodes that walk."""
 _MOVES = _WALKS | {"motion_player"}
 """Nodes that move a robot on its soles: both methods can simulate it."""
+_COMMANDERS = _MOVES | {"actuation", "task_law", "scenario_law", "retarget"}
+"""Nodes that command the joints; ros2_control takes their place."""
+_CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller")
+"""Of ros2_control."""
 _TYPES: dict[str, type] = {
+    "ros2_control": bool,
     "gui": bool,
     "use_sim_time": bool,
     "rviz": bool,
@@ -68,6 +73,9 @@ _DESCRIPTIONS = {
     "marker_set": "name or path of a marker set",
     "port": "serial port of the boards; empty: as the parameters say",
     "use_fake_hardware": "true: emulated boards; false: as the parameters say",
+    "ros2_control": "true: ros2_control commands the joints (controller_manager, "
+    "joint_state_topic_hardware_interface, ros2_controllers)",
+    "controllers_file": "of ros2_control; empty: that of the model",
     "rviz": "true: opens RViz (the package rviz2)",
     "rviz_config": "what RViz shows",
 }
@@ -86,7 +94,8 @@ def describe(
     and ``real_time_factor``; where that is a robot which walks or plays a motion,
     ``method``; where it walks, ``cmd_vel``; where it plays markers, ``file``,
     ``subject`` and ``marker_set``; where it drives a robot, ``port`` and
-    ``use_fake_hardware``; where it moves a wrist, ``motion``, ``angle``,
+    ``use_fake_hardware``; where no node of it commands the joints, ``ros2_control`` and
+    ``controllers_file``; where it moves a wrist, ``motion``, ``angle``,
     ``resolution``, ``rate`` and ``file`` instead of ``model``.
 
     Args:
@@ -113,6 +122,8 @@ def describe(
         defaults["cmd_vel"] = cmd_vel
     if _BRIDGE in chosen.nodes:
         defaults |= {"port": "", "use_fake_hardware": "false"}
+    if {_CLOCK, _BRIDGE} & set(chosen.nodes) and not _COMMANDERS & set(chosen.nodes):
+        defaults |= {"ros2_control": "false", "controllers_file": ""}
     if _PLAYER in chosen.nodes:
         defaults |= {"file": "", "subject": "", "marker_set": "canonical"}
     if _WRIST in chosen.nodes:
@@ -132,7 +143,10 @@ def describe(
     # the first: launch leaves running what it has started when a later thing is wrong.
     def start(context: LaunchContext) -> list[Node]:
         given = {name: _value(context, name) for name in defaults}
-        return ([_rviz(given)] if given["rviz"] else []) + _nodes(chosen, given)
+        first = [_rviz(given)] if given["rviz"] else []
+        if given.get("ros2_control"):
+            first += _control(given)
+        return first + _nodes(chosen, given)
 
     return LaunchDescription([*arguments, OpaqueFunction(function=start)])
 
@@ -169,6 +183,8 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             own["use_sim_time"] = False
             if given.get("method"):
                 own["method"] = given["method"]
+            if given.get("ros2_control"):
+                own["trajectories"] = False
         if name in (_PLAYER, _WRIST) and given["file"]:
             own["file"] = given["file"]
         if name == _WRIST:
@@ -191,6 +207,33 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             )
         )
     return nodes
+
+
+def _control(given: dict[str, Any]) -> list[Node]:
+    """The controllers of ros2_control, and what loads them.
+
+    Raises:
+        ParameterError: each period would wait for a command, or there is no file of
+            the model's controllers.
+    """
+    if given.get("sync") == "lockstep":
+        raise ParameterError("ros2_control runs on the clock: it needs sync:=free")
+    file = given["controllers_file"] or controllers_file(given["model"])
+    sim_time = {"use_sim_time": given["use_sim_time"]}
+    manager = Node(
+        package="controller_manager",
+        executable="ros2_control_node",
+        output="screen",
+        parameters=[str(file), sim_time],
+    )
+    spawner = Node(
+        package="controller_manager",
+        executable="spawner",
+        output="screen",
+        arguments=[*_CONTROLLERS, "--param-file", str(file)],
+        parameters=[sim_time],
+    )
+    return [manager, spawner]
 
 
 def _rviz(given: dict[str, Any]) -> Node:

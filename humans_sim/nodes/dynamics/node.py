@@ -2,7 +2,8 @@
 """Node ``dynamics``: simulates a model, and is the clock of its graph.
 
 Takes ``joint_torques`` (sensor_msgs/JointState, ``effort``) or, with servos,
-``joint_commands`` (``position``). Gives ``/clock``, ``joint_states``, ``imu``,
+``joint_commands`` (``position``), ``joint_trajectory`` and the action
+``follow_joint_trajectory``. Gives ``/clock``, ``joint_states``, ``imu``,
 ``ground_contacts``, ``events``, ``<sole>/wrench``, ``ground_truth/odom``, ``/tf`` from
 world to base_link, and ``/diagnostics``; with a ``scene``, its bodies as frames of
 ``/tf`` and as markers on ``scene``; on a ground that gives way ``ground/heights``,
@@ -20,6 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from humans_msgs.msg import SimulationEvent
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
-from humans_sim.core.errors import ConfigurationError
+from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.dynamics.joint_dissipation import dissipation_text
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scene_record import scene_record
@@ -36,11 +38,12 @@ from humans_sim.dynamics.scenes.scene_system import SceneSystem
 from humans_sim.dynamics.simulation import Simulation
 from humans_sim.dynamics.soles import Soles
 from humans_sim.dynamics.stepper import Stepper
-from humans_sim.nodes.common.conversions import joint_values, nanoseconds_of
+from humans_sim.nodes.common.alarm import Alarm
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
+from humans_sim.nodes.dynamics.commands import CommandInbox
 from humans_sim.nodes.dynamics.ground_topics import GroundTopics
 from humans_sim.nodes.dynamics.own_services import OwnServices
 from humans_sim.nodes.dynamics.pushes import WaitingPushes
@@ -49,11 +52,13 @@ from humans_sim.nodes.dynamics.scene_topics import SceneTopics
 from humans_sim.nodes.dynamics.settings import DynamicsSettings
 from humans_sim.nodes.dynamics.standard_services import make_standard_services
 from humans_sim.nodes.dynamics.topics import DEPTH, DynamicsTopics, State
+from humans_sim.nodes.dynamics.trajectory_service import (
+    Trajectories,
+    make_trajectories,
+)
 from humans_sim.results.events import FAILURE, RESET, Event
 from humans_sim.soft.ground.deformable_ground import DeformableGround
 
-_COMMANDS = {False: ("joint_torques", "effort"), True: ("joint_commands", "position")}
-"""Topic of the commands and field of the message, without servos and with them."""
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _CATCH_UP = 0.1
@@ -82,6 +87,11 @@ class Dynamics(ModelNode):
         )
         self._period, self._lockstep = self._settings.period, self._settings.lockstep
         self._paused = self._settings.paused
+        self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
+        self._commands = CommandInbox(
+            self.model, self._settings.servos, self._lockstep, self._diagnostics
+        )
+        self._trajectories: Trajectories | None = None
         self._told: StepsTold | None = None
         scene = self._settings.scene
         self._pushes = WaitingPushes(self.model, self._settings.world)
@@ -97,18 +107,16 @@ class Dynamics(ModelNode):
         used = dissipation_text(scene_record(self._run.system))
         if used:
             self.get_logger().info(used)
-        self._make_topics()
-        self._diagnostics = RunDiagnostics(self, self.model.name, self._period)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(1.0, self._go, clock=steady, autostart=False)
+        self._alarm = Alarm(self, self._go, steady)
+        self._make_topics()
         self.create_timer(_BEAT, self._beat, clock=steady)
         # Time runs from the first callback on: other nodes may take long to make.
         self._starter = self.create_timer(0.0, self._start, clock=steady)
 
     def _make_topics(self) -> None:
-        topic, self._field = _COMMANDS[self._settings.servos]
-        self.create_subscription(JointState, topic, self._on_command, DEPTH)
-        settings = self._settings
+        settings, commands = self._settings, self._commands
+        self.create_subscription(JointState, commands.topic, self._on_command, DEPTH)
         self._topics = DynamicsTopics(
             self, settings.world, settings.tf, settings.sensors
         )
@@ -120,6 +128,11 @@ class Dynamics(ModelNode):
         if isinstance(surface, DeformableGround):
             self._ground_topics = GroundTopics(
                 self, settings.world, surface, settings.ground_period
+            )
+        if settings.trajectories is not None:
+            wake = partial(self._alarm.set, 0.0)
+            self._trajectories = make_trajectories(
+                self, commands, settings.trajectories, self._refuse, wake
             )
         OwnServices(self, self._pushes)
         make_standard_services(self)
@@ -138,10 +151,8 @@ class Dynamics(ModelNode):
         self._k, self._failure = 0, ""
         self._pushes.clear()
         self._record()
-        joints = self._run.q[7 : self.model.nq].copy()
-        self._last = joints if self._settings.servos else np.zeros_like(joints)
-        self._newest, self._heard = 0, False
-        self._end_steps("the simulation was reset")
+        self._give_up("the simulation was reset")
+        self._commands.begin(self._run.q[7 : self.model.nq].copy())
         self._wait_anew()
 
     def _take(self, simulation: Simulation, run: Stepper) -> None:
@@ -153,7 +164,7 @@ class Dynamics(ModelNode):
         self._recording.begin(simulation)
         self._state = State.of(run, soles, sensors)
         self._run, self._soles, self._system = run, soles, simulation.system
-        self._command: np.ndarray | None = None
+        self._commands.forget()
 
     def _start(self) -> None:
         self._starter.cancel()
@@ -170,6 +181,10 @@ class Dynamics(ModelNode):
     def _runs(self) -> bool:
         return not self._failure and (not self._paused or self._steps > 0)
 
+    @property
+    def _waits_for_command(self) -> bool:
+        return self._lockstep and self._commands.command is None
+
     def _wait_anew(self) -> None:
         self._due = time.monotonic()
         self._deadline = self._due + self._settings.timeout
@@ -178,31 +193,30 @@ class Dynamics(ModelNode):
         """Wall time until the next period is due [s]."""
         now = time.monotonic()
         wait = 0.0 if self._steps else self._due - now
-        if self._lockstep and self._command is None:
+        if self._waits_for_command:
             wait = max(wait, self._deadline - now)
         return wait
 
     def _go(self) -> None:
         """Integrate one period if it is due, and look again when the next one is."""
-        self._timer.cancel()
+        self._alarm.cancel()
         if self._runs and self._wait() <= 0.0:
             self._integrate()
         if self._runs and (wait := self._wait()) < math.inf:
-            self._timer.timer_period_ns = max(1, int(wait * 1e9))
-            self._timer.reset()
+            self._alarm.set(wait)
 
     def _integrate(self) -> None:
-        if self._lockstep and self._command is None:
+        if self._waits_for_command:
             self._hold()
         try:
-            if self._command is not None:
-                self._run.command(self._command)
+            if self._commands.command is not None:
+                self._run.command(self._commands.command)
             self._pushes.advance(self._run, (self._k + 1) * self._period)
             self._state = State.of(self._run, self._soles, self._settings.sensors)
         except Exception as error:  # the node lives on for a reset, whatever it is
             self._fail(error)
             return
-        self._command = None
+        self._commands.forget()
         self._k += 1
         self._diagnostics.periods += 1
         self._record()
@@ -210,6 +224,8 @@ class Dynamics(ModelNode):
         now = time.monotonic()
         self._due = max(self._due + self._pace, now - _CATCH_UP)
         self._deadline = now + self._settings.timeout
+        if self._trajectories is not None:
+            self._trajectories.tick()
         if self._steps:
             self._steps -= 1
             if not self._steps:
@@ -229,8 +245,14 @@ class Dynamics(ModelNode):
         self._record()
         self._publish_events()
         self.get_logger().error(f"the run failed {self._failure}")
-        self._end_steps(self._failure)
+        self._give_up(self._failure)
         self._diagnose()
+
+    def _give_up(self, why: str) -> None:
+        """Make no more steps, and follow no trajectory."""
+        self._end_steps(why)
+        if self._trajectories is not None:
+            self._trajectories.abort(why)
 
     def _end_steps(self, problem: str) -> None:
         """Tell who asked for steps that none is made any more."""
@@ -271,7 +293,8 @@ class Dynamics(ModelNode):
 
     def _beat(self) -> None:
         """Each second: diagnostics, and the first state again for who came late."""
-        if not self._heard and not self._diagnostics.advanced and not self._failure:
+        heard = self._commands.heard or self._diagnostics.advanced
+        if not heard and not self._failure:
             self._publish_run()
         self._diagnose()
 
@@ -281,7 +304,7 @@ class Dynamics(ModelNode):
             state = "failed"
         elif self._paused:
             state = "paused"
-        elif self._lockstep and self._command is None:
+        elif self._waits_for_command:
             state = "waiting for a command"
         self._diagnostics.publish(state, self._failure, self._k * self._period)
 
@@ -289,44 +312,17 @@ class Dynamics(ModelNode):
 
     def _on_command(self, message: JointState) -> None:
         try:
-            stamp = nanoseconds_of(message.header.stamp)
-            self._check_stamp(stamp)
-            if not message.name:
-                raise ConfigurationError("no joint is named")
-            values = getattr(message, self._field)
-            command = joint_values(
-                self.model, message.name, values, self._last, self._field
-            )
+            if self._failure:
+                raise ConfigurationError(_FAILED)
+            self._commands.take(message, self.stamp)
         except ConfigurationError as error:
-            self._diagnostics.refuse(str(error))
-            warn_refused(self, "command", error)
+            self._refuse("command", error)
             return
-        self._command = self._last = command
-        self._newest, self._heard = stamp, True
         self._go()
 
-    def _check_stamp(self, stamp: int) -> None:
-        """Refuse a command that is not for the published state.
-
-        In lockstep the stamps must be equal. On the wall clock a command must not be
-        older than the last one, nor from the future; a zero stamp is taken as now.
-        """
-        now = self.stamp
-        if self._failure:
-            raise ConfigurationError(_FAILED)
-        least = now if self._lockstep else self._newest
-        if stamp < least and (self._lockstep or stamp != 0):
-            self._diagnostics.late += 1
-            raise ConfigurationError(
-                f"its stamp {stamp * 1e-9:.9f} s is late, the time is {now * 1e-9:.9f}"
-            )
-        if stamp > now:
-            raise ConfigurationError(
-                f"its stamp {stamp * 1e-9:.9f} s is in the future, the time is "
-                f"{now * 1e-9:.9f} (use_sim_time?)"
-            )
-        if self._lockstep and self._command is not None:
-            raise ConfigurationError(f"a second one is stamped {stamp * 1e-9:.9f} s")
+    def _refuse(self, topic: str, error: HumansError) -> None:
+        self._diagnostics.refuse(str(error))
+        warn_refused(self, topic, error)
 
     # -- what services ask for -------------------------------------------------------
 
@@ -367,7 +363,7 @@ class Dynamics(ModelNode):
         self._run.set_state(self._run.t, q, v)
         self._settings.sensors.start(self._system)
         self._state = State.of(self._run, self._soles, self._settings.sensors)
-        self._command = None
+        self._commands.forget()
         self._record()
         self._publish_run()
         self._wait_anew()
@@ -385,8 +381,8 @@ class Dynamics(ModelNode):
         """
         simulation = settings.simulation(self.model)
         run = simulation.start(q, v, self._run.t)
-        if self._heard:
-            run.command(self._last)
+        if self._commands.heard:
+            run.command(self._commands.last)
         self._take(simulation, run)
         self._settings = settings
         bodies = () if settings.scene is None else settings.scene.bodies

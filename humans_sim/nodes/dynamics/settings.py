@@ -17,6 +17,7 @@ from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.scene_setup import SceneSetup, read_scene
 from humans_sim.contact.geometry.foot_spheres import GEOMETRIES, POINTS
 from humans_sim.contact.geometry.ground import LAWS, Ground
+from humans_sim.control.trajectories.joint_trajectory import JointLimits
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.joint_choice import ALL, BASE
@@ -29,6 +30,7 @@ from humans_sim.dynamics.system import TIME_STEPPING
 from humans_sim.models import Model
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.start_posture import NEUTRAL, start_posture
+from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
 from humans_sim.nodes.dynamics.ground_parameters import declare_soft_ground
 from humans_sim.nodes.dynamics.integration_parameters import declare_integration
 from humans_sim.nodes.dynamics.scene_parameters import (
@@ -67,6 +69,7 @@ class DynamicsSettings:
         touching: what of the robot touches, as options of a simulation.
         ground_period: between messages of a ground that gives way [s].
         sensors: what is published of an inertial unit and of the feet.
+        trajectories: what of them servos follow; None: none are served.
         record: file that a run is written to, None for none.
         record_samples: how many of its newest samples are kept.
         options: further options of the simulation.
@@ -92,6 +95,7 @@ class DynamicsSettings:
     touching: Mapping[str, Any]
     ground_period: float
     sensors: NodeSensors
+    trajectories: TrajectorySettings | None
     record: Path | None
     record_samples: int
     options: Mapping[str, Any]
@@ -205,6 +209,7 @@ class DynamicsSettings:
                 "soft_ground.publish_period", 0.2, "between its messages [s]", 1e-3
             ),
             sensors=NodeSensors.declare(given, model, period),
+            trajectories=_trajectories(given, model, actuation == SERVO),
             record=_record(given),
             record_samples=given.count(
                 "record_samples", 30_000, "newest samples kept for the record", 2
@@ -348,6 +353,22 @@ def _touching(given: Parameters, robot: RobotSetup) -> dict[str, Any]:
     if contacts:
         touching["contacts"] = contacts
     return touching
+
+
+def _trajectories(
+    given: Parameters, model: Model, servos: bool
+) -> TrajectorySettings | None:
+    """What trajectories are taken, within the limits of the model's joints."""
+    serves = given.flag(
+        "trajectories", True, "with servos: serves follow_joint_trajectory"
+    )
+    if not (serves and servos):
+        return None
+    speeds = np.where(model.velocity_limits > 0.0, model.velocity_limits, np.inf)
+    ends = zip(model.lower_limits, model.upper_limits, speeds, strict=True)
+    limits = [JointLimits(*(float(x) for x in row)) for row in ends]
+    named = dict(zip(model.joint_names, limits, strict=True))
+    return TrajectorySettings.declare(given, named)
 
 
 def _record(given: Parameters) -> Path | None:

@@ -105,9 +105,12 @@ class SimulationServices:
         features.features = [*_FEATURES, *(() if problem else _SPAWNING)]
         features.spawn_formats = [] if problem else ["urdf"]
         period = self._node.settings.period
-        features.custom_info = f"a step is {period:g} s" + (
-            f"; nothing can be spawned: {problem}" if problem else ""
-        )
+        info = [f"a step is {period:g} s"]
+        if self._node.settings.lockstep:
+            info.append("in lock-step: each waits for its command")
+        if problem:
+            info.append(f"nothing can be spawned: {problem}")
+        features.custom_info = "; ".join(info)
         return response
 
     def _on_get_state(self, request: Any, response: Any) -> Any:

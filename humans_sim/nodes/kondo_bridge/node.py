@@ -22,13 +22,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from humans_sim.control.trajectories.joint_path import JointPath, Progress
 from humans_sim.core.errors import HumansError
-from humans_sim.kondo.driver.joint_path import (
-    JointPath,
-    PathFollower,
-    Progress,
-    path_home,
-)
+from humans_sim.kondo.driver.joint_path import PathFollower, path_home
 from humans_sim.kondo.driver.robot import KondoRobot, Reading, RobotStateError
 from humans_sim.kondo.driver.robot_health import ENERGISED, Health, RobotState
 from humans_sim.kondo.emulation.emulator import Emulator
@@ -36,8 +32,12 @@ from humans_sim.nodes.common.conversions import duration_of, time_of
 from humans_sim.nodes.common.lifecycle_node import LifecycleModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
+from humans_sim.nodes.common.trajectory_goals import (
+    DrivenRobot,
+    Present,
+    TrajectoryGoals,
+)
 from humans_sim.nodes.kondo_bridge.diagnostics import BridgeDiagnostics
-from humans_sim.nodes.kondo_bridge.goals import DrivenRobot, Present, TrajectoryGoals
 from humans_sim.nodes.kondo_bridge.messages import command_of, joint_state
 from humans_sim.nodes.kondo_bridge.motions import requested_path
 from humans_sim.nodes.kondo_bridge.settings import BridgeSettings
@@ -72,10 +72,10 @@ class KondoBridge(LifecycleModelNode):
         self._make_topics()
         self._goals = TrajectoryGoals(
             self,
-            self._settings.rules,
-            self._settings.tolerances,
+            self._settings.trajectories,
             self._driven,
             self._refuse,
+            lambda: self.get_clock().now().nanoseconds,
         )
         self._make_timers()
         if self._settings.autostart:

@@ -6,12 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from humans_sim.kondo.driver.joint_path import joint_limits
-from humans_sim.kondo.driver.joint_trajectory import TrajectoryRules
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
-from humans_sim.kondo.driver.trajectory_tolerances import Tolerances
 from humans_sim.kondo.driver.watchdog import LEAST_PAUSE, PAUSE
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.request_files import RequestFolder
+from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
 
 _ENDS = ("hold", "free")
 
@@ -33,8 +32,7 @@ class BridgeSettings:
         publish_rate: of joint_states and of the set points of courses [Hz].
         autostart: the node configures and activates itself.
         frame: of joint_states.
-        rules: of trajectories.
-        tolerances: of trajectories that ask for none.
+        trajectories: what of them is taken.
         folder: where files of requests are.
     """
 
@@ -50,8 +48,7 @@ class BridgeSettings:
     publish_rate: float
     autostart: bool
     frame: str
-    rules: TrajectoryRules
-    tolerances: Tolerances
+    trajectories: TrajectorySettings
     folder: RequestFolder
 
     @classmethod
@@ -78,31 +75,6 @@ class BridgeSettings:
             given.number("publish_rate", 50.0, "of joint_states [Hz]", 1.0, 200.0),
             given.flag("autostart", True, "configures and activates itself"),
             given.text("frame_id", "", "frame of joint_states"),
-            _rules(given, robot),
-            _tolerances(given, robot),
+            TrajectorySettings.declare(given, joint_limits(robot)),
             given.request_folder(),
         )
-
-
-def _rules(given: Parameters, robot: RobotSettings) -> TrajectoryRules:
-    return TrajectoryRules(
-        joint_limits(robot),
-        given.flag("allow_partial_joints_goal", False, "joints may be left out"),
-        given.flag(
-            "allow_nonzero_velocity_at_trajectory_end",
-            False,
-            "the last point may have a velocity",
-        ),
-    )
-
-
-def _tolerances(given: Parameters, robot: RobotSettings) -> Tolerances:
-    time = given.number("constraints.goal_time", 0.0, "to reach the goal [s]", 0.0)
-    path, goal = {}, {}
-    for joint in robot.joint_names:
-        name = f"constraints.{joint}"
-        path[joint] = given.number(
-            f"{name}.trajectory", 0.0, "along the path [rad]", 0.0
-        )
-        goal[joint] = given.number(f"{name}.goal", 0.0, "at the end [rad]", 0.0)
-    return Tolerances(path, goal, time)

@@ -11,6 +11,7 @@ import pytest
 from patient_boards import PAUSE, open_patient
 
 import humans_sim as hs
+from humans_sim.control.trajectories.joint_trajectory import TrajectoryRules, Waypoint
 from humans_sim.core.errors import ParameterError
 from humans_sim.kondo import KondoMotion
 from humans_sim.kondo.driver.joint_path import (
@@ -20,7 +21,6 @@ from humans_sim.kondo.driver.joint_path import (
     joint_limits,
     path_home,
 )
-from humans_sim.kondo.driver.joint_trajectory import TrajectoryRules, Waypoint
 from humans_sim.kondo.driver.robot import KondoRobot, RobotStateError
 from humans_sim.kondo.driver.robot_health import RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humans_sim.kondo.driver.joint_trajectory import (
+from humans_sim.control.trajectories.joint_trajectory import (
     MOST_POINTS,
     GoalCode,
     JointLimits,

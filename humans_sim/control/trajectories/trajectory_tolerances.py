@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humans_sim.kondo.driver.joint_trajectory import (
+from humans_sim.control.trajectories.joint_trajectory import (
     GoalCode,
     JointTrajectory,
     JointTrajectoryError,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories of the Kondo bridge: ``follow_joint_trajectory`` and its topic.
+"""Trajectories for a node to follow: ``follow_joint_trajectory`` and its topic.
 
 As ros2_control's joint_trajectory_controller: goals that cannot be followed are
 rejected; a new one takes the place of the old, which is aborted; cancelled, the robot
@@ -8,32 +8,30 @@ stays where it is.
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import GoalResponse
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 
+from humans_sim.control.trajectories.joint_path import JointPath, Progress
+from humans_sim.control.trajectories.joint_trajectory import GoalCode, JointTrajectory
+from humans_sim.control.trajectories.trajectory_tolerances import Tolerances, Verdict
 from humans_sim.core.errors import HumansError
-from humans_sim.kondo.driver.joint_path import PathFollower, Progress
-from humans_sim.kondo.driver.joint_trajectory import (
-    GoalCode,
-    JointTrajectory,
-    TrajectoryRules,
-)
-from humans_sim.kondo.driver.trajectory_tolerances import Tolerances, Verdict
+from humans_sim.nodes.common.conversions import time_of
 from humans_sim.nodes.common.patient_server import PatientServer
-from humans_sim.nodes.kondo_bridge.messages import (
+from humans_sim.nodes.common.trajectory_messages import (
     check_single,
     feedback_message,
     start_of,
     tolerances_of,
     waypoints_of,
 )
+from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
 
 Result = FollowJointTrajectory.Result
 _FEEDBACK = 0.05
@@ -48,11 +46,30 @@ class Present(NamedTuple):
 
     Attributes:
         angles: [rad].
-        time: by time.monotonic() [s].
+        time: by the clock of the follower [s].
     """
 
     angles: Mapping[str, float]
     time: float
+
+
+class Follower(Protocol):
+    """Leads joints along one path at a time."""
+
+    reason: str
+    """Why the last path was broken."""
+
+    def begin(self, path: JointPath, name: str) -> None:
+        """Lead along a path, in place of any other."""
+
+    def tick(self) -> Progress:
+        """Command what is due now."""
+
+    def finish(self) -> None:
+        """Lead no more; the joints stay where they are."""
+
+    def time(self, clock_time: float) -> float | None:
+        """Time of the path at a time of the clock; None before it begins [s]."""
 
 
 class DrivenRobot(NamedTuple):
@@ -64,7 +81,7 @@ class DrivenRobot(NamedTuple):
         actual: gives where it is.
     """
 
-    follower: PathFollower
+    follower: Follower
     set_points: Callable[[], Mapping[str, float]]
     actual: Callable[[], Present]
 
@@ -76,7 +93,7 @@ class _Goal:
     handle: Any
     trajectory: JointTrajectory
     tolerances: Tolerances
-    reported: float = 0.0
+    reported: float = -math.inf
 
 
 class TrajectoryGoals:
@@ -84,22 +101,23 @@ class TrajectoryGoals:
 
     Args:
         node: whose they are.
-        rules: of trajectories.
-        usual: tolerances of those that ask for none.
+        settings: what of them is taken.
         driven: gives the robot, or raises where there is none to lead.
         refuse: called with a topic and an error, for what is not taken.
+        now: gives the time of stamps [ns].
     """
 
     def __init__(
         self,
         node: Node,
-        rules: TrajectoryRules,
-        usual: Tolerances,
+        settings: TrajectorySettings,
         driven: Callable[[], DrivenRobot],
         refuse: Callable[[str, HumansError], None],
+        now: Callable[[], int],
     ) -> None:
         """Begin to serve."""
-        self._node, self._rules, self._usual = node, rules, usual
+        self._node, self._now = node, now
+        self._rules, self._usual = settings.rules, settings.tolerances
         self._driven, self._refuse = driven, refuse
         self._goal: _Goal | None = None
         self._action = "follow_joint_trajectory"
@@ -186,7 +204,7 @@ class TrajectoryGoals:
                 self._rules.limits,
             )
         present = self._driven().set_points()
-        start = start_of(message, self._node.get_clock().now().nanoseconds)
+        start = start_of(message, self._now())
         names = list(message.joint_names)
         trajectory = self._rules.plan(names, waypoints_of(message), present, start)
         return trajectory, tolerances
@@ -204,10 +222,8 @@ class TrajectoryGoals:
         t = driven.follower.time(actual.time)
         if t is None or t < 0.0:  # not begun yet, or looked at before
             return None
-        now = time.monotonic()
-        if goal.handle is not None and now >= goal.reported + _FEEDBACK:
-            goal.reported = now
-            stamp = self._node.get_clock().now().to_msg()
+        if goal.handle is not None and t >= goal.reported + _FEEDBACK:
+            goal.reported, stamp = t, time_of(self._now())
             feedback = feedback_message(stamp, goal.trajectory, t, actual.angles)
             goal.handle.publish_feedback(feedback)
         return goal.tolerances.judge(goal.trajectory, t, actual.angles)

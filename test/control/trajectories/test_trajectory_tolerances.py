@@ -7,14 +7,14 @@ import math
 
 import pytest
 
-from humans_sim.kondo.driver.joint_trajectory import (
+from humans_sim.control.trajectories.joint_trajectory import (
     GoalCode,
     JointLimits,
     JointTrajectoryError,
     TrajectoryRules,
     Waypoint,
 )
-from humans_sim.kondo.driver.trajectory_tolerances import Tolerances
+from humans_sim.control.trajectories.trajectory_tolerances import Tolerances
 
 RULES = TrajectoryRules({"knee": JointLimits(-1.0, 2.0, 5.0)})
 BOTH = ("knee", "neck")

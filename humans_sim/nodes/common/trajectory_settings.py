@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of nodes that follow joint trajectories.
+
+Names are those of ros2_control's joint_trajectory_controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from humans_sim.control.trajectories.joint_trajectory import (
+    JointLimits,
+    TrajectoryRules,
+)
+from humans_sim.control.trajectories.trajectory_tolerances import Tolerances
+from humans_sim.nodes.common.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class TrajectorySettings:
+    """What trajectories are taken, and how well they must be followed.
+
+    Attributes:
+        rules: of trajectories.
+        tolerances: of those that ask for none.
+    """
+
+    rules: TrajectoryRules
+    tolerances: Tolerances
+
+    @classmethod
+    def declare(
+        cls, given: Parameters, limits: Mapping[str, JointLimits]
+    ) -> TrajectorySettings:
+        """Declare the parameters and read them.
+
+        Args:
+            given: declares them.
+            limits: of every joint, by name.
+
+        Raises:
+            ParameterError: a value cannot be used.
+        """
+        rules = TrajectoryRules(
+            limits,
+            given.flag("allow_partial_joints_goal", False, "joints may be left out"),
+            given.flag(
+                "allow_nonzero_velocity_at_trajectory_end",
+                False,
+                "the last point may have a velocity",
+            ),
+        )
+        time = given.number("constraints.goal_time", 0.0, "to reach the goal [s]", 0.0)
+        path, goal = {}, {}
+        for joint in limits:
+            name = f"constraints.{joint}"
+            path[joint] = given.number(
+                f"{name}.trajectory", 0.0, "along the path [rad]", 0.0
+            )
+            goal[joint] = given.number(f"{name}.goal", 0.0, "at the end [rad]", 0.0)
+        return cls(rules, Tolerances(path, goal, time))

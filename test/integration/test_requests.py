@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to a simulation that is busy, over a real node: all are answered soon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from node_processes import ObservedGraph
+
+import humans_sim as hs
+from humans_sim.core.doctor import ros_hint
+
+pytestmark = pytest.mark.ros
+
+PARAMETERS = Path(__file__).parents[2] / "config" / "params" / "simulate.yaml"
+FALLING = ("floor:=false", "actuation:=torque", "method:=time_stepping")
+"""A robot that falls for ever: its periods are short."""
+PERIOD = 0.01
+BUSY = 1500
+"""Periods before the first request."""
+
+
+@pytest.fixture
+def start(
+    ros_environment: dict[str, str], khr1: hs.Model
+) -> Iterator[Callable[..., ObservedGraph]]:
+    """Start a simulation with further parameters."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    graph = ObservedGraph("requests", PARAMETERS, ros_environment)
+
+    def run(*parameters: str) -> ObservedGraph:
+        graph.start("dynamics", *FALLING, *parameters)
+        return graph
+
+    yield run
+    graph.close()
+
+
+def seconds(stamp: Any) -> float:
+    """A stamp [s]."""
+    return float(stamp.sec + stamp.nanosec * 1e-9)
+
+
+def test_a_busy_simulation_answers(start: Callable[..., ObservedGraph]) -> None:
+    """Requests do not wait for as many periods as the simulation has made before."""
+    from humans_msgs.srv import Step
+    from rosgraph_msgs.msg import Clock
+
+    graph = start("real_time_factor:=0.0")
+    times = [0.0]
+    graph.node.create_subscription(
+        Clock, "/clock", lambda message: times.append(seconds(message.clock)), 1
+    )
+    graph.wait(lambda: times[-1] > BUSY * PERIOD, "periods")
+    waits = []
+    for _ in range(5):  # this process may be slow, too
+        before = times[-1]
+        answer = graph.call(Step, "step", Step.Request(steps=1))
+        assert not answer.success
+        waits.append((seconds(answer.stamp) - before) / PERIOD)
+    assert min(waits) < BUSY / 4
+
+
+def test_every_step_is_answered(start: Callable[..., ObservedGraph]) -> None:
+    """Some hundred requests of one to four steps, at the speed of the wall clock."""
+    from humans_msgs.srv import Step
+
+    graph = start("real_time_factor:=1.0", "start_paused:=true")
+    client = graph.node.create_client(Step, "step")
+    graph.wait(client.service_is_ready, "the service")
+    made = 0
+    for k in range(300):
+        steps = 1 + k % 4
+        future = client.call_async(Step.Request(steps=steps))
+        graph.wait(future.done, f"answer {k}")
+        made += steps
+        assert future.result().success, future.result().message
+        assert seconds(future.result().stamp) == pytest.approx(made * PERIOD)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launch files start with ros2_control; skipped where launch is not installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import humans_sim as hs
+
+pytest.importorskip("launch_ros")
+
+
+def started(graph: str, **arguments: str) -> list[Any]:
+    """Nodes that the launch file of a graph starts with these arguments."""
+    from launch.actions import DeclareLaunchArgument
+
+    from humans_sim.nodes.common.launch_graph import describe
+    from launch import LaunchContext
+
+    context = LaunchContext()
+    nodes: list[Any] = []
+    for entity in describe(graph).entities:
+        if isinstance(entity, DeclareLaunchArgument):
+            default = "".join(word.text for word in entity.default_value)
+            value = arguments.pop(entity.name, default)
+            context.launch_configurations[entity.name] = value
+        else:
+            assert not arguments, "the launch file has no such arguments"
+            nodes = list(entity.execute(context) or [])
+    return nodes
+
+
+@pytest.mark.parametrize("graph", ["simulate", "kondo"])
+def test_controllers_are_started(graph: str) -> None:
+    """The controller manager and a spawner, beside the nodes of the graph."""
+    usual = [node.node_executable for node in started(graph)]
+    nodes = [node.node_executable for node in started(graph, ros2_control="true")]
+    assert nodes == ["ros2_control_node", "spawner", *usual]
+
+
+def test_what_cannot_be_ends_the_launch() -> None:
+    """Lock-step, models without controllers, and graphs whose nodes command."""
+    for wrong, said in (
+        ({"sync": "lockstep"}, "sync:=free"),
+        ({"model": "human36"}, "controllers_file"),
+        ({"ros2_control": "perhaps"}, "true or false"),
+    ):
+        with pytest.raises(hs.ParameterError, match=said):
+            started("simulate", **{"ros2_control": "true"} | wrong)
+    with pytest.raises(AssertionError, match="no such arguments"):
+        started("walk", ros2_control="true")
