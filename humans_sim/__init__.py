@@ -151,6 +151,7 @@ if TYPE_CHECKING:
     )
     from humans_sim.view.film.animation import animate
     from humans_sim.view.reports.report import write_report as report
+    from humans_sim.view.scene_files.scene_file import export_model
 
 # Loaded when first used: a program must handle signals before large libraries load, and
 # `humans-sim --help` need not wait for them. Type checkers read the imports above.
@@ -267,6 +268,7 @@ _MODULES = {
     "calibrate": "observation.posture.calibrate",
     "compare_with_plates": "analysis.force_comparison",
     "draft_marker_set": "observation.draft.draft_set",
+    "export_model": "view.scene_files.scene_file",
     "inverse_dynamics": "analysis.inverse_dynamics",
     "load_marker_set": "observation.markers.marker_set",
     "load_model": "models",
@@ -411,6 +413,7 @@ __all__ = [
     "calibrate",
     "compare_with_plates",
     "draft_marker_set",
+    "export_model",
     "inverse_dynamics",
     "load_marker_set",
     "load_model",

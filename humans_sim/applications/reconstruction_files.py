@@ -25,7 +25,8 @@ from humans_sim.observation.posture.mot_file import write_std_sto
 from humans_sim.observation.posture.osim_file import write_osim
 from humans_sim.observation.posture.result import Reconstruction
 
-FORMATS = ("csv", "mot", "osim", "trc", "mcap", "npz", "bin", "tab")
+_SCENES = ("glb", "x3d", "wrl")
+FORMATS = ("csv", "mot", "osim", "trc", "mcap", "npz", "bin", "tab", *_SCENES)
 """What can be written of a reconstruction."""
 USUAL_FORMATS = ("csv", "mot", "npz")
 """What is written where nothing else is said."""
@@ -101,6 +102,11 @@ def write_reconstruction(
         paths.append(write_mcap(result, folder / f"{name}.mcap"))
     if "npz" in formats:
         paths.append(result.save(folder / f"{name}.npz"))
+    for word in _SCENES:
+        if word in formats:
+            from humans_sim.view.film.animation import animate
+
+            paths.append(animate(result, folder / f"{name}.{word}"))
     if forces is not None:
         paths += write_forces(forces.dynamics, folder, name, "mot" in formats)
     if report:

@@ -15,7 +15,7 @@ from humans_sim.applications.graphs import Graph, graph_names, read_graph
 from humans_sim.core.files import write_atomically
 from humans_sim.core.resources import resource
 from humans_sim.core.yaml_file import read_yaml
-from humans_sim.models import load_model
+from humans_sim.models import Model, load_model
 
 _WALK_MARKERS = ("com", "com_on_floor", "zmp", "zmp_planned", "support")
 _RECONSTRUCTED = (
@@ -63,7 +63,7 @@ def rviz_file(graph: Graph) -> str:
 
 
 def _content(graph: Graph) -> dict[str, Any]:
-    small = _height(graph) < _SMALL
+    small = graph_height(graph) < _SMALL
     panels = ("Displays", "Views", "Time")
     tools = ("MoveCamera", "FocusCamera", "Measure")
     return {
@@ -75,7 +75,7 @@ def _content(graph: Graph) -> dict[str, Any]:
             "Value": True,
             "Global Options": {
                 "Background Color": "48; 48; 48",
-                "Fixed Frame": _fixed_frame(graph),
+                "Fixed Frame": fixed_frame(graph),
                 "Frame Rate": 30,
             },
             "Displays": _displays(graph, small),
@@ -94,16 +94,22 @@ def _content(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _height(graph: Graph) -> float:
-    """Of the graph's robot; of a hand, where it moves a wrist [m]."""
-    if _has_wrist(graph):
-        return 0.2
+def graph_model(graph: Graph) -> Model:
+    """The model that all nodes of a graph are given."""
     given = read_yaml(graph.parameters).mapping()["/**"].mapping()
-    model = load_model(given["ros__parameters"].mapping()["model"].text())
+    return load_model(given["ros__parameters"].mapping()["model"].text())
+
+
+def graph_height(graph: Graph) -> float:
+    """Of the graph's robot; of a hand, where it moves a wrist [m]."""
+    if has_wrist(graph):
+        return 0.2
+    model = graph_model(graph)
     return float(model.tags(model.neutral())[:, 2].max())
 
 
-def _has_wrist(graph: Graph) -> bool:
+def has_wrist(graph: Graph) -> bool:
+    """Whether it moves a wrist, and no robot."""
     return "bones" in graph.topics
 
 
@@ -119,16 +125,16 @@ def _view(graph: Graph, small: bool) -> dict[str, Any]:
         "Near Clip Distance": 0.01,
         "Value": "Orbit (rviz)",
     }
-    if _has_wrist(graph):  # from the palm: z points out of it
+    if has_wrist(graph):  # from the palm: z points out of it
         near = {"Distance": 0.42, "Pitch": 1.35, "Yaw": -1.5708}
         place = {"Target Frame": _WRIST, "Focal Point": {"X": 0, "Y": 0, "Z": 0}}
         view |= near | place
     return view
 
 
-def _fixed_frame(graph: Graph) -> str:
+def fixed_frame(graph: Graph) -> str:
     """The world of a simulation or of markers; else where the robot is."""
-    if _has_wrist(graph):
+    if has_wrist(graph):
         return _WRIST
     if _TRUE_BASE in graph.topics or "markers" in graph.topics:
         return "world"
@@ -137,7 +143,7 @@ def _fixed_frame(graph: Graph) -> str:
 
 def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
     displays = [_grid(0.1 if small else 0.5)]
-    if _has_wrist(graph):
+    if has_wrist(graph):
         displays = [_grid(0.01), _tf("wrist|scaphoid|lunate|capitate|radius", 0.02)]
     else:
         axes = 0.1 if small else 0.5
@@ -222,7 +228,7 @@ def _soft_ground(topic: str, kind: str) -> dict[str, Any]:
 
 
 def _frames(graph: Graph) -> str:
-    names = dict.fromkeys((_fixed_frame(graph), "base_link", "base_footprint"))
+    names = dict.fromkeys((fixed_frame(graph), "base_link", "base_footprint"))
     return "|".join(names)
 
 

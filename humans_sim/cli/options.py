@@ -144,6 +144,12 @@ Seconds = Annotated[
 port_number = number(least=0, most=65535)
 
 
+SCENES = (".glb", ".x3d", ".wrl")
+"""Endings of files with scenes for other programs."""
+ANIMATIONS = (".html", ".gif", ".png", *SCENES)
+"""Endings of files that show how something moved, as ``hs.animate`` writes them."""
+
+
 def output_file(*suffixes: str) -> Check:
     """A check of an option: a file that can be written."""
 

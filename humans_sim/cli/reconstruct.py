@@ -241,7 +241,10 @@ def reconstruct(
         Path | None, typer.Option(help="File with all choices about the markers.")
     ] = None,
     formats: Annotated[
-        str, typer.Option(help="Of csv, mot, osim, trc, mcap, npz, bin, tab.")
+        str,
+        typer.Option(
+            help="Of csv, mot, osim, trc, mcap, npz, bin, tab, glb, x3d, wrl."
+        ),
     ] = "csv,mot,npz",
     report: Annotated[
         bool, typer.Option(help="A page for each recording; it takes longest.")

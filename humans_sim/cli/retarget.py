@@ -12,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from humans_sim.cli.options import (
+    ANIMATIONS,
     checked_option,
     marker_set_names,
     model_names,
@@ -96,8 +97,8 @@ def retarget(
     animate: Annotated[
         Path | None,
         checked_option(
-            "The simulated robot: page .html, film .gif or film strip .png.",
-            output_file(".html", ".gif", ".png"),
+            "The simulated robot: .html, .gif, .png, or a scene .glb, .x3d, .wrl.",
+            output_file(*ANIMATIONS),
         ),
     ] = None,
     force: Annotated[

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from humans_sim.cli.options import (
+    ANIMATIONS,
+    SCENES,
     Drive,
     Feedback,
     Integrator,
@@ -96,8 +98,8 @@ def run(
     animate: Annotated[
         Path | None,
         checked_option(
-            "Page .html, film .gif or film strip .png (bipeds, wrists).",
-            output_file(".html", ".gif", ".png"),
+            "Page .html, film .gif, film strip .png, 3D scene .glb, .x3d or .wrl.",
+            output_file(*ANIMATIONS),
         ),
     ] = None,
     view: Annotated[
@@ -133,9 +135,7 @@ def run(
             f"'{chosen.name}' has neither a biped model nor bodies: --view and "
             "--animate cannot show it; try --plot"
         )
-    if chosen.has_bodies and animate is not None and animate.suffix.lower() != ".html":
-        raise ParameterError(f"--animate: free bodies are shown as a page .html, "
-                             f"not '{animate.name}'")  # fmt: skip
+    _check_animation(chosen, animate)
     if chosen.has_wrist and save is not None and save.suffix.lower() != ".npz":
         raise ParameterError(f"--save: a wrist is written to .npz, not '{save.name}'")
     say(f"{chosen.title}: {chosen.end:g} s, {chosen.method}")
@@ -154,6 +154,23 @@ def run(
         play(done)
     if not checked:
         raise HumansError(_NOT_RIGHT)
+
+
+def _check_animation(chosen: Any, animate: Path | None) -> None:
+    """Refuse what cannot be shown so, before it is simulated."""
+    if animate is None:
+        return
+    suffix = animate.suffix.lower()
+    if chosen.has_bodies and suffix in (".gif", ".png"):
+        raise ParameterError(
+            "--animate: free bodies are shown as a page .html or a scene .glb, .x3d, "
+            f".wrl, not '{animate.name}'"
+        )
+    if chosen.has_network and suffix in SCENES:
+        raise ParameterError(
+            "--animate: a network of masses is shown as .html, .gif or .png, not "
+            f"'{animate.name}'"
+        )
 
 
 def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | None]:

@@ -8,12 +8,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from mcap_ros2.writer import Writer
 
 from humans_sim.core.files import atomic_stream
 from humans_sim.core.row_blocks import row_blocks
@@ -30,6 +29,7 @@ from humans_sim.results.ros_messages import (
     xyz,
 )
 from humans_sim.results.ros_schemas import schema
+from humans_sim.results.ros_writer import MessageMaker, RosTopics, RosWriter
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -134,14 +134,14 @@ def _events(run: Run) -> Iterator[list[Any]]:
         yield [float(event.time), event.kind, event.subject, detail]
 
 
-def write_mcap(run: Run, path: Path) -> Path:
+def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
     """Write the run as ROS 2 messages, for rosbag2, Foxglove and PlotJuggler.
 
     ``/joint_states`` (sensor_msgs/msg/JointState)
         Angles, speeds and torques of the joints; for a system in general coordinates,
         all coordinates.
     ``/odom`` (nav_msgs/msg/Odometry), ``/tf`` (tf2_msgs/msg/TFMessage)
-        The base; bipeds only.
+        The base; bipeds only. With a scene, all links.
     ``/ground_contacts`` (humans_msgs/msg/ContactStates)
         The contact points, where there are any.
     ``/events`` (humans_msgs/msg/SimulationEvent)
@@ -166,6 +166,8 @@ def write_mcap(run: Run, path: Path) -> Path:
     Args:
         run: what to write.
         path: the file; rosbag2 knows it by the ending ``.mcap``.
+        scene: more topics, to see the run by, of
+            :func:`~humans_sim.view.run_topics.run_topics`.
 
     Returns:
         The path.
@@ -175,39 +177,46 @@ def write_mcap(run: Run, path: Path) -> Path:
     """
     stamps = [(nanoseconds(event.time), 0, k) for k, event in enumerate(run.events)]
     stamps += [(nanoseconds(t), 1, k) for k, t in enumerate(run.t.tolist())]
-    topics = _topics(run)
+    scene = RosTopics() if scene is None else scene
+    topics = {**_topics(run), **scene.sampled}
+    first = min(stamps)[0]
     with atomic_stream(path) as stream:
-        writer = Writer(stream)
-        writer.add_metadata(
-            "humans_sim", {name: json.dumps(value) for name, value in run.info.items()}
-        )
+        writer = RosWriter(stream)
+        about = {name: json.dumps(value) for name, value in run.info.items()}
+        if scene.note:
+            about["scene_left_out"] = json.dumps(scene.note)
+        writer.add_metadata("humans_sim", about)
+        kinds = {topic: kind for topic, (kind, _) in topics.items()}
+        once = {topic: kind for topic, (kind, _) in scene.latched.items()}
         schemas = {
             name: writer.register_msgdef(name.replace("/", "/msg/"), schema(name))
-            for name in (_EVENT, *dict.fromkeys(kind for kind, _ in topics.values()))
+            for name in dict.fromkeys((_EVENT, *kinds.values(), *once.values()))
         }
+        for topic, kind in ({_EVENTS: _EVENT} | kinds | once).items():
+            writer.add_topic(topic, schemas[kind], topic in once)
 
         def put(topic: str, kind: str, message: Any, time: int, count: int) -> None:
-            writer.write_message(topic, schemas[kind], message, time, time, count)
+            writer.put(topic, schemas[kind], message, time, count)
 
+        for topic, (kind, message) in scene.latched.items():
+            put(topic, kind, message, first, 0)
         for time, is_sample, k in sorted(stamps):
             if is_sample:
-                for topic, (kind, message) in topics.items():
-                    put(topic, kind, message(k, stamp_of(time)), time, k)
+                for topic, (kind, make) in topics.items():
+                    put(topic, kind, make(k, stamp_of(time)), time, k)
             else:
                 event = _event(run.events[k], stamp_of(time))
-                put("/events", _EVENT, event, time, k)
+                put(_EVENTS, _EVENT, event, time, k)
         writer.finish()
     return path
 
 
-_EVENT = "humans_msgs/SimulationEvent"
-_Message = Callable[[int, Mapping[str, int]], dict[str, Any]]
-"""Makes the message of sample k with its stamp."""
+_EVENTS, _EVENT = "/events", "humans_msgs/SimulationEvent"
 
 
-def _topics(run: Run) -> dict[str, tuple[str, _Message]]:
+def _topics(run: Run) -> dict[str, tuple[str, MessageMaker]]:
     """Type and maker of the messages that every sample has, by topic."""
-    topics: dict[str, tuple[str, _Message]] = {
+    topics: dict[str, tuple[str, MessageMaker]] = {
         "/joint_states": ("sensor_msgs/JointState", _joint_states(run))
     }
     if has_free_base(run):
@@ -240,7 +249,7 @@ def _topic_words(name: str) -> str:
     )
 
 
-def _joint_states(run: Run) -> _Message:
+def _joint_states(run: Run) -> MessageMaker:
     q, v, torques = run.q, run.v, run.torques
     names = run.position_names
     if has_free_base(run):
@@ -261,7 +270,7 @@ def _joint_states(run: Run) -> _Message:
     return message
 
 
-def _odometry(run: Run) -> _Message:
+def _odometry(run: Run) -> MessageMaker:
     known = [0.0] * 36
 
     def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
@@ -283,11 +292,11 @@ def _odometry(run: Run) -> _Message:
     return message
 
 
-def _transform(run: Run) -> _Message:
+def _transform(run: Run) -> MessageMaker:
     return lambda k, stamp: base_transform(run.q[k], stamp)
 
 
-def _contacts(run: Run) -> _Message:
+def _contacts(run: Run) -> MessageMaker:
     points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
     plain = "ground" if has_free_base(run) else ""
     labels = [_point_and_surface(run.table.names[p], plain) for p in points]
@@ -322,7 +331,7 @@ def _point_and_surface(contact: str, plain: str) -> tuple[str, str]:
     return (point, surface) if point else (contact, plain)
 
 
-def _number(values: np.ndarray) -> _Message:
+def _number(values: np.ndarray) -> MessageMaker:
     return lambda k, stamp: {"data": float(values[k])}
 
 

@@ -53,11 +53,17 @@ def quaternion(vector: np.ndarray) -> dict[str, float]:
     return {**xyz(vector[:3]), "w": float(vector[3])}
 
 
+def link_transform(
+    stamp: Mapping[str, int], parent: str, child: str, pose: np.ndarray
+) -> dict[str, Any]:
+    """A geometry_msgs/TransformStamped of a place and a quaternion (7,)."""
+    return {
+        "header": head(stamp, parent),
+        "child_frame_id": child,
+        "transform": {"translation": xyz(pose[:3]), "rotation": quaternion(pose[3:7])},
+    }
+
+
 def base_transform(q: np.ndarray, stamp: Mapping[str, int]) -> dict[str, Any]:
     """A tf2_msgs/TFMessage of the base of a biped with the configuration ``q``."""
-    link = {
-        "header": head(stamp, WORLD),
-        "child_frame_id": BASE_LINK,
-        "transform": {"translation": xyz(q[:3]), "rotation": quaternion(q[3:7])},
-    }
-    return {"transforms": [link]}
+    return {"transforms": [link_transform(stamp, WORLD, BASE_LINK, q)]}

@@ -26,6 +26,15 @@ string frame_id
     "std_msgs/Float64": """
 float64 data
 """,
+    "std_msgs/String": """
+string data
+""",
+    "std_msgs/ColorRGBA": """
+float32 r
+float32 g
+float32 b
+float32 a
+""",
     "geometry_msgs/Point": """
 float64 x
 float64 y
@@ -80,6 +89,60 @@ string[] name
 float64[] position
 float64[] velocity
 float64[] effort
+""",
+    "sensor_msgs/CompressedImage": """
+std_msgs/Header header
+string format
+uint8[] data
+""",
+    "visualization_msgs/UVCoordinate": """
+float32 u
+float32 v
+""",
+    "visualization_msgs/MeshFile": """
+string filename
+uint8[] data
+""",
+    "visualization_msgs/Marker": """
+int32 ARROW=0
+int32 CUBE=1
+int32 SPHERE=2
+int32 CYLINDER=3
+int32 LINE_STRIP=4
+int32 LINE_LIST=5
+int32 CUBE_LIST=6
+int32 SPHERE_LIST=7
+int32 POINTS=8
+int32 TEXT_VIEW_FACING=9
+int32 MESH_RESOURCE=10
+int32 TRIANGLE_LIST=11
+int32 ARROW_STRIP=12
+int32 ADD=0
+int32 MODIFY=0
+int32 DELETE=2
+int32 DELETEALL=3
+std_msgs/Header header
+string ns
+int32 id
+int32 type
+int32 action
+geometry_msgs/Pose pose
+geometry_msgs/Vector3 scale
+std_msgs/ColorRGBA color
+builtin_interfaces/Duration lifetime
+bool frame_locked
+geometry_msgs/Point[] points
+std_msgs/ColorRGBA[] colors
+string texture_resource
+sensor_msgs/CompressedImage texture
+UVCoordinate[] uv_coordinates
+string text
+string mesh_resource
+MeshFile mesh_file
+bool mesh_use_embedded_materials
+""",
+    "visualization_msgs/MarkerArray": """
+Marker[] markers
 """,
     "trajectory_msgs/JointTrajectoryPoint": """
 float64[] positions

@@ -209,10 +209,15 @@ class Run:
         return write_csv(self, Path(path))
 
     def to_mcap(self, path: Path | str) -> Path:
-        """Write an MCAP file of ROS 2 messages, for Foxglove, PlotJuggler, rosbag2."""
-        from humans_sim.results.export import write_mcap
+        """Write an MCAP file of ROS 2 messages, for Foxglove, PlotJuggler, rosbag2.
 
-        return write_mcap(self, Path(path))
+        A biped is in it to be seen: description, links, shapes, centre of mass, support
+        and contact forces (:mod:`humans_sim.view.run_topics`).
+        """
+        from humans_sim.results.export import write_mcap
+        from humans_sim.view.run_topics import run_topics
+
+        return write_mcap(self, Path(path), run_topics(self))
 
 
 def columns_of(samples: Sequence[Sample]) -> dict[str, np.ndarray]:

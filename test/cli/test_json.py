@@ -91,6 +91,15 @@ def test_lists(words: tuple[str, ...], row: str) -> None:
     assert all(document[key] for key in documented()[row])
 
 
+def test_export(tmp_path: Path) -> None:
+    """A model in a file of another program."""
+    file = tmp_path / "khr1.glb"
+    document = type_json("export", "khr1", file)
+    assert set(document) == HEAD | documented()["export"]
+    assert document["written"] == [str(file)] and document["kind"] == "model"
+    assert document["frames"] == 1 and file.read_bytes().startswith(b"glTF")
+
+
 def test_runs(tmp_path: Path) -> None:
     """A run, its check and its report: the same checks, numbers in full."""
     file = tmp_path / "run.npz"

@@ -41,6 +41,15 @@ _KINDS = {
 """Kinds of the numbers, in numpy's letters."""
 
 
+def is_reconstruction(path: Path | str) -> bool:
+    """Whether a file is a reconstruction, by its header; others may be anything."""
+    try:
+        header, _ = read_npz(Path(path), MarkerFileError, "", ())
+    except MarkerFileError:
+        return False
+    return isinstance(header, dict) and header.get("kind") == "reconstruction"
+
+
 def load_reconstruction(path: Path | str) -> Reconstruction:
     """Read what :meth:`Reconstruction.save` wrote.
 

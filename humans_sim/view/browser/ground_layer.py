@@ -40,7 +40,7 @@ class GroundLayer:
 
     def show(self, field: Footprints) -> None:
         """Draw a field; the same one again costs nothing."""
-        rows, columns = _chosen(field.heights.shape, self._touched)
+        rows, columns = chosen_pins(field.heights.shape, self._touched)
         heights = field.heights[np.ix_(rows, columns)]
         if self._known is not None and np.array_equal(heights, self._known):
             return
@@ -60,7 +60,7 @@ class GroundLayer:
         self._mesh = self._scene.add_mesh_simple(
             f"{self._name}/pins",
             vertices,
-            _cells(*heights.shape),
+            grid_cells(*heights.shape),
             color=_LIT_COLOUR,
             flat_shading=True,
             side="double",
@@ -75,7 +75,7 @@ class GroundLayer:
         xs = (field.origin[0], *x, far[0])
         ys = (field.origin[1], *y, far[1])
         corners = [(a, b, field.origin[2]) for a in xs for b in ys]
-        faces = [f for k, f in enumerate(_cells(4, 4)) if k // 2 != 4]  # a frame
+        faces = [f for k, f in enumerate(grid_cells(4, 4)) if k // 2 != 4]  # a frame
         self._scene.add_mesh_simple(
             f"{self._name}/around",
             np.array(corners, dtype=np.float32),
@@ -95,7 +95,7 @@ def touched_pins(heights: np.ndarray) -> tuple[int, int, int, int]:
     return int(rows[0]), int(rows[-1]), int(columns[0]), int(columns[-1])
 
 
-def _chosen(
+def chosen_pins(
     shape: tuple[int, ...], touched: tuple[int, int, int, int] | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of pins that are drawn one by one."""
@@ -109,7 +109,7 @@ def _chosen(
     return sides[0][::step], sides[1][::step]
 
 
-def _cells(rows: int, columns: int) -> np.ndarray:
+def grid_cells(rows: int, columns: int) -> np.ndarray:
     """Two triangles for each cell of a grid of vertices (n, 3)."""
     index = np.arange(rows * columns, dtype=np.uint32).reshape(rows, columns)
     a, b = index[:-1, :-1].ravel(), index[1:, :-1].ravel()

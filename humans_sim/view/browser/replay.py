@@ -145,9 +145,22 @@ class Replay:
             k: the sample.
             each: an arrow for each contact point, not for each link and solid.
         """
+        touches = self.touches(k)
+        if touches is None:
+            return np.zeros((0, 2, 3))
+        length = (_POINT_LENGTH if each else WEIGHT_LENGTH) * self.height
+        return touches.arrows(self.weight, length, each)
+
+    @property
+    def weight(self) -> float:
+        """Of the model [N]."""
+        return float(self.model.mass * _GRAVITY)
+
+    def touches(self, k: int) -> Touches | None:
+        """Contact points at a sample, in the world; None where there are none."""
         run, soles = self.run, self._soles
         if soles is None:
-            return np.zeros((0, 2, 3))
+            return None
         sample = Sample(
             float(run.t[k]),
             run.q[k],
@@ -159,6 +172,4 @@ class Replay:
             run.gaps[k],
             *run.energy[k].tolist(),
         )
-        touches = Touches.of_points(soles, soles.points(sample))
-        length = (_POINT_LENGTH if each else WEIGHT_LENGTH) * self.height
-        return touches.arrows(self.model.mass * _GRAVITY, length, each)
+        return Touches.of_points(soles, soles.points(sample))

@@ -248,7 +248,8 @@ def test_a_long_path_is_followed(drop: Run) -> None:
 @pytest.mark.parametrize("name", ["a.mp4", "a", "a.html.txt"])
 def test_unknown_format(drop: Run, tmp_path: Path, name: str) -> None:
     """It is refused by name before anything is drawn or written."""
-    with pytest.raises(ParameterError, match=rf"\.html, \.gif, \.png, not to '{name}'"):
+    endings = r"\.html, \.gif, \.png, \.glb, \.x3d, \.wrl"
+    with pytest.raises(ParameterError, match=rf"{endings}, not to '{name}'"):
         animate(drop, tmp_path / name)
     assert not list(tmp_path.iterdir())
 

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Foxglove shows of a graph, and of an MCAP file of a run: panels by topics.
+
+``python -m humans_sim.applications.foxglove_layout`` writes
+``config/foxglove/<graph>.json`` anew for every graph of the package, and ``run.json``.
+In Foxglove they are opened by *Import from file* of its layouts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from humans_sim.applications.graphs import Graph, graph_names, read_graph
+from humans_sim.applications.rviz_file import (
+    fixed_frame,
+    graph_height,
+    graph_model,
+    has_wrist,
+)
+from humans_sim.core.files import write_atomically
+from humans_sim.core.resources import resource
+
+Panel = tuple[str, dict[str, Any]]
+"""Number of a panel, which begins with its type, and its settings."""
+
+RUN = "run"
+"""Name of the layout of MCAP files."""
+RUN_TOPICS = ("robot_markers", "scene", "terrain", "walk_markers", "contact_markers")
+"""Drawings of an MCAP file."""
+_MARKERS = "visualization_msgs/msg/MarkerArray"
+_SHOWN = (_MARKERS, "nav_msgs/msg/OccupancyGrid")
+"""Types that the 3D panel draws by themselves."""
+_IMAGE, _WRENCH = "sensor_msgs/msg/Image", "geometry_msgs/msg/WrenchStamped"
+_JOINTS = ("hip_pitch", "knee", "ankle_pitch")
+_COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b")
+_RUN_SIZE = 2.0
+"""Height of what a file may hold [m]."""
+
+
+def foxglove_layout(graph: Graph) -> str:
+    """The text of the layout of a graph."""
+    wrist = has_wrist(graph)
+    follow = fixed_frame(graph) if wrist else "base_link"
+    drawn = [topic for topic, kind in graph.topics.items() if kind in _SHOWN]
+    size = graph_height(graph)
+    scene = _scene(drawn, follow, fixed_frame(graph), size, not wrist)
+    return _layout(scene, [*_plots(graph), *_others(graph)])
+
+
+def run_layout() -> str:
+    """The text of the layout of MCAP files of runs."""
+    scene = _scene(RUN_TOPICS, "base_link", "world", _RUN_SIZE, False)
+    energies = [
+        (f"/energy/{name}.data", name) for name in ("kinetic", "potential", "total")
+    ]
+    height = [("/odom.pose.pose.position.z", "height of the base")]
+    angles = [("/joint_states.position[:]", "")]
+    plots = [
+        _plot("joints", "Joint angles [rad]", angles, live=False),
+        _plot("base", "Base [m]", height, live=False),
+        _plot("energy", "Energy [J]", energies, live=False),
+    ]
+    return _layout(scene, [*plots, _messages("events", "/events")])
+
+
+def _scene(
+    topics: Iterable[str], follow: str, world: str, size: float, robot: bool
+) -> Panel:
+    """The 3D panel: floor, robot, drawings."""
+    cell = 0.05 if size < 0.6 else 0.25
+    layers: dict[str, Any] = {
+        "floor": {
+            "layerId": "foxglove.Grid",
+            "instanceId": "floor",
+            "label": "Floor",
+            "visible": True,
+            "frameLocked": True,
+            "frameId": world,
+            "size": 40 * cell,
+            "divisions": 40,
+            "lineWidth": 1,
+            "color": "#a0a0a4ff",
+            "position": [0, 0, 0],
+            "rotation": [0, 0, 0],
+            "order": 1,
+        }
+    }
+    if robot:
+        layers["robot"] = {
+            "layerId": "foxglove.Urdf",
+            "instanceId": "robot",
+            "label": "Robot",
+            "visible": True,
+            "sourceType": "topic",
+            "topic": "/robot_description",
+            "framePrefix": "",
+            "displayMode": "auto",
+            "order": 2,
+        }
+    return "3D!scene", {
+        "cameraState": {
+            "perspective": True,
+            "distance": round(2.5 * size, 2),
+            "phi": 70,
+            "thetaOffset": 55,
+            "targetOffset": [0, 0, 0],
+            "target": [0, 0, 0],
+            "targetOrientation": [0, 0, 0, 1],
+            "fovy": 45,
+            "near": 0.01,
+            "far": 500,
+        },
+        "followMode": "follow-position",
+        "followTf": follow,
+        "scene": {"transforms": {"showLabel": False, "axisScale": round(size / 8, 3)}},
+        "transforms": {},
+        "topics": {f"/{topic}": {"visible": True} for topic in topics},
+        "layers": layers,
+    }
+
+
+def _plots(graph: Graph) -> list[Panel]:
+    """Joints, loads of the soles, speed and quality, where the graph has them."""
+    plots, topics = [], graph.topics
+    if "joint_states" in topics:
+        names = graph_model(graph).joint_names
+        legs = [(f"{s}_{j}", s) for j in _JOINTS for s in "lr" if f"{s}_{j}" in names]
+        paths = [
+            (f"/joint_states.position[{names.index(name)}]", name) for name, _ in legs
+        ]
+        plots.append(_plot("joints", "Joint angles [rad]", paths))
+    soles = [topic for topic, kind in topics.items() if kind == _WRENCH]
+    if soles:
+        loads = [(f"/{t}.wrench.force.z", t.partition("/")[0]) for t in soles]
+        plots.append(_plot("soles", "Load of the soles [N]", loads))
+    for topic, path, title in (
+        ("walk_status", "support_margin", "Margin of the support [m]"),
+        ("reconstruction_quality", "rms", "Distance of the markers, rms [m]"),
+        ("bone_turns", "position[0]", "Turn of the first bone [rad]"),
+    ):
+        if topic in topics:
+            plots.append(_plot(topic, title, [(f"/{topic}.{path}", topic)]))
+    return plots
+
+
+def _others(graph: Graph) -> list[Panel]:
+    """Pictures, diagnostics and events, where the graph has them."""
+    panels: list[Panel] = []
+    for topic, kind in graph.topics.items():
+        if kind == _IMAGE and topic.endswith("picture"):
+            mode = {"imageTopic": f"/{topic}"}
+            panels.append(("Image!picture", {"imageMode": mode}))
+    if "/diagnostics" in graph.topics:
+        shown = {
+            "topicToRender": "/diagnostics",
+            "minLevel": 0,
+            "pinnedIds": [],
+            "hardwareIdFilter": "",
+            "sortByLevel": True,
+        }
+        panels.append(("DiagnosticSummary!all", shown))
+    if "events" in graph.topics:
+        panels.append(_messages("events", "/events"))
+    return panels
+
+
+def _plot(
+    name: str, title: str, paths: Sequence[tuple[str, str]], live: bool = True
+) -> Panel:
+    """Lines over time: the last seconds of what lives, all of a file."""
+    lines = [
+        {
+            "value": path,
+            "enabled": True,
+            "timestampMethod": "receiveTime",
+            **({"label": label} if label else {}),
+            **({"color": _COLOURS[k % len(_COLOURS)]} if label else {}),
+        }
+        for k, (path, label) in enumerate(paths)
+    ]
+    return f"Plot!{name}", {
+        "foxglovePanelTitle": title,
+        "paths": lines,
+        "showXAxisLabels": True,
+        "showYAxisLabels": True,
+        "showLegend": True,
+        "legendDisplay": "floating",
+        "isSynced": True,
+        "xAxisVal": "timestamp",
+        **({"followingViewWidth": 10} if live else {}),
+    }
+
+
+def _messages(name: str, topic: str) -> Panel:
+    settings = {"topicPath": topic, "diffEnabled": False, "expansion": "all"}
+    return f"RawMessages!{name}", settings
+
+
+def _layout(scene: Panel, others: Sequence[Panel]) -> str:
+    """The scene on the left, everything else in a column beside it."""
+    layout = {
+        "configById": dict([scene, *others]),
+        "globalVariables": {},
+        "userNodes": {},
+        "playbackConfig": {"speed": 1},
+        "layout": {
+            "direction": "row",
+            "first": scene[0],
+            "second": _column([name for name, _ in others]),
+            "splitPercentage": 62,
+        },
+    }
+    return json.dumps(layout, indent=2) + "\n"
+
+
+def _column(names: Sequence[str]) -> str | dict[str, Any]:
+    """Panels below each other, of one height."""
+    first, *others = names
+    if not others:
+        return first
+    share = round(100 / len(names), 2)
+    return {
+        "direction": "column",
+        "first": first,
+        "second": _column(others),
+        "splitPercentage": share,
+    }
+
+
+def main() -> None:
+    """Write the files of all graphs of the package."""
+    folder = resource("config", "foxglove")
+    for name in graph_names():
+        write_atomically(folder / f"{name}.json", foxglove_layout(read_graph(name)))
+    write_atomically(folder / f"{RUN}.json", run_layout())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of ROS 2 messages with the quality of service that rosbag2 plays them with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcap.records import Schema
+from mcap_ros2.writer import Writer
+
+from humans_sim.results.marker_encoding import marker_array_bytes
+
+Message = dict[str, Any]
+MessageMaker = Callable[[int, Mapping[str, int]], Message]
+"""Makes the message of sample k with its stamp."""
+_QOS = """- history: 1
+  depth: {depth}
+  reliability: 1
+  durability: {durability}
+  deadline: {forever}
+  lifespan: {forever}
+  liveliness: 1
+  liveliness_lease_duration: {forever}
+  avoid_ros_namespace_conventions: false
+"""
+"""Policies by their numbers, which every rosbag2 reads: keep last, reliable."""
+_MARKERS = "visualization_msgs/msg/MarkerArray"
+_FOREVER = "{sec: 9223372036, nsec: 854775807}"
+_TRANSIENT_LOCAL, _VOLATILE = 1, 2
+
+
+@dataclass(frozen=True)
+class RosTopics:
+    """Topics of a file beside those that every run has.
+
+    Attributes:
+        latched: type and message of topics that are sent once, for all who come later.
+        sampled: type and maker of the messages that every sample has.
+        note: why there are none; empty where there are.
+    """
+
+    latched: Mapping[str, tuple[str, Message]] = field(default_factory=dict)
+    sampled: Mapping[str, tuple[str, MessageMaker]] = field(default_factory=dict)
+    note: str = ""
+
+
+class RosWriter(Writer):
+    """Writes messages; topics are made known before their first message."""
+
+    def add_topic(self, topic: str, kind: Schema, latched: bool = False) -> None:
+        """Make a topic with its quality of service.
+
+        Args:
+            topic: its name.
+            kind: of its messages.
+            latched: whether who comes later gets the last message (transient local).
+        """
+        profile = _QOS.format(
+            depth=1 if latched else 10,
+            durability=_TRANSIENT_LOCAL if latched else _VOLATILE,
+            forever=_FOREVER,
+        )
+        self._channel_ids[topic] = self._writer.register_channel(
+            topic, "cdr", kind.id, {"offered_qos_profiles": profile}
+        )
+
+    def put(
+        self, topic: str, kind: Schema, message: Message, time: int, n: int
+    ) -> None:
+        """Write the n-th message of a topic.
+
+        Args:
+            topic: made known by :meth:`add_topic`.
+            kind: of its messages.
+            message: its fields; of markers as ``marker_array_bytes`` takes them.
+            time: [ns].
+            n: number of the message.
+        """
+        if kind.name == _MARKERS:
+            data = marker_array_bytes(message["markers"])
+            self._writer.add_message(self._channel_ids[topic], time, data, time, n)
+        else:
+            self.write_message(topic, kind, message, time, time, n)

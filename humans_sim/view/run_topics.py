@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ROS 2 tools need to show a run of a biped, as topics of an MCAP file.
+
+Foxglove and RViz draw all of it without a plug-in and without files of meshes:
+
+``/robot_description`` (std_msgs/msg/String), once
+    The model's URDF.
+``/tf``, ``/tf_static`` (tf2_msgs/msg/TFMessage)
+    All links, from ``world`` on; those that do not move in their parents once.
+``/robot_markers`` (visualization_msgs/msg/MarkerArray), once
+    The shapes of the links, fixed to their frames.
+``/scene`` (visualization_msgs/msg/MarkerArray)
+    Boxes of the ground, and free bodies; once where nothing of it moves.
+``/terrain`` (visualization_msgs/msg/MarkerArray), once
+    Triangles of the terrain.
+``/walk_markers`` (visualization_msgs/msg/MarkerArray)
+    Centre of mass, its place on the floor, centre of pressure, edge of the support.
+``/contact_markers`` (visualization_msgs/msg/MarkerArray)
+    An arrow for the force of each contact point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.contact import Box, Ground
+from humans_sim.core.errors import HumansError
+from humans_sim.models import Model
+from humans_sim.models.description import BASE_LINK
+from humans_sim.models.links import LinkTree
+from humans_sim.results.body_poses import body_poses
+from humans_sim.results.export import has_free_base
+from humans_sim.results.record import recorded_ground, recorded_model
+from humans_sim.results.ros_messages import (
+    WORLD,
+    head,
+    link_transform,
+    stamp_of,
+)
+from humans_sim.results.ros_writer import Message, MessageMaker, RosTopics
+from humans_sim.results.run import Run
+from humans_sim.view.body_meshes import COLOURS
+from humans_sim.view.browser.geometry import Solid, body_height, solids
+from humans_sim.view.browser.replay import Replay
+from humans_sim.view.browser.scene import FORCE_COLOUR
+from humans_sim.view.browser.surroundings import (
+    BOX_COLOUR,
+    TERRAIN_COLOUR,
+    drawn_boxes,
+    terrain_of,
+)
+
+_MARKERS, _TF = "visualization_msgs/MarkerArray", "tf2_msgs/TFMessage"
+_ARROW, _CUBE, _SPHERE, _LINE_STRIP, _TRIANGLES = 0, 1, 2, 4, 11
+_DELETE, _DELETE_ALL = 2, 3
+_COM, _PRESSURE, _SUPPORT = (148, 102, 189), (255, 128, 13), (43, 161, 43)
+"""Colours of the node ``walk``: centre of mass, centre of pressure, support."""
+_BALL, _LINE, _SHAFT = 0.033, 0.007, 0.007
+"""Sizes of balls, lines and arrows, over the height of the body."""
+_NEAR = 0.01
+"""Points of a loaded link nearer to the ground are of the support, over the height."""
+_GROUND, _AT_REST = "ground", np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
+def run_topics(run: Run) -> RosTopics:
+    """Topics by which a run of a biped is seen; none for other runs.
+
+    Where the run's model or scene is not at hand any more, there are none either, and
+    the note says why.
+    """
+    if not has_free_base(run):
+        return RosTopics()
+    try:
+        return _topics(run)
+    except HumansError as error:
+        return RosTopics(note=str(error))
+
+
+def _topics(run: Run) -> RosTopics:
+    model, ground = recorded_model(run.info), recorded_ground(run.info)
+    links = LinkTree(model)
+    fixed = [
+        link_transform(stamp_of(0), parent, child, pin.SE3ToXYZQUAT(pose))
+        for parent, child, pose in links.fixed()
+    ]
+    latched: dict[str, tuple[str, Message]] = {
+        "/robot_description": ("std_msgs/String", {"data": model.urdf()}),
+        "/tf_static": (_TF, {"transforms": fixed}),
+        "/robot_markers": (_MARKERS, {"markers": _robot(model)}),
+    }
+    sampled: dict[str, tuple[str, MessageMaker]] = {
+        "/tf": (_TF, _links(run, model, links))
+    }
+    boxes = [_box(k, box) for k, box in enumerate(drawn_boxes(ground))]
+    if "bodies" in run.info:
+        sampled["/scene"] = _MARKERS, _bodies(run, boxes)
+    else:
+        latched["/scene"] = _MARKERS, {"markers": boxes}
+        replay = Replay(run)
+        sampled["/walk_markers"] = _MARKERS, _balance(replay)
+        sampled["/contact_markers"] = _MARKERS, _forces(replay)
+    if terrain_of(ground):
+        latched["/terrain"] = _MARKERS, {"markers": _terrain(ground)}
+    return RosTopics(latched, sampled)
+
+
+def _links(run: Run, model: Model, links: LinkTree) -> MessageMaker:
+    def message(k: int, stamp: Mapping[str, int]) -> Message:
+        q = np.ascontiguousarray(run.q[k, : model.nq])
+        frames = [link_transform(stamp, WORLD, BASE_LINK, q)]
+        frames += [
+            link_transform(stamp, parent, child, pin.SE3ToXYZQUAT(pose))
+            for parent, child, pose in links.moving(q)
+        ]
+        return {"transforms": frames}
+
+    return message
+
+
+def _robot(model: Model) -> list[Message]:
+    """The shapes of all links in their frames."""
+    frames = {
+        frame.parentJoint: frame.name
+        for frame in reversed(list(model.pin.frames))
+        if frame.type == pin.FrameType.BODY
+    }
+    return [
+        _solid(frames[solid.joint], number, solid)
+        for number, solid in enumerate(solids(model))
+    ]
+
+
+def _solid(frame: str, number: int, solid: Solid) -> Message:
+    marker = _triangles(
+        "robot", number, np.asarray(solid.mesh.triangles), solid.colour, frame
+    )
+    place = pin.SE3ToXYZQUAT(solid.placement)
+    return marker | {"pose": place, "frame_locked": True}
+
+
+def _terrain(ground: Ground) -> list[Message]:
+    return [
+        _triangles("terrain", k, mesh.vertices[mesh.faces], TERRAIN_COLOUR)
+        for k, mesh in enumerate(terrain_of(ground))
+    ]
+
+
+def _triangles(
+    space: str,
+    number: int,
+    corners: np.ndarray,
+    colour: Sequence[int],
+    frame: str = WORLD,
+) -> Message:
+    marker = _marker(space, number, _TRIANGLES, colour, np.ones(3), frame=frame)
+    return marker | {"points": corners.reshape(-1, 3)}
+
+
+def _box(number: int, box: Box) -> Message:
+    place = _AT_REST.copy()
+    place[:3] = box.centre
+    if box.rotation is not None:
+        turn = pin.Quaternion(np.asarray(box.rotation, dtype=float).reshape(3, 3))
+        place[3:] = turn.coeffs()
+    size = np.array(box.size)
+    marker = _marker(_GROUND, number, _CUBE, BOX_COLOUR, size, place)
+    return marker | {"text": box.name}
+
+
+def _bodies(run: Run, boxes: list[Message]) -> MessageMaker:
+    """Balls and boxes that move, and what stands."""
+    poses, records = body_poses(run), list(run.info["bodies"])
+
+    def message(k: int, stamp: Mapping[str, int]) -> Message:
+        markers = list(boxes)
+        for number, record in enumerate(records):
+            ball = record["shape"] == "ball"
+            size = [2.0 * record["radius"]] * 3 if ball else record["size"]
+            kind, colour = _SPHERE if ball else _CUBE, COLOURS[number % len(COLOURS)]
+            name = str(record.get("name") or f"body_{number}")
+            scale, place = np.array(size, dtype=float), poses[k, number]
+            markers.append(_marker(name, number, kind, colour, scale, place))
+        return {"markers": _stamped(markers, stamp)}
+
+    return message
+
+
+def _balance(replay: Replay) -> MessageMaker:
+    size = body_height(replay.model)
+
+    def message(k: int, stamp: Mapping[str, int]) -> Message:
+        com = replay.model.com(np.ascontiguousarray(replay.run.q[k]))
+        touches = replay.touches(k)
+        pressure, support = None, np.zeros((0, 3))
+        if touches is not None:
+            pressure = touches.centre(replay.weight)
+            support = touches.support(replay.weight, _NEAR * size)
+        floor = float(support[:, 2].mean()) if len(support) else 0.0
+        below = np.array([com[0], com[1], floor])
+        markers = [
+            _dot("com", com, _COM, size),
+            _dot("com_on_floor", below, _COM, size),
+            _dot("zmp", pressure, _PRESSURE, size),
+            _outline(support, size),
+        ]
+        return {"markers": _stamped(markers, stamp)}
+
+    return message
+
+
+def _dot(
+    space: str, place: np.ndarray | None, colour: Sequence[int], size: float
+) -> Message:
+    scale, pose = np.full(3, _BALL * size), _AT_REST.copy()
+    if place is None:
+        return _marker(space, 0, _SPHERE, colour, scale) | {"action": _DELETE}
+    pose[:3] = place
+    return _marker(space, 0, _SPHERE, colour, scale, pose)
+
+
+def _outline(corners: np.ndarray, size: float) -> Message:
+    scale = np.array([_LINE * size, 0.0, 0.0])
+    marker = _marker("support", 0, _LINE_STRIP, _SUPPORT, scale)
+    if not len(corners):
+        return marker | {"action": _DELETE}
+    return marker | {"points": np.vstack([corners, corners[:1]])}
+
+
+def _forces(replay: Replay) -> MessageMaker:
+    thick = _SHAFT * body_height(replay.model)
+    scale = np.array([thick, 2.5 * thick, 5.0 * thick])
+    away = _marker("forces", 0, _ARROW, FORCE_COLOUR, scale) | {"action": _DELETE_ALL}
+
+    def message(k: int, stamp: Mapping[str, int]) -> Message:
+        markers = [away]
+        for number, arrow in enumerate(replay.arrows(k, each=True)):
+            drawn = _marker("forces", number, _ARROW, FORCE_COLOUR, scale)
+            markers.append(drawn | {"points": arrow})
+        return {"markers": _stamped(markers, stamp)}
+
+    return message
+
+
+def _marker(
+    space: str,
+    number: int,
+    kind: int,
+    colour: Sequence[int],
+    scale: np.ndarray,
+    pose: np.ndarray = _AT_REST,
+    frame: str = WORLD,
+) -> Message:
+    """A marker that stays until it is changed."""
+    return {
+        "header": head(stamp_of(0), frame),
+        "ns": space,
+        "id": number,
+        "type": kind,
+        "action": 0,
+        "pose": pose,
+        "scale": scale,
+        "color": (*(part / 255.0 for part in colour), 1.0),
+    }
+
+
+def _stamped(markers: list[Message], stamp: Mapping[str, int]) -> list[Message]:
+    return [
+        marker | {"header": head(stamp, marker["header"]["frame_id"])}
+        for marker in markers
+    ]
