@@ -104,7 +104,6 @@ def draw_curves(
         panel.set_yticks([])
         return
     t, values = shown.curves(impacts)
-    width = _WIDTH if len(t) < _DENSE else _THIN
     marker = "o" if len(t) == 1 else ""
     drawn = np.flatnonzero(shown.weights > 0)
     handles: list[Any] = []
@@ -114,18 +113,44 @@ def draw_curves(
         )
     others = [k for k in drawn if k not in named]
     rest = [panel.plot(t, values[:, k], marker, color="0.75", lw=0.8) for k in others]
-    for k in named:
-        name = shown.names[k]
-        style = styles.of(name)
-        panel.plot(t, values[:, k], marker=marker, lw=width, label=name, **style)
-    handles += _handles([shown.names[k] for k in named], styles)
+    width = _WIDTH if len(t) < _DENSE else _THIN
+    draw_lines(panel, shown, named, styles, impacts, lw=width)
+    handles += legend_handles([shown.names[k] for k in named], styles)
     if rest:
         rest[-1][0].set_label(f"{len(others)} smaller ones")
         handles += rest[-1]
     legend_beside(panel, handles)
 
 
-def _handles(names: Sequence[str], styles: CurveStyles) -> list[Any]:
+def draw_lines(
+    panel: Any,
+    shown: CurvePanel,
+    chosen: Sequence[int],
+    styles: CurveStyles,
+    impacts: ImpactSamples,
+    before: str = "",
+    **look: Any,
+) -> None:
+    """Draw some curves in their colours.
+
+    Args:
+        panel: axes of matplotlib.
+        shown: the curves.
+        chosen: which of them.
+        styles: their colours.
+        impacts: of their run.
+        before: what their labels begin with.
+        look: width and more, as keywords of matplotlib.
+    """
+    t, values = shown.curves(impacts)
+    marker = "o" if len(t) == 1 else ""
+    for k in chosen:
+        name = shown.names[k]
+        style = {**styles.of(name), **look, "marker": marker}
+        panel.plot(t, values[:, k], label=f"{before}{name}", **style)
+
+
+def legend_handles(names: Sequence[str], styles: CurveStyles) -> list[Any]:
     """An entry a part of the body, and what solid and dashed mean."""
     sides: dict[str, dict[str, str]] = {}
     for name in names:

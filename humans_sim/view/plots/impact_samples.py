@@ -9,16 +9,23 @@ and back from the sample after.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from humans_sim.results.events import IMPACT
+from humans_sim.results.events import IMPACT, Event
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 _ENERGIES = ("energy_before [J]", "energy_after [J]")
+
+
+class _Sampled(NamedTuple):
+    """Times and events, as a run has them."""
+
+    t: np.ndarray
+    events: tuple[Event, ...]
 
 
 class ImpactSamples:
@@ -32,7 +39,7 @@ class ImpactSamples:
         t: the same, and twice that of each impact (n + 2 m,) [s].
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run | _Sampled) -> None:
         self.sampled = t = np.asarray(run.t)
         events = [
             event
@@ -50,6 +57,11 @@ class ImpactSamples:
         ).reshape(-1, 2)
         self._rows = np.repeat(self._next, 2)
         self.t = np.insert(t, self._rows, np.repeat(self._times, 2))
+
+    @classmethod
+    def of_times(cls, t: np.ndarray) -> ImpactSamples:
+        """The time axis of something without impacts."""
+        return cls(_Sampled(t, ()))
 
     @property
     def inserted(self) -> np.ndarray:

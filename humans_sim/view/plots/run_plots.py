@@ -74,17 +74,26 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
     Raises:
         ParameterError: the path ends in something else.
     """
-    path = None if path is None else Path(path)
-    suffix = "" if path is None else path.suffix.lower().removeprefix(".")
-    if path is not None and suffix not in FORMATS:
-        raise ParameterError(
-            f"a picture is written to {', '.join('.' + f for f in FORMATS)}, "
-            f"not to '{path.name}'"
-        )
+    path = check_picture_path(path)
     figure = _draw(run)
     if path is not None:
         save_figure(figure, path)
     return figure
+
+
+def check_picture_path(path: Path | str | None) -> Path | None:
+    """The path of a picture, or None.
+
+    Raises:
+        ParameterError: it does not end in one of :data:`FORMATS`.
+    """
+    path = None if path is None else Path(path)
+    if path is not None and path.suffix.lower().removeprefix(".") not in FORMATS:
+        raise ParameterError(
+            f"a picture is written to {', '.join('.' + f for f in FORMATS)}, "
+            f"not to '{path.name}'"
+        )
+    return path
 
 
 def _draw(run: Run) -> Figure:
