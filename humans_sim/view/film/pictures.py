@@ -12,7 +12,7 @@ from PIL import Image
 
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.film.ground_pictures import GroundFromAbove
-from humans_sim.view.film.looping_film import looping_film
+from humans_sim.view.looping_film import looping_film
 from humans_sim.view.plots.side_view import SideView, Window
 
 STANCES = 8
