@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         compare_with_plates,
     )
     from humans_sim.analysis.inverse_dynamics import InverseDynamics, inverse_dynamics
+    from humans_sim.analysis.run_comparison import RunComparison, compare_runs
     from humans_sim.anatomy.errors import (
         AnatomyError,
         BallModelFileError,
@@ -230,6 +231,7 @@ _MODULES = {
     "RobotMotion": "control.retargeting.robot_motion",
     "RobotStateError": "kondo.driver.robot_health",
     "Run": "results.run",
+    "RunComparison": "analysis.run_comparison",
     "Sample": "results.sample",
     "ScreeningError": "observation.screening.findings",
     "ScrewDriveMotors": "actuation",
@@ -266,6 +268,7 @@ _MODULES = {
     "WristRunFileError": "anatomy.errors",
     "animate": "view.film.animation",
     "calibrate": "observation.posture.calibrate",
+    "compare_runs": "analysis.run_comparison",
     "compare_with_plates": "analysis.force_comparison",
     "draft_marker_set": "observation.draft.draft_set",
     "export_model": "view.scene_files.scene_file",
@@ -372,6 +375,7 @@ __all__ = [
     "RobotMotion",
     "RobotStateError",
     "Run",
+    "RunComparison",
     "RunFileError",
     "Sample",
     "ScreeningError",
@@ -411,6 +415,7 @@ __all__ = [
     "__version__",
     "animate",
     "calibrate",
+    "compare_runs",
     "compare_with_plates",
     "draft_marker_set",
     "export_model",

@@ -13,6 +13,7 @@ import typer
 
 from humans_sim.cli.adjust import adjust
 from humans_sim.cli.anatomy import app as anatomy
+from humans_sim.cli.comparisons import compare
 from humans_sim.cli.export import export
 from humans_sim.cli.graphs import up
 from humans_sim.cli.help import Command, Group
@@ -62,6 +63,7 @@ register(app, sweep)
 register(app, check)
 register(app, report)
 register(app, export)
+register(app, compare)
 register(app, init_robot)
 register(app, tune_servos)
 register(app, calibrate)

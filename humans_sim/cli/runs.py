@@ -151,7 +151,7 @@ def run(
     if view:
         from humans_sim.cli.view import play
 
-        play(done)
+        play([done])
     if not checked:
         raise HumansError(_NOT_RIGHT)
 

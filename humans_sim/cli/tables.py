@@ -29,7 +29,7 @@ def print_events(console: Console, done: Stored) -> None:
     table = Table(title="events")
     table.add_column("kind")
     for column in ("number", "first [s]", "last [s]"):
-        table.add_column(column, justify="right")
+        table.add_column(escape(column), justify="right")
     for kind, times in counts.items():
         table.add_row(
             escape(kind), str(len(times)), f"{times[0]:.9g}", f"{times[-1]:.9g}"

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 
 def view(
-    model: Annotated[
-        str,
+    models: Annotated[
+        list[str],
         typer.Argument(
-            help="human36, bip, khr1, human, a table or URDF file, or a run .npz.",
+            metavar="MODEL",
+            help="human36, bip, khr1, human, a table or URDF file; or runs, .npz, "
+            "which are played beside each other.",
             autocompletion=model_names,
         ),
     ],
@@ -59,13 +61,20 @@ def view(
     """Show a model in the browser: a slider for each joint, or a walk; play a run."""
     if walk and move:
         raise ParameterError("a model walks or sways: --walk or --move, not both")
-    if model.lower().endswith(".npz"):
+    files = [name for name in models if name.lower().endswith(".npz")]
+    if files:
         if walk or move or height is not None or mass is not None:
             raise ParameterError("a run is played as it is: only --port, --seconds")
+        if len(files) < len(models):
+            raise ParameterError("runs are shown beside runs, not beside models")
         from humans_sim.cli.stored_runs import load_stored
 
-        play(load_stored(Path(model)), port, host, seconds)
+        runs = [load_stored(Path(name)) for name in files]
+        play(runs, port, host, seconds, [Path(name).stem for name in files])
         return
+    if len(models) > 1:
+        raise ParameterError("one model is shown at a time, or several runs (.npz)")
+    model = models[0]
     with until_interrupted(), described_os_errors():
         from humans_sim.models import load_model
 
@@ -121,59 +130,61 @@ def print_address(what: str, url: str, host: str = "127.0.0.1") -> None:
 
 
 def play(
-    run: Run | WristRun,
+    runs: Sequence[Run | WristRun],
     port: int = 8080,
     host: str = "127.0.0.1",
     seconds: float | None = None,
+    labels: Sequence[str] = (),
 ) -> None:
-    """Show a run in the browser, again and again, in real time, until Ctrl-C.
+    """Show runs in the browser, beside each other, until Ctrl-C.
 
     Args:
-        run: what is shown.
+        runs: what is shown; a motion of a wrist by itself.
         port: first port to try; 0: any.
         host: address to listen on.
         seconds: after which it ends; None: never.
+        labels: what the runs are called.
+
+    Raises:
+        ParameterError: they cannot be shown beside each other.
     """
-    import numpy as np
-
-    with until_interrupted(), described_os_errors():
-        show, scene = _shown(run, port, host)
-        print_address("the run", scene.url, host)
-        pause, begun = 1.0, time.monotonic()
-        try:
-            while True:
-                start = time.monotonic()
-                while (now := time.monotonic() - start + run.t[0]) < run.t[-1] + pause:
-                    k = min(int(np.searchsorted(run.t, now)), len(run.t) - 1)
-                    show(k)
-                    time.sleep(1 / 30)
-                    if seconds is not None and time.monotonic() - begun > seconds:
-                        return
-        finally:
-            scene.stop()
-
-
-def _shown(
-    run: Run | WristRun, port: int, host: str
-) -> tuple[Callable[[int], None], Any]:
-    """A page of a run: what shows a sample of it, and the page."""
     from humans_sim.anatomy.wrist.wrist_run import WristRun
 
-    if isinstance(run, WristRun):
-        from humans_sim.view.browser.wrist_page import WristView
+    wrists = [run for run in runs if isinstance(run, WristRun)]
+    if wrists and len(runs) > 1:
+        raise ParameterError("a motion of a wrist is shown by itself")
+    with until_interrupted(), described_os_errors():
+        if wrists:
+            _play_wrist(wrists[0], port, host, seconds)
+            return
+        from humans_sim.view.browser.run_page import RunPage
 
-        wrist = WristView(run, port, host)
-        return wrist.show, wrist
-    if "bodies" in run.info:
-        from humans_sim.view.browser.bodies_page import BodiesView
+        bipeds = [run for run in runs if not isinstance(run, WristRun)]
+        page = RunPage(bipeds, labels, port, host)
+        print_address("the run" if len(runs) == 1 else "the runs", page.url, host)
+        try:
+            page.run(seconds)
+        finally:
+            page.stop()
 
-        bodies = BodiesView(run, port, host)
-        return bodies.show, bodies
-    from humans_sim.view.browser.page import camera, show_sample
-    from humans_sim.view.browser.replay import Replay
-    from humans_sim.view.browser.scene import Scene
 
-    replay = Replay(run)
-    scene = Scene(replay.model, host, port, ground=replay.ground, axes=False)
-    scene.look_at(*camera(replay))
-    return lambda k: show_sample(scene, replay, k), scene
+def _play_wrist(run: WristRun, port: int, host: str, seconds: float | None) -> None:
+    """A motion of a wrist again and again, in real time."""
+    import numpy as np
+
+    from humans_sim.view.browser.wrist_page import WristView
+
+    view = WristView(run, port, host)
+    print_address("the run", view.url, host)
+    pause, begun = 1.0, time.monotonic()
+    try:
+        while True:
+            start = time.monotonic()
+            while (now := time.monotonic() - start + run.t[0]) < run.t[-1] + pause:
+                k = min(int(np.searchsorted(run.t, now)), len(run.t) - 1)
+                view.show(k)
+                time.sleep(1 / 30)
+                if seconds is not None and time.monotonic() - begun > seconds:
+                    return
+    finally:
+        view.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class GeneralSystem:
         conservative: whether the forces come from the potential, apart from what
             damps: then time stepping lets no step with contacts add energy. False
             where a force drives the system.
+        position_units: of the coordinates, each ``m`` or ``rad``, for plots; without
+            them the names decide.
     """
 
     methods: ClassVar[tuple[str, ...]] = (EVENT_DRIVEN, TIME_STEPPING)
@@ -49,6 +51,7 @@ class GeneralSystem:
     jacobian: Callable[[Vector], Vector]
     drift: Callable[[Vector, Vector], Vector] | None = None
     conservative: bool = True
+    position_units: tuple[str, ...] = ()
 
     @property
     def nq(self) -> int:
@@ -59,6 +62,11 @@ class GeneralSystem:
     def nv(self) -> int:
         """Number of velocities, the same."""
         return len(self.position_names)
+
+    def record(self) -> dict[str, Any]:
+        """What a run keeps of the system."""
+        units = list(self.position_units)
+        return {"position_units": units} if units else {}
 
     @property
     def velocity_names(self) -> tuple[str, ...]:

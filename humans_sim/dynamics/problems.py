@@ -187,6 +187,7 @@ def chain(limit: float, restitution: float = 0.0) -> GeneralSystem:
     return GeneralSystem(
         name="chain with a limit",
         position_names=("upper", "lower"),
+        position_units=("rad", "rad"),
         mass=mass,
         force=force,
         potential=lambda q: -GRAVITY * (2 * math.cos(q[0]) + math.cos(q[0] + q[1])),

@@ -115,6 +115,26 @@ def test_runs(tmp_path: Path) -> None:
     assert reported["walk"]["verdict"] == "stood"
 
 
+def test_compare(tmp_path: Path) -> None:
+    """Two runs: the documented keys, also of the things in its lists."""
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file, end in zip(files, (0.1, 0.2), strict=True):
+        type_json("run", "bounce", "--end", end, "--save", file)
+    page, plot = tmp_path / "both.html", tmp_path / "both.png"
+    document = type_json("compare", *files, "-o", page, "--plot", plot)
+    assert set(document) == HEAD | documented()["compare"]
+    assert set(document["values"][0]) == {"name", "unit", "a", "b", "difference"}
+    assert set(document["coordinates"][0]) == {
+        *("name", "unit", "rms", "largest", "time")
+    }
+    assert (document["start"], document["end"]) == (0.0, 0.1)
+    assert all(abs(part["largest"]) < 1e-9 for part in document["coordinates"])
+    assert document["written"] == [str(plot), str(page)]
+    assert page.is_file() and plot.is_file()
+    failed = type_json("compare", files[0], tmp_path / "none.npz", code=1)
+    assert "none.npz" in failed["error"]
+
+
 def test_sweep(tmp_path: Path) -> None:
     """A sweep: how many runs, what became of them, what was written."""
     table = tmp_path / "table.csv"

@@ -43,6 +43,16 @@ VALUES: dict[str, dict[str, Any]] = {
         "scene": {"page": EVIL, "failure": ""},
         "events": TABLE,
     },
+    "comparison_report": {
+        **REPORT,
+        "common": EVIL,
+        "values": TABLE,
+        "coordinates": TABLE,
+        "runs": [
+            {"label": EVIL, "physics": NOTE, "checks": TABLE, "film": film}
+            for film in ({"url": EVIL, "text": EVIL}, {"url": "", "text": EVIL})
+        ],
+    },
     "posture_report": {
         **REPORT,
         "notes": [NOTE],
@@ -63,6 +73,7 @@ VALUES: dict[str, dict[str, Any]] = {
     },
     "residuals": {"rows": [(EVIL, EVIL, EVIL, EVIL, EVIL)]},
     "scene_title": {"title": EVIL},
+    "colour_scheme": {},
 }
 
 

@@ -32,13 +32,20 @@ class BodiesView:
         url: of the page, with its token.
     """
 
-    def __init__(self, run: Run, port: int = 8080, host: str = _HOST) -> None:
+    def __init__(
+        self,
+        run: Run,
+        port: int = 8080,
+        host: str = _HOST,
+        page: PageServer | None = None,
+    ) -> None:
         """Build the scene and show its beginning.
 
         Args:
             run: with its record of bodies.
             port: the next free one is taken.
             host: address to listen on.
+            page: to show it on; a new one unless given.
 
         Raises:
             RunFileError: what is recorded of the bodies is damaged.
@@ -50,11 +57,11 @@ class BodiesView:
         ground = recorded_ground(run.info)
         self._robot: Scene | None = None
         if robot is not None:
-            self._robot = Scene(robot, host, port, ground=ground, axes=False)
+            self._robot = Scene(robot, host, port, ground=ground, axes=False, page=page)
             self._page: Scene | PageServer = self._robot
             self.server = self._robot.server
         else:
-            self._page = PageServer(host, free_port(host, port))
+            self._page = page or PageServer(host, free_port(host, port))
             self.server = self._page.viser
             _floor(self.server, run, shapes)
         self.url = self._page.url

@@ -2,18 +2,20 @@
 """What a browser may say to a page: values of its controls, and how it looks at it.
 
 viser lets a client set any attribute of any control to anything, ask for a public
-address of the page, upload files and move parts of the scene. A page here needs two
-messages: where the browser's own camera is, and a new value of a control that is seen
-and enabled, of the control's own type and within its range. All else is dropped before
-viser hears of it.
+address of the page, upload files and move parts of the scene. A page here needs three
+messages: where the browser's own camera is, a new value of a control that is seen and
+enabled, of the control's own type and within its range, and a picture while the page
+waits for one. All else is dropped before viser hears of it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -26,6 +28,11 @@ from humans_sim.core.errors import ConfigurationError
 _LOG = logging.getLogger(__name__)
 _WARNING_PERIOD = 5.0
 """Wall time between two warnings [s]."""
+LARGEST_MESSAGE = 65_536
+"""Largest message of a browser that is no picture [bytes]; they have some hundreds."""
+_PICTURE = {"type", "payload", "render_uuid"}
+_ACKNOWLEDGED = "FileTransferPartAck"
+"""A browser says how much of a file it has: nobody here waits for it."""
 _SLACK = 1e-6
 """By how much of its range a slider may be rounded past its end."""
 _CAMERA_KEYS = {"type", *(x.name for x in fields(_messages.ViewerCameraMessage))}
@@ -49,29 +56,57 @@ class Incoming:
         self.refused = 0
         self._gui: viser.GuiApi | None = None
         self._clock, self._warned, self._untold = clock, -math.inf, 0
+        self._pictures, self._lock = 0, threading.Lock()
 
     def watch(self, gui: viser.GuiApi) -> None:
         """Take values for the controls of a page from now on."""
         self._gui = gui
 
+    @contextlib.contextmanager
+    def expecting_picture(self) -> Iterator[None]:
+        """Let one picture pass meanwhile."""
+        with self._lock:
+            self._pictures += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pictures = max(self._pictures - 1, 0)
+
     def accepts(self, raw: str | bytes) -> bool:
         """Whether viser may hear a message; a refusal is warned of now and then."""
         try:
-            self._check(raw)
+            return self._check(raw)
         except ConfigurationError as error:
             self._warn(str(error))
             return False
-        return True
 
-    def _check(self, raw: str | bytes) -> None:
+    def _check(self, raw: str | bytes) -> bool:
+        """Whether viser hears of it; refuses what no page needs."""
+        if len(raw) > LARGEST_MESSAGE and not self._pictures:
+            raise ConfigurationError("it is too long")
         message = _decoded(raw)
         kind = message.get("type")
         if kind == "ViewerCameraMessage":
             _check_camera(message)
         elif kind == "GuiUpdateMessage":
             self._check_update(message)
+        elif kind == "GetRenderResponseMessage":
+            self._check_picture(message)
         else:
-            raise ConfigurationError("no page here sends such messages")
+            if kind != _ACKNOWLEDGED:
+                raise ConfigurationError("no page here sends such messages")
+            return False
+        return True
+
+    def _check_picture(self, message: dict[str, Any]) -> None:
+        if not self._pictures:
+            raise ConfigurationError("nobody asked for a picture")
+        payload, name = message.get("payload"), message.get("render_uuid")
+        if set(message) != _PICTURE or not (
+            isinstance(payload, bytes) and isinstance(name, str)
+        ):
+            raise ConfigurationError("a picture has other parts")
 
     def _check_update(self, message: dict[str, Any]) -> None:
         name, updates = message.get("uuid"), message.get("updates")

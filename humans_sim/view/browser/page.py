@@ -83,7 +83,7 @@ def titled(page: str, title: str) -> str:
     return page.replace(_VISER_TITLE, render("scene_title", title=title), 1)
 
 
-def show_sample(scene: Scene, replay: Replay, k: int) -> None:
+def show_sample(scene: Scene, replay: Replay, k: int, label: str = "") -> None:
     """Show a sample of a run: the model, the forces on it, the time."""
     q = replay.run.q[k]
     scene.show(q)
@@ -94,7 +94,7 @@ def show_sample(scene: Scene, replay: Replay, k: int) -> None:
         scene.show_ground(field, touched_pins(replay.history.heights))
     above = np.array([*replay.model.com(q)[:2], 1.12 * replay.height])
     above[2] = max(above[2], float(q[2]) + 0.6 * replay.height)
-    scene.show_time(f"{replay.run.t[k]:.2f} s", above)
+    scene.show_time(f"{label} {replay.run.t[k]:.2f} s".strip(), above)
 
 
 def camera(replay: Replay) -> tuple[np.ndarray, float]:

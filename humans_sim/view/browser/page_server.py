@@ -20,13 +20,14 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection, serve
 
 from humans_sim.core.errors import HumansError
+from humans_sim.view.browser.colour_scheme import in_system_colours
 from humans_sim.view.browser.gate import CLIENTS, Gate, anywhere, is_loopback
-from humans_sim.view.browser.incoming import Incoming
+from humans_sim.view.browser.incoming import LARGEST_MESSAGE, Incoming
 
 SEND_PATIENCE = 20.0
 """How long a browser may take to receive a message before it is dropped [s]."""
-LARGEST_MESSAGE = 65_536
-"""Largest message of a browser [bytes]; they have some hundreds."""
+RENDERED_MESSAGE = 16_000_000
+"""Largest message where browsers are asked for pictures [bytes]."""
 _SOCKETS_PER_CLIENT = 4
 """Open sockets for each browser that may watch; more are closed at once."""
 _VISER = "viser.infra"
@@ -51,6 +52,7 @@ class PageServer:
         label: str | None = None,
         clients: int = CLIENTS,
         patience: float = SEND_PATIENCE,
+        largest: int = LARGEST_MESSAGE,
     ) -> None:
         """Open the page.
 
@@ -60,6 +62,7 @@ class PageServer:
             label: title of the page.
             clients: browsers that may watch at the same time.
             patience: how long a browser may take to receive a message [s].
+            largest: message of a browser that is read at all [bytes].
 
         Raises:
             HumansError: this viser cannot be guarded.
@@ -74,9 +77,9 @@ class PageServer:
             self._guards += 1
             answer = options.pop("process_request")
             options |= {
-                "process_request": self._gate.before(answer),
+                "process_request": self._gate.before(in_system_colours(answer)),
                 "create_connection": connection,
-                "max_size": LARGEST_MESSAGE,
+                "max_size": largest,
             }
             return serve(*parts, **options)
 

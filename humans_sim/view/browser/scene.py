@@ -53,6 +53,11 @@ class Scene:
         port: int = DEFAULT_PORT,
         ground: Ground | None = None,
         axes: bool = True,
+        *,
+        page: PageServer | None = None,
+        stage: str = STAGE,
+        beside: np.ndarray | None = None,
+        floor: bool = True,
     ) -> None:
         """Serve the page.
 
@@ -62,21 +67,31 @@ class Scene:
             port: first port to try; 0 takes any free one.
             ground: the scene around it; a floor unless given.
             axes: whether the axes of the world are shown.
+            page: that has others on it already; a new one unless given.
+            stage: name of what carries everything of this scene on the page.
+            beside: where this scene stands on the page (3,) [m].
+            floor: whether the floor is laid; of scenes on one page, once.
 
         Raises:
             HumansError: no port is free or the address is not this machine's.
         """
         self._model = model
         self._data = model.data()
-        port = free_port(host, port)
-        self._page = PageServer(host, port, f"humans_sim: {model.name}")
+        if page is None:
+            label = f"humans_sim: {model.name}"
+            page = PageServer(host, free_port(host, port), label)
+        self._page, self._root = page, stage
+        self._beside = np.zeros(3) if beside is None else beside
+        self._lays_floor = floor
         self.server, self.url = self._page.viser, self._page.url
         self.size = body_height(model)
         self._time: viser.LabelHandle | None = None
         self._arrows: viser.ArrowsHandle | None = None
         self._cables: viser.LineSegmentsHandle | None = None
         self._soft: GroundLayer | None = None
-        self._stage = self.server.scene.add_frame(STAGE, show_axes=False)
+        self._stage = self.server.scene.add_frame(
+            stage, show_axes=False, position=self._beside
+        )
         self._floors: list[tuple[viser.GridHandle, HalfSpace]] = []
         self._meshes: list[viser.MeshHandle | viser.MeshSkinnedHandle] = []
         self._transparent = False
@@ -85,7 +100,7 @@ class Scene:
         if axes:
             length = self.size / 6
             self.server.scene.add_frame(
-                f"{STAGE}/world", axes_length=length, axes_radius=length / 40
+                f"{self._root}/world", axes_length=length, axes_radius=length / 40
             )
         self._frames = self._add_body(skin_of(model) if has_skin(model) else None)
         self.show(model.neutral())
@@ -95,18 +110,18 @@ class Scene:
         scene = self.server.scene
         scene.set_up_direction("+z")
         for k, solid in enumerate(ground.solids):
-            if isinstance(solid, HalfSpace):
-                self._lay_floor(f"{STAGE}/scene/{k}_{solid.name}", solid)
+            if isinstance(solid, HalfSpace) and self._lays_floor:
+                self._lay_floor(f"{self._root}/scene/{k}_{solid.name}", solid)
         for k, box in enumerate(drawn_boxes(ground)):
             turn = np.eye(3) if box.rotation is None else np.asarray(box.rotation)
             scene.add_box(
-                f"{STAGE}/scene/box_{k}_{box.name}",
+                f"{self._root}/scene/box_{k}_{box.name}",
                 color=BOX_COLOUR,
                 dimensions=box.size,
                 wxyz=_wxyz(pin.Quaternion(turn)),
                 position=box.centre,
             )
-        lay_terrain(scene, ground, f"{STAGE}/scene")
+        lay_terrain(scene, ground, f"{self._root}/scene")
 
     def _lay_floor(self, name: str, floor: HalfSpace) -> None:
         cell = self._cell
@@ -138,7 +153,7 @@ class Scene:
         if skin is None:
             return self._add_robot()
         glass = _GLASS if self._transparent else None
-        path = f"{STAGE}/robot"
+        path = f"{self._root}/robot"
         self._skin = SkinLayer(self.server, path, self._model, skin, glass)
         self._meshes += self._skin.meshes
         return {}
@@ -148,14 +163,14 @@ class Scene:
         frames: dict[int, viser.FrameHandle] = {}
         for solid in solids(self._model):
             if solid.joint not in frames:
-                path = f"{STAGE}/robot/{solid.joint:02d}"
+                path = f"{self._root}/robot/{solid.joint:02d}"
                 frames[solid.joint] = scene.add_frame(path, show_axes=False)
             mesh = (
                 solid.mesh.smooth_shaded if len(solid.mesh.faces) < 5000 else solid.mesh
             )
             quaternion = pin.Quaternion(solid.placement.rotation)
             handle = scene.add_mesh_simple(
-                f"{STAGE}/robot/{solid.joint:02d}/{solid.name}",
+                f"{self._root}/robot/{solid.joint:02d}/{solid.name}",
                 np.asarray(mesh.vertices),
                 np.asarray(mesh.faces),
                 color=solid.colour,
@@ -232,7 +247,7 @@ class Scene:
         sees that it ends.
         """
         place = np.append(np.asarray(place, float), 0.0)
-        self._stage.position = -place
+        self._stage.position = self._beside - place
         section = _SECTION * self._cell
         for grid, floor in self._floors:
             turn = pin.Quaternion(*grid.wxyz).matrix()
@@ -251,7 +266,7 @@ class Scene:
         """Write the time, or anything short, at a place in the world."""
         if self._time is None:
             self._time = self.server.scene.add_label(
-                f"{STAGE}/time", text, position=place, anchor="bottom-center"
+                f"{self._root}/time", text, position=place, anchor="bottom-center"
             )
         self._time.text, self._time.position = text, place
 
@@ -260,7 +275,7 @@ class Scene:
         radius = self.size / 150
         if self._arrows is None:
             self._arrows = self.server.scene.add_arrows(
-                f"{STAGE}/forces",
+                f"{self._root}/forces",
                 np.zeros((1, 2, 3), np.float32),
                 FORCE_COLOUR,
                 shaft_radius=radius,
@@ -283,7 +298,7 @@ class Scene:
             touched: pins that move in all pictures; all unless given.
         """
         if self._soft is None:
-            self._soft = GroundLayer(self.server.scene, f"{STAGE}/ground", touched)
+            self._soft = GroundLayer(self.server.scene, f"{self._root}/ground", touched)
             for grid, _ in self._floors:
                 grid.remove()
             self._floors.clear()
@@ -296,7 +311,7 @@ class Scene:
             if not len(lines):
                 return
             self._cables = self.server.scene.add_line_segments(
-                f"{STAGE}/cables",
+                f"{self._root}/cables",
                 lines.astype(np.float32),
                 CABLE_COLOUR,
                 thickness=self.size / 300,

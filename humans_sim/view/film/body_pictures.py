@@ -24,7 +24,7 @@ from humans_sim.results.body_poses import body_poses
 from humans_sim.results.record import recorded_ground
 from humans_sim.results.run import Run
 from humans_sim.view.body_meshes import body_balls, body_meshes
-from humans_sim.view.film.looping_film import looping_film
+from humans_sim.view.looping_film import looping_film
 
 STANCES, FRAMES = 6, 60
 """Pictures of a film strip, and most frames of a film."""

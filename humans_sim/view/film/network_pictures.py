@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from humans_sim.results.run import Run
-from humans_sim.view.film.looping_film import looping_film
+from humans_sim.view.looping_film import looping_film
 from humans_sim.view.network_picture import NetworkPicture
 
 STANCES, FRAMES = 8, 80

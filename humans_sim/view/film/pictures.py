@@ -12,7 +12,7 @@ from PIL import Image
 
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.film.ground_pictures import GroundFromAbove
-from humans_sim.view.film.looping_film import looping_film
+from humans_sim.view.looping_film import looping_film
 from humans_sim.view.plots.side_view import SideView, Window
 
 STANCES = 8
@@ -27,8 +27,8 @@ _LEAST_HEIGHT = 1.9
 """A strip whose stances would be lower than this has two rows [inch]."""
 _LABEL = 0.28
 """Height of the line with the times below the stances [inch]."""
-_FILM_PIXELS, _FILM_DPI = 640, 100
-"""Height of a film, or its width where that is larger [pixels]."""
+FILM_PIXELS, _FILM_SIZE = 640, 6.4
+"""Height of a film, or its width where that is larger [pixels], [inch]."""
 _FILM_RATIO = 0.75
 """Least width of a film over its height."""
 _GROUND_COLOURS = 160
@@ -73,7 +73,7 @@ def film_strip(replay: Replay, count: int = STANCES) -> bytes:
     return stream.getvalue()
 
 
-def film(replay: Replay, frames: int = FRAMES) -> bytes:
+def film(replay: Replay, frames: int = FRAMES, pixels: int = FILM_PIXELS) -> bytes:
     """A small film that loops, as a GIF.
 
     It runs in real time where the frames allow it, else slower or faster; the time of
@@ -82,6 +82,7 @@ def film(replay: Replay, frames: int = FRAMES) -> bytes:
     Args:
         replay: the run.
         frames: at most so many.
+        pixels: height of the film, or its width where that is larger.
     """
     t = replay.run.t
     span = float(t[-1] - t[0])
@@ -94,11 +95,12 @@ def film(replay: Replay, frames: int = FRAMES) -> bytes:
     view = SideView(replay.model, replay.ground)
     window, follows = view.window(replay.run.q[chosen])
     window = window.with_headroom(_TITLE).widened(_FILM_RATIO)
-    scale = _FILM_PIXELS / _FILM_DPI / max(1.0, window.ratio)
+    scale = _FILM_SIZE / max(1.0, window.ratio)
     above = None if replay.history is None else GroundFromAbove(replay.history)
     below = 0.0 if above is None else above.width / (window.top - window.bottom)
     high = scale * (1.0 + below)
-    figure = Figure(figsize=(scale * window.ratio, high), dpi=_FILM_DPI)
+    dpi = pixels / _FILM_SIZE
+    figure = Figure(figsize=(scale * window.ratio, high), dpi=dpi)
     canvas = FigureCanvasAgg(figure)
     pictures = []
     for k in chosen:

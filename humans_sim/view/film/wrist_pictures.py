@@ -11,7 +11,7 @@ from matplotlib.font_manager import findfont
 from PIL import Image, ImageDraw, ImageFont
 
 from humans_sim.anatomy.wrist.wrist_run import WristRun
-from humans_sim.view.film.looping_film import looping_film
+from humans_sim.view.looping_film import looping_film
 from humans_sim.view.raster.wrist_raster import WristRaster, view_of
 from humans_sim.view.wrist_colours import CONTACT, tension_colours
 

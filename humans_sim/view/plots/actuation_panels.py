@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from humans_sim.view.plots.curve_panels import HELD, JOINTS, JUMPS, CurvePanel
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -19,25 +21,11 @@ _QUANTITIES = {
     ("hoist", "tension"): ("tensions of the cables", "force"),
 }
 """Title of the panel and word of its axis, by kind and quantity of signals."""
+_JUMPING = {("motors", "current")}
+"""What follows the speed of a joint, and jumps with it at an impact."""
 
 
-class SignalPanel(NamedTuple):
-    """Curves of one quantity.
-
-    Attributes:
-        title: of the panel.
-        label: of its axis, with the unit.
-        names: of what is driven.
-        values: (n, k).
-    """
-
-    title: str
-    label: str
-    names: tuple[str, ...]
-    values: np.ndarray
-
-
-def actuation_panels(run: Run) -> list[SignalPanel]:
+def actuation_panels(run: Run) -> list[CurvePanel]:
     """The quantities of a run's actuation that are worth a panel, in a fixed order."""
     names = list(run.info.get("signal_names", ()))
     units = list(run.info.get("signal_units", ()))
@@ -52,8 +40,18 @@ def actuation_panels(run: Run) -> list[SignalPanel]:
         if driven_columns:
             title, word = _QUANTITIES[key]
             places = list(driven_columns.values())
-            label = f"{word} [{units[places[0]]}]"
+            unit, values = units[places[0]], run.signals[:, places]
+            if unit == "rad":
+                unit, values = "°", np.degrees(values)
             panels.append(
-                SignalPanel(title, label, tuple(driven_columns), run.signals[:, places])
+                CurvePanel(
+                    title,
+                    f"{word} [{unit}]",
+                    tuple(driven_columns),
+                    values,
+                    1.0 + np.ptp(np.nan_to_num(values), axis=0),
+                    JOINTS,
+                    JUMPS if key in _JUMPING else HELD,
+                )
             )
     return panels

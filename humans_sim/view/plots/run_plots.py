@@ -3,54 +3,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.core.errors import ParameterError
 from humans_sim.results.contact_table import POINT
-from humans_sim.results.events import IMPACT
 from humans_sim.results.export import has_free_base
-from humans_sim.view.plots.actuation_panels import SignalPanel, actuation_panels
+from humans_sim.view.plots.actuation_panels import actuation_panels
+from humans_sim.view.plots.contact_rows import (
+    IMPACT_COLOUR,
+    contact_rows,
+    draw_contacts,
+    impacts_of,
+    rows_height,
+    thinned,
+)
+from humans_sim.view.plots.coordinate_panels import coordinate_panels
+from humans_sim.view.plots.curve_panels import (
+    BASE,
+    CONTACTS,
+    ENERGY,
+    HELD,
+    JOINTS,
+    JUMPS,
+    KINETIC,
+    OTHERS,
+    CurvePanel,
+    draw_curves,
+    styles_of,
+)
 from humans_sim.view.plots.figure_panels import save_figure
+from humans_sim.view.plots.impact_samples import ImpactSamples
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 FORMATS = ("png", "pdf", "svg")
-NAMED = 10
-"""Curves of one panel that get a colour and a name; the others are grey."""
-_MODES = {
-    "sticking": (STICK, True, "tab:blue"),
-    "sliding": (SLIDE, True, "tab:orange"),
-    "closed": (STICK, False, "tab:gray"),
-}
-"""Mode, whether the contact has tangents to slide along, colour."""
-_IMPACT = "tab:red"
-_MOVES = 1e-6
-"""Least range of a joint that is worth a curve [rad]."""
 _LOADED = 1e-9
 """Least force or torque that is worth a curve [N, N m]."""
 _FORCE_STATE = "/force"
 """How names of states end that are forces of muscles."""
 _STIMULATION, _RECRUITMENT = "stimulation", "recruitment"
 """Kind of the events that are pulses on a muscle, and their detail, 0 to 1."""
-_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)))
-_MARKS = 120
-"""Places for impact lines along the time axis; one line each at most."""
+_PANEL = 2.4
+"""Height of a panel of curves [inch]."""
 
 
 def plot_run(run: Run, path: Path | str | None = None) -> Figure:
     """Draw contacts, normal forces, energy and coordinates over time.
 
-    Contacts have a row where they are closed at a sample or hit in an impact. Forces
-    are those of contact points; joint limits carry moments and are left out there. A
+    Contacts have a row where they are closed at a sample or hit in an impact, those of
+    a foot or body together. Forces are those of contact points; joint limits carry
+    moments and are left out there. A joint has one colour in all panels, solid on the
+    left and dashed on the right; at an impact, curves jump. A
     biped shows the angles of the joints that move, or its base where none does. Where
     an actuation acts, its voltages and currents, set points or command signals follow,
     and its torques; where it is of muscles, their forces and the pulses that stimulate
@@ -66,48 +74,49 @@ def plot_run(run: Run, path: Path | str | None = None) -> Figure:
     Raises:
         ParameterError: the path ends in something else.
     """
-    path = None if path is None else Path(path)
-    suffix = "" if path is None else path.suffix.lower().removeprefix(".")
-    if path is not None and suffix not in FORMATS:
-        raise ParameterError(
-            f"a picture is written to {', '.join('.' + f for f in FORMATS)}, "
-            f"not to '{path.name}'"
-        )
+    path = check_picture_path(path)
     figure = _draw(run)
     if path is not None:
         save_figure(figure, path)
     return figure
 
 
+def check_picture_path(path: Path | str | None) -> Path | None:
+    """The path of a picture, or None.
+
+    Raises:
+        ParameterError: it does not end in one of :data:`FORMATS`.
+    """
+    path = None if path is None else Path(path)
+    if path is not None and path.suffix.lower().removeprefix(".") not in FORMATS:
+        raise ParameterError(
+            f"a picture is written to {', '.join('.' + f for f in FORMATS)}, "
+            f"not to '{path.name}'"
+        )
+    return path
+
+
 def _draw(run: Run) -> Figure:
-    impacts = [event for event in run.events if event.kind == IMPACT]
-    rows = _touching(run, impacts)
-    height = 0.5 + 0.2 * max(len(rows), 2)
-    panels: list[Callable[[Any, Run], None]] = [_energy, _coordinates]
-    if POINT in run.table.kinds or not run.table.kinds:
-        panels.insert(0, _forces)
-    panels += [_signal_panel(shown) for shown in actuation_panels(run)]
-    if (np.abs(np.nan_to_num(run.torques)) > _LOADED).any():
-        panels.append(_torques)
-    pulsed = _pulses(run)
-    if _muscles(run):
-        panels.append(_muscle_forces)
-    heights = [height, *[2.4] * len(panels)]
+    impacts = impacts_of(run)
+    rows, pulsed = contact_rows(run, impacts), _pulses(run)
+    shown = run_panels(run)
+    heights = [0.5 + 0.2 * max(rows_height(rows), 2), *[_PANEL] * len(shown)]
     if pulsed:
         heights.append(0.5 + 0.2 * max(len(pulsed), 2))
     figure = Figure(figsize=(11.0, sum(heights) + 1.8), layout="constrained")
     contacts, *others = axes = figure.subplots(
         len(heights), 1, sharex=True, height_ratios=heights
     )
-    _contacts(contacts, run, rows, impacts)
-    for draw, panel in zip(panels, others, strict=False):
-        draw(panel, run)
+    draw_contacts(contacts, run, rows, impacts)
+    styles, samples = styles_of(shown), ImpactSamples(run)
+    for curves, panel in zip(shown, others, strict=False):
+        draw_curves(panel, curves, styles[curves.family], samples)
     if pulsed:
         _stimulation(others.pop(), pulsed)
-    marks = _thinned([event.time for event in impacts], run.t)
+    marks = thinned([event.time for event in impacts], run.t)
     for panel in others:
         for time in marks:
-            panel.axvline(time, color=_IMPACT, linewidth=0.6, alpha=0.3, zorder=1)
+            panel.axvline(time, color=IMPACT_COLOUR, linewidth=0.6, alpha=0.3, zorder=1)
     for panel in axes:
         panel.set_axisbelow(True)
         panel.grid(axis="x", alpha=0.3)
@@ -124,154 +133,86 @@ def _draw(run: Run) -> Figure:
     return figure
 
 
+def run_panels(run: Run) -> list[CurvePanel]:
+    """The panels of curves that a run has something to show in."""
+    panels = [_energy(run), *coordinate_panels(run)]
+    if POINT in run.table.kinds or not run.table.kinds:
+        panels.insert(0, _forces(run))
+    panels += actuation_panels(run)
+    panels += _torques(run)
+    if _muscles(run):
+        panels.append(_muscle_forces(run))
+    return panels
+
+
 def _title(run: Run) -> str:
     name = str(run.info.get("system", "run"))
     method = str(run.info.get("method", "")).replace("_", "-")
     return f"{name} ({method})" if method else name
 
 
-def _touching(run: Run, impacts: Sequence[Any]) -> list[int]:
-    """Contacts that are closed at a sample or hit in an impact."""
-    hit = {name for event in impacts for name in event.subject.split(",")}
-    closed = (run.contacts != OPEN).any(axis=0)
-    return [k for k, name in enumerate(run.table.names) if closed[k] or name in hit]
+def _forces(run: Run) -> CurvePanel:
+    points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
+    normal = run.forces[:, points, 0]
+    peaks = _peaks(normal)
+    return CurvePanel(
+        "normal forces of the contact points",
+        "force [N]",
+        [run.table.names[k] for k in points],
+        normal,
+        np.where(peaks > _LOADED, peaks, 0.0),
+        CONTACTS,
+        JUMPS,
+        total=True,
+        nothing="no contact point carries a load at a sample",
+    )
 
 
-def _thinned(times: Sequence[float], t: np.ndarray) -> list[float]:
-    """Times, without those that would fall onto a line already drawn."""
-    span = float(t[-1] - t[0]) or 1.0
-    kept: dict[int, float] = {}
-    for time in times:
-        kept.setdefault(int((time - float(t[0])) / span * _MARKS), time)
-    return list(kept.values())
+def _energy(run: Run) -> CurvePanel:
+    kinetic, potential = run.energy[:, 0], run.energy[:, 1] - run.energy[0, 1]
+    return CurvePanel(
+        "energy, potential from its value at the start",
+        "energy [J]",
+        ("kinetic", "potential"),
+        np.stack([kinetic, potential], axis=1),
+        np.ones(2),
+        ENERGY,
+        KINETIC,
+        total=True,
+    )
 
 
-def _stretches(t: np.ndarray, on: np.ndarray) -> list[tuple[float, float]]:
-    """Start and length of each stretch of samples; it lasts until the next sample."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
-    ends = np.minimum(edges[1::2], len(t) - 1)
+def _torques(run: Run) -> list[CurvePanel]:
+    """Forces of the actuation; those on a free base apart from those of joints."""
+    peaks = _peaks(run.torques)
+    weights = np.where(peaks > _LOADED, peaks, 0.0)
+    if not has_free_base(run):
+        parts = [("forces of the actuation", "force [N or N m]", slice(None), OTHERS)]
+    else:
+        parts = [
+            ("joint torques", "torque [N m]", slice(6, None), JOINTS),
+            ("forces of the actuation on the base", "force [N]", slice(3), BASE),
+            ("moments on the base", "moment [N m]", slice(3, 6), BASE),
+        ]
     return [
-        (float(t[start]), float(t[end] - t[start]))
-        for start, end in zip(edges[::2], ends, strict=True)
+        CurvePanel(
+            title,
+            label,
+            tuple("xyz") if family == BASE else run.velocity_names[part],
+            run.torques[:, part],
+            weights[part],
+            family,
+            JUMPS,
+        )
+        for title, label, part, family in parts
+        if weights[part].any()
     ]
 
 
-def _contacts(
-    panel: Any, run: Run, rows: Sequence[int], impacts: Sequence[Any]
-) -> None:
-    panel.set_title("contacts", fontsize=10)
-    if not rows:
-        _nothing(panel, "no contact closes")
-        panel.set_yticks([])
-        return
-    names = [run.table.names[contact] for contact in rows]
-    legend: dict[str, Any] = {}
-    for row, (contact, name) in enumerate(zip(rows, names, strict=True)):
-        for label, (mode, tangents, colour) in _MODES.items():
-            on = run.contacts[:, contact] == mode
-            if not on.any() or bool(run.table.tangents[contact]) != tangents:
-                continue
-            legend[label] = Patch(color=colour, label=label)
-            # an edge, so that a single sample is seen, too
-            panel.broken_barh(
-                _stretches(run.t, on),
-                (row - 0.35, 0.7),
-                facecolor=colour,
-                edgecolor=colour,
-            )
-        times = [e.time for e in impacts if name in e.subject.split(",")]
-        panel.vlines(
-            _thinned(times, run.t),
-            row - 0.42,
-            row + 0.42,
-            color=_IMPACT,
-            linewidth=1.2,
-            zorder=3,
-        )
-    panel.set_yticks(range(len(rows)), names)
-    panel.set_ylim(len(rows) - 0.4, -0.6)
-    if impacts:
-        legend["impact"] = Line2D([], [], color=_IMPACT, label="impact")
-    _legend(panel, [legend[label] for label in (*_MODES, "impact") if label in legend])
-
-
-def _forces(panel: Any, run: Run) -> None:
-    panel.set_title("normal forces of the contact points", fontsize=10)
-    panel.set_ylabel("force [N]")
-    points = [k for k, kind in enumerate(run.table.kinds) if kind == POINT]
-    normal = run.forces[:, points, 0]
-    peaks = np.nan_to_num(np.abs(normal)).max(axis=0)
-    if not (peaks > _LOADED).any():
-        _nothing(panel, "no contact point carries a load at a sample")
-        panel.set_yticks([])
-        return
-    names = [run.table.names[k] for k in points]
-    loaded = peaks > _LOADED
-    total: list[Any] = []
-    if loaded.sum() > 1:
-        total = panel.plot(
-            run.t, normal.sum(axis=1), color="black", linewidth=2.2, label="total"
-        )
-    _curves(panel, run.t, normal, names, np.where(loaded, peaks, 0.0), total)
-
-
-def _energy(panel: Any, run: Run) -> None:
-    panel.set_title("energy, potential from its value at the start", fontsize=10)
-    panel.set_ylabel("energy [J]")
-    kinetic, potential = run.energy[:, 0], run.energy[:, 1] - run.energy[0, 1]
-    lines = panel.plot(
-        run.t, kinetic + potential, color="black", linewidth=2.2, label="total"
-    )
-    values = np.stack([kinetic, potential], axis=1)
-    _curves(panel, run.t, values, ["kinetic", "potential"], np.ones(2), lines)
-
-
-def _coordinates(panel: Any, run: Run) -> None:
-    names: Sequence[str]
-    if not has_free_base(run):
-        names, values = run.position_names, run.q
-        panel.set_title("coordinates", fontsize=10)
-        panel.set_ylabel("coordinate [m, rad]")
-        _curves(panel, run.t, values, names, 1.0 + np.ptp(values, axis=0))
-        return
-    # Joints have one name in q and v; coordinates of bodies beside the robot do not.
-    joints = [k for k, n in enumerate(run.position_names) if n in run.velocity_names]
-    span = np.ptp(run.q[:, joints], axis=0)
-    if (span > _MOVES).any():
-        names = [run.position_names[k] for k in joints]
-        values = np.rad2deg(run.q[:, joints])
-        panel.set_title("joint angles that change", fontsize=10)
-        panel.set_ylabel("angle [°]")
-        _curves(panel, run.t, values, names, np.where(span > _MOVES, span, 0.0))
-        return
-    values = run.q[:, :3] - run.q[0, :3]
-    panel.set_title("base, from its place at the start (no joint moves)", fontsize=10)
-    panel.set_ylabel("displacement [m]")
-    _curves(panel, run.t, values, ("x", "y", "z"), np.ones(3))
-
-
-def _signal_panel(shown: SignalPanel) -> Callable[[Any, Run], None]:
-    """A panel of signals of the actuation; those that vary most have names."""
-    known = np.nan_to_num(shown.values)
-
-    def draw(panel: Any, run: Run) -> None:
-        panel.set_title(shown.title, fontsize=10)
-        panel.set_ylabel(shown.label)
-        weights = 1.0 + np.ptp(known, axis=0)
-        _curves(panel, run.t, shown.values, shown.names, weights)
-
-    return draw
-
-
-def _torques(panel: Any, run: Run) -> None:
-    biped = has_free_base(run)
-    panel.set_title(
-        "joint torques" if biped else "forces of the actuation", fontsize=10
-    )
-    panel.set_ylabel("torque [N m]" if biped else "force [N m, N]")
-    peaks = np.nan_to_num(np.abs(run.torques)).max(axis=0)
-    weights = np.where(peaks > _LOADED, peaks, 0.0)
-    _curves(panel, run.t, run.torques, run.velocity_names, weights)
+def _peaks(values: np.ndarray) -> np.ndarray:
+    """Largest sizes that are known (k,)."""
+    sizes: np.ndarray = np.nan_to_num(np.abs(values)).max(axis=0)
+    return sizes
 
 
 def _muscles(run: Run) -> dict[str, int]:
@@ -284,13 +225,18 @@ def _muscles(run: Run) -> dict[str, int]:
     }
 
 
-def _muscle_forces(panel: Any, run: Run) -> None:
-    panel.set_title("forces of the contractile parts of the muscles", fontsize=10)
-    panel.set_ylabel("force [N]")
+def _muscle_forces(run: Run) -> CurvePanel:
     muscles = _muscles(run)
     forces = run.z[:, list(muscles.values())]
-    weights = 1.0 + np.nan_to_num(np.abs(forces)).max(axis=0)
-    _curves(panel, run.t, forces, tuple(muscles), weights)
+    return CurvePanel(
+        "forces of the contractile parts of the muscles",
+        "force [N]",
+        tuple(muscles),
+        forces,
+        1.0 + _peaks(forces),
+        JOINTS,
+        HELD,
+    )
 
 
 def _pulses(run: Run) -> dict[str, list[tuple[float, float]]]:
@@ -317,61 +263,3 @@ def _stimulation(panel: Any, pulsed: dict[str, list[tuple[float, float]]]) -> No
         )
     panel.set_yticks(range(len(pulsed)), list(pulsed))
     panel.set_ylim(len(pulsed) - 0.4, -0.6)
-
-
-def _curves(
-    panel: Any,
-    t: np.ndarray,
-    values: np.ndarray,
-    names: Sequence[str],
-    weights: np.ndarray,
-    before: Sequence[Any] = (),
-) -> None:
-    """Curves of weight above zero; the heaviest get colours and names."""
-    order = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
-    named, others = sorted(order[:NAMED]), order[NAMED:]
-    marker = "o" if len(t) == 1 else ""
-    for line in before:
-        line.set_marker(marker)
-    handles = list(before)
-    rest: list[Any] = []
-    for k in others:
-        rest = panel.plot(t, values[:, k], marker=marker, color="0.75", lw=0.8)
-    for place, k in enumerate(named):
-        handles += panel.plot(
-            t,
-            values[:, k],
-            color=f"C{place}",
-            linestyle=_STYLES[place % 2],  # two curves may lie on each other
-            marker=marker,
-            lw=1.3,
-            label=names[k],
-        )
-    if rest:
-        rest[0].set_label(f"{len(others)} smaller ones")
-        handles += rest
-    _legend(panel, handles)
-
-
-def _legend(panel: Any, handles: Sequence[Any]) -> None:
-    panel.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(1.005, 1.02),
-        borderaxespad=0.0,
-        fontsize=8,
-        frameon=False,
-    )
-
-
-def _nothing(panel: Any, text: str) -> None:
-    panel.text(
-        0.5,
-        0.5,
-        text,
-        transform=panel.transAxes,
-        ha="center",
-        va="center",
-        color="0.4",
-        backgroundcolor="white",
-    )

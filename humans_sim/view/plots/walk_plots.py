@@ -16,7 +16,9 @@ from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.models.soles import contacts_of, sole_named
+from humans_sim.view.plots.curve_styles import CurveStyles
 from humans_sim.view.plots.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
+from humans_sim.view.plots.impact_samples import ImpactSamples
 
 SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
 """Colours of the feet."""
@@ -35,7 +37,6 @@ _SMOOTH = 1.0
 """Time over which speed is averaged where there are no steps [s]."""
 _BLOW = 6.0
 """Forces above this are cut off, in weights."""
-_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)))
 
 
 def walk_figures(motion: RunMotion, summary: WalkSummary) -> dict[str, Figure]:
@@ -138,7 +139,7 @@ def _draw_print(
 
 def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Height of the soles, their loads, and the margin of the zero-moment point."""
-    t = motion.run.t
+    t, impacts = motion.run.t, ImpactSamples(motion.run)
 
     def heights(panel: Any) -> None:
         panel.set_title("lowest point of each sole above the ground")
@@ -150,7 +151,8 @@ def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
         panel.set_title("normal force on each sole")
         panel.set_ylabel("force [N]")
         for sole in motion.soles:
-            panel.plot(t, sole.load, color=SIDES[sole.side], label=sole.name)
+            load = impacts.jump(sole.load[:, None])[:, 0]
+            panel.plot(impacts.t, load, color=SIDES[sole.side], label=sole.name)
         panel.axhline(motion.weight, color="0.5", lw=1.0, ls="--", label="weight")
         _cut(panel, motion, [sole.load for sole in motion.soles])
 
@@ -197,28 +199,43 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
 
 def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Angles of the joints that carry each sole."""
-    panels = [partial(_draw_leg, motion, sole) for sole in motion.soles]
+    impacts, names = ImpactSamples(motion.run), motion.model.joint_names
+    chains = [_leg(motion, sole.name) for sole in motion.soles]
+    styles = CurveStyles(names[joint] for chain in chains for joint in chain)
+    panels = [
+        partial(_draw_leg, motion, sole, impacts, styles) for sole in motion.soles
+    ]
     return _over_time(motion, summary, panels)
 
 
-def _draw_leg(motion: RunMotion, sole: SoleMotion, panel: Any) -> None:
+def _draw_leg(
+    motion: RunMotion,
+    sole: SoleMotion,
+    impacts: ImpactSamples,
+    styles: CurveStyles,
+    panel: Any,
+) -> None:
     panel.set_title(f"{sole.side.name.lower()} leg")
     panel.set_ylabel("angle [°]")
-    for place, joint in enumerate(_leg(motion, sole.name)):
-        panel.plot(
-            motion.run.t,
-            np.degrees(motion.run.q[:, 7 + joint]),
-            color=f"C{place % 10}",
-            ls=_STYLES[place // 10 % 2],
-            label=motion.model.joint_names[joint],
-        )
+    chain = _leg(motion, sole.name)
+    angles = impacts.bend(np.degrees(motion.run.q[:, [7 + joint for joint in chain]]))
+    for joint, values in zip(chain, angles.T, strict=True):
+        name = motion.model.joint_names[joint]
+        panel.plot(impacts.t, values, label=name, **styles.of(name))
 
 
-def _draw_normal_forces(motion: RunMotion, sole: SoleMotion, panel: Any) -> None:
+def _draw_normal_forces(
+    motion: RunMotion,
+    sole: SoleMotion,
+    impacts: ImpactSamples,
+    styles: CurveStyles,
+    panel: Any,
+) -> None:
     panel.set_title(f"normal forces on the points of {sole.name}")
     panel.set_ylabel("force [N]")
-    for k, name in enumerate(_point_names(motion, sole)):
-        panel.plot(motion.run.t, sole.forces[:, k, 0], lw=1.0, label=name)
+    forces = impacts.jump(sole.forces[:, :, 0])
+    for name, values in zip(_point_names(motion, sole), forces.T, strict=True):
+        panel.plot(impacts.t, values, lw=1.0, label=name, **styles.of(name))
     _cut(panel, motion, [sole.forces[:, :, 0]])
 
 
@@ -245,7 +262,12 @@ def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
                 label=f"friction {known.max():g}",
             )
 
-    panels = [partial(_draw_normal_forces, motion, sole) for sole in motion.soles]
+    impacts = ImpactSamples(run)
+    names = [name for sole in motion.soles for name in _point_names(motion, sole)]
+    panels = [
+        partial(_draw_normal_forces, motion, sole, impacts, CurveStyles(names))
+        for sole in motion.soles
+    ]
     return _over_time(motion, summary, [*panels, friction])
 
 

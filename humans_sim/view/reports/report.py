@@ -35,6 +35,8 @@ from humans_sim.view.reports.report_parts import (
     report_path,
 )
 
+FILM_PIXELS = 960
+"""Height of a film, or its width where that is larger [pixels]."""
 LONGEST_FILM = 8.0
 """A film shows at most so much of a run [s]."""
 HEAVIEST_PAGE = 5_000_000
@@ -146,7 +148,7 @@ def _film(motion: RunMotion, summary: WalkSummary) -> dict[str, str]:
 
     shown = _excerpt(motion.run, summary)
     try:
-        content = film(Replay(shown, motion.model))
+        content = film(Replay(shown, motion.model), pixels=FILM_PIXELS)
     except HumansError as error:
         return {"url": "", "text": f"None: {error}"}
     text = f"from {shown.t[0]:.2f} s to {shown.t[-1]:.2f} s, seen from the right"

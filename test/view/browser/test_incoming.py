@@ -208,3 +208,39 @@ def test_a_page_without_controls() -> None:
     """Hears no values at all."""
     raw = packed("GuiUpdateMessage", uuid="x", updates={"value": 1.0})
     assert not Incoming().accepts(raw)
+
+
+def picture(**changes: Any) -> bytes:
+    """A picture that a browser drew."""
+    return packed(
+        "GetRenderResponseMessage",
+        **{"payload": b"\x89PNG", "render_uuid": "one", **changes},
+    )
+
+
+def test_pictures_are_heard_when_asked_for() -> None:
+    """Only while the page waits for one, and of the right kind."""
+    incoming = Incoming()
+    assert not incoming.accepts(picture())
+    with incoming.expecting_picture():
+        assert incoming.accepts(picture())
+        assert incoming.accepts(picture(payload=b"x" * 100_000))
+        for bad in ({"payload": "text"}, {"render_uuid": 3}, {"more": 1}):
+            assert not incoming.accepts(picture(**bad))
+        assert not incoming.accepts(packed("RunJavascriptMessage", source="alert(1)"))
+    assert not incoming.accepts(picture())
+    assert incoming.refused == 6
+
+
+def test_long_messages_are_not_looked_at() -> None:
+    """Unless a picture is awaited, nothing needs so many bytes."""
+    incoming = Incoming()
+    assert not incoming.accepts(b"\x00" * 70_000)
+    assert incoming.refused == 1
+
+
+def test_acknowledgements_are_dropped_in_silence() -> None:
+    """A browser that saves a file says so, which nobody needs to hear."""
+    incoming = Incoming()
+    assert not incoming.accepts(packed("FileTransferPartAck", transfer_uuid="x"))
+    assert incoming.refused == 0

@@ -25,7 +25,10 @@ from humans_sim.dynamics.problems import (
     rocking_block_start,
 )
 from humans_sim.results.events import IMPACT
-from humans_sim.view.plots.run_plots import NAMED, plot_run
+from humans_sim.view.plots.curve_panels import NAMED
+from humans_sim.view.plots.curve_styles import part_and_side
+from humans_sim.view.plots.impact_samples import ImpactSamples
+from humans_sim.view.plots.run_plots import plot_run
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,20 @@ def lines(panel: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         for line in panel.lines
         if not line.get_label().startswith("_")
     }
+
+
+def at_samples(run: Run, curve: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Values of a curve at the samples; between them it has those at impacts only."""
+    impacts = ImpactSamples(run)
+    assert np.array_equal(curve[0], impacts.t)
+    assert np.array_equal(curve[0][~impacts.inserted], run.t)
+    return np.asarray(curve[1])[~impacts.inserted]
+
+
+def named_lines(panel: Any) -> dict[str, Any]:
+    """Named curves of a panel, as they are drawn."""
+    return {line.get_label(): line for line in panel.lines if line.get_label() in
+            lines(panel)}  # fmt: skip
 
 
 def words(panel: Any) -> list[str]:
@@ -126,7 +143,8 @@ def test_only_contacts_that_touch(khr1: hs.Model) -> None:
     assert [text.get_text() for text in contacts.get_yticklabels()] == touching
     assert set(lines(forces)) - {"total"} == set(touching)
     # no joint moves: the base is drawn
-    assert np.array_equal(lines(base)["z"][1], run.q[:, 2] - run.q[0, 2])
+    shown = at_samples(run, lines(base)["z"])
+    assert np.array_equal(shown, run.q[:, 2] - run.q[0, 2])
 
 
 def test_contacts_without_friction_are_closed() -> None:
@@ -142,9 +160,10 @@ def test_forces(block: Run, figure: Figure) -> None:
     drawn = lines(figure.axes[1])
     assert set(drawn) == {"corner_0", "corner_1", "total"}
     for k in range(2):
-        assert np.array_equal(drawn[f"corner_{k}"][0], block.t)
-        assert np.array_equal(drawn[f"corner_{k}"][1], block.forces[:, k, 0])
-    assert np.allclose(drawn["total"][1], block.forces[:, :, 0].sum(axis=1))
+        shown = at_samples(block, drawn[f"corner_{k}"])
+        assert np.array_equal(shown, block.forces[:, k, 0])
+    total = at_samples(block, drawn["total"])
+    assert np.allclose(total, block.forces[:, :, 0].sum(axis=1))
 
 
 def test_forces_of_limits_are_left_out() -> None:
@@ -160,17 +179,61 @@ def test_energy(block: Run, figure: Figure) -> None:
     drawn = lines(figure.axes[2])
     kinetic, potential = block.energy.T
     assert set(drawn) == {"kinetic", "potential", "total"}
-    assert np.array_equal(drawn["kinetic"][1], kinetic)
-    assert drawn["potential"][1][0] == 0.0
-    assert np.allclose(drawn["potential"][1], potential - potential[0])
-    assert np.allclose(drawn["total"][1], kinetic + potential - potential[0])
+    assert np.array_equal(at_samples(block, drawn["kinetic"]), kinetic)
+    shown = at_samples(block, drawn["potential"])
+    assert shown[0] == 0.0
+    assert np.allclose(shown, potential - potential[0])
+    total = at_samples(block, drawn["total"])
+    assert np.allclose(total, kinetic + potential - potential[0])
 
 
 def test_coordinates(block: Run, figure: Figure) -> None:
-    """Coordinates as they are."""
-    drawn = lines(figure.axes[3])
-    assert list(drawn) == list(block.position_names)
-    assert np.array_equal(drawn["angle"][1], block.q[:, 2])
+    """Positions in metres and angles in degrees, each in a panel of its own."""
+    positions, angles = figure.axes[3:]
+    assert list(lines(positions)) == ["x", "z"] and list(lines(angles)) == ["angle"]
+    assert positions.get_ylabel() == "position [m]"
+    assert angles.get_ylabel() == "angle [°]"
+    assert np.array_equal(at_samples(block, lines(positions)["x"]), block.q[:, 0])
+    shown = at_samples(block, lines(angles)["angle"])
+    assert np.allclose(shown, np.degrees(block.q[:, 2]))
+
+
+def test_impacts_are_jumps() -> None:
+    """A ball bounces: steps of the energy at the impact's time, as theory has them."""
+    h, e = 0.1, 0.7
+    run = Simulation(bouncing_ball(e)).run(
+        np.array([h]), t_end=0.55, sampling_period=0.01
+    )
+    _, _, energy, height = plot_run(run).axes
+    fall = np.sqrt(2 * h / 9.81)
+    times = [fall, fall * (1 + 2 * e), fall * (1 + 2 * e + 2 * e**2)]
+    t, kinetic = lines(energy)["kinetic"]
+    total = lines(energy)["total"][1]
+    for k, time in enumerate(times):
+        before, after = np.flatnonzero(np.abs(t - time) < 1e-6)
+        arriving = 9.81 * h * e ** (2 * k)
+        assert kinetic[before] == pytest.approx(arriving, rel=1e-6)
+        assert kinetic[after] == pytest.approx(arriving * e**2, rel=1e-6)
+        # the potential is prolonged from the samples: a hundredth is not seen
+        fallen = 9.81 * h * (1 - np.array([e ** (2 * k), e ** (2 * k + 2)]))
+        assert total[[before, after]] == pytest.approx(-fallen, abs=0.01 * 9.81 * h)
+        assert lines(height)["height"][1][before] == pytest.approx(0.0, abs=0.01 * h)
+
+
+def test_forces_jump(block: Run, figure: Figure) -> None:
+    """A corner that hits carries nothing before, and its load right after."""
+    impacts = ImpactSamples(block)
+    t, force = lines(figure.axes[1])["corner_0"]
+    hits = [e.time for e in block.events if e.kind == IMPACT and block.t[0] < e.time]
+    assert hits
+    jumps = 0
+    for time in hits:
+        here = np.flatnonzero((t == time) & impacts.inserted)
+        left = block.forces[np.searchsorted(block.t, time) - 1, 0, 0]
+        right = block.forces[np.searchsorted(block.t, time), 0, 0]
+        assert force[here[0]] == left and force[here[-1]] in (left, right)
+        jumps += bool(abs(force[here[-1]] - force[here[0]]) > 1.0)
+    assert jumps
 
 
 def test_joint_angles(flight: Run) -> None:
@@ -181,12 +244,22 @@ def test_joint_angles(flight: Run) -> None:
     panel = plot_run(run).axes[3]
     angles = np.rad2deg(run.q[:, 7:])
     names = run.position_names[7:]
-    most = np.argsort(-np.ptp(angles, axis=0))[:NAMED]
     drawn = lines(panel)
-    rest = f"{len(names) - 1 - NAMED} smaller ones"
-    assert set(drawn) == {names[k] for k in most} | {rest}
-    for k in most:
+    named = [k for k, name in enumerate(names) if name in drawn]
+    assert NAMED - 2 < len(named) <= NAMED
+    rest = f"{len(names) - 1 - len(named)} smaller ones"
+    assert set(drawn) == {names[k] for k in named} | {rest}
+    for k in named:
         assert np.allclose(drawn[names[k]][1], angles[:, k])
+    # no part of the body without a name moves more than one with a name
+    spans = np.ptp(angles, axis=0)
+    parts = [part_and_side(name)[0] for name in names]
+    most = {part: max(spans[k] for k in range(len(names)) if parts[k] == part)
+            for part in parts}  # fmt: skip
+    chosen = {parts[k] for k in named}
+    assert min(most[part] for part in chosen) >= max(
+        most[part] for part in set(parts) - chosen
+    )
     assert len(panel.lines) == len(names) - 1
     assert "°" in panel.get_ylabel()
 
@@ -245,8 +318,46 @@ def test_torques_of_the_largest(flight: Run) -> None:
     torques[-1] = np.nan
     panel = plot_run(replace(flight, torques=torques)).axes[4]
     names = flight.velocity_names
-    assert set(lines(panel)) == {*names[-NAMED:], f"{n - 1 - NAMED} smaller ones"}
+    drawn = set(lines(panel))
+    assert {names[-1], f"{n - len(drawn)} smaller ones"} <= drawn
+    assert NAMED - 2 < len(drawn) - 1 <= NAMED
     assert panel.get_ylabel() == "torque [N m]"
+
+
+def test_one_colour_a_joint(flight: Run) -> None:
+    """A joint has its colour in every panel, its twin the same; right is dashed."""
+    torques = np.zeros_like(flight.torques)
+    torques[:, 6:] = np.arange(torques.shape[1] - 6)[::-1] + 1.0
+    torques[:, 2], torques[:, 4] = 12.0, 3.0
+    info = {
+        **flight.info,
+        "signal_names": [f"servos/{n}/set_point" for n in flight.velocity_names[6:]],
+        "signal_units": ["rad"] * (torques.shape[1] - 6),
+    }
+    run = replace(flight, torques=torques, info=info, signals=flight.q[:, 7:])
+    _, _, _, *panels, force, moment = plot_run(run).axes
+    assert [p.get_title() for p in panels] == [
+        "joint angles that change",
+        "set points of the servos",
+        "joint torques",
+    ]
+    colours: dict[str, set[str]] = {}
+    for panel in panels:
+        for name, line in named_lines(panel).items():
+            if name.endswith("smaller ones"):
+                continue
+            part, side = part_and_side(name)
+            colours.setdefault(part, set()).add(line.get_color())
+            dashed = line._unscaled_dash_pattern[1] is not None
+            assert dashed == (side == "r"), name
+        assert {"solid: left", "dashed: right"} <= set(words(panel))
+    assert len(colours) > 5
+    assert all(len(own) == 1 for own in colours.values())
+    assert len(set.union(*colours.values())) == len(colours)
+    # what acts on the base has its own unit and does not flatten the joints
+    assert panels[1].get_ylabel() == "angle [°]"
+    assert (force.get_ylabel(), moment.get_ylabel()) == ("force [N]", "moment [N m]")
+    assert lines(force)["z"][1][0] == 12.0 and lines(moment)["y"][1][0] == 3.0
 
 
 def test_impacts_are_thinned_out(block: Run, figure: Figure) -> None:
@@ -289,7 +400,8 @@ def test_forces_that_are_not_known(block: Run) -> None:
     forces = block.forces.copy()
     forces[-1] = np.nan
     drawn = lines(plot_run(replace(block, forces=forces)).axes[1])
-    assert np.array_equal(drawn["corner_0"][1], forces[:, 0, 0], equal_nan=True)
+    shown = at_samples(block, drawn["corner_0"])
+    assert np.array_equal(shown, forces[:, 0, 0], equal_nan=True)
     assert np.isnan(drawn["total"][1][-1]) and np.isfinite(drawn["total"][1][:-1]).all()
     run = first(block)
     figure = plot_run(replace(run, forces=np.full_like(run.forces, np.nan)))
