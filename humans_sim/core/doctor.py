@@ -21,6 +21,7 @@ LIBRARIES = (
     ("coal", "coal"),
     ("jinja2", "jinja2"),
     ("matplotlib", "matplotlib"),
+    ("mcap", "mcap"),
     ("mcap_ros2", "mcap-ros2-support"),
     ("msgspec", "msgspec"),
     ("numba", "numba"),
