@@ -12,16 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 import pinocchio as pin
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from humans_sim.models.description import BASE_LINK
 from humans_sim.models.links import LinkTree
 from humans_sim.nodes.common.conversions import transform
+from humans_sim.nodes.common.qos import latched
 from humans_sim.nodes.common.state_listener import StateListener
-
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class StatePublisher(StateListener):
@@ -33,8 +31,8 @@ class StatePublisher(StateListener):
         self._footprint = bool(self.declare_parameter("publish_footprint", True).value)
         self._links = LinkTree(self.model)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
-        static = self.create_publisher(TFMessage, "/tf_static", _LATCHED)
-        description = self.create_publisher(String, "robot_description", _LATCHED)
+        static = self.create_publisher(TFMessage, "/tf_static", latched())
+        description = self.create_publisher(String, "robot_description", latched())
         description.publish(String(data=self.model.urdf()))
         stamp = self.get_clock().now().to_msg()
         fixed = [transform(stamp, *link) for link in self._links.fixed()]

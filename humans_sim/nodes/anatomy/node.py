@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from humans_msgs.msg import ContactStates
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
@@ -34,10 +33,10 @@ from humans_sim.nodes.anatomy.worker import MotionWorker
 from humans_sim.nodes.common.diagnostic_status import StatusTopic
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.process_node import ProcessNode
+from humans_sim.nodes.common.qos import latched
 from humans_sim.observation.markers.playback import FACTORS, Playback
 
 _DEPTH = 10
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 
@@ -69,7 +68,7 @@ class Anatomy(ProcessNode):
         self._models = BallModelService(self, given)
         self._status = StatusTopic(self, "wrist", setup.bones)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
-        self._bones = self.create_publisher(MarkerArray, "bones", _LATCHED)
+        self._bones = self.create_publisher(MarkerArray, "bones", latched())
         self._markers = self.create_publisher(MarkerArray, "wrist_markers", _DEPTH)
         self._ligaments = self.create_publisher(JointState, "ligaments", _DEPTH)
         self._turns = self.create_publisher(JointState, "bone_turns", _DEPTH)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 import time
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
+from humans_sim.nodes.common.message_types import message_class
 from humans_sim.nodes.common.process_node import ProcessNode
 
 _DEPTH = 50
@@ -30,12 +30,6 @@ class Flow:
     topic: str
     count: int
     rate: float
-
-
-def message_class(name: str) -> Any:
-    """The class of ``package/msg/Name``."""
-    package, kind, word = name.split("/")
-    return getattr(importlib.import_module(f"{package}.{kind}"), word)
 
 
 @dataclass

@@ -8,6 +8,13 @@ from weakref import WeakSet
 
 from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from humans_sim.nodes.common.qos import (
+    overriding,
+    own_profile,
+    reported_overrides,
+)
 
 
 class ProcessNode(Node):
@@ -27,7 +34,36 @@ class ProcessNode(Node):
     def __init__(self, name: str, **options: Any) -> None:
         """Note that there is a node."""
         ProcessNode.living.add(self)
+        self._complete = False
         super().__init__(name, **options)
+        self._complete = True
+
+    def create_publisher(
+        self, msg_type: Any, topic: str, qos_profile: QoSProfile | int, **options: Any
+    ) -> Any:
+        """As rclpy's, with parameters that override the quality of service."""
+        if self._complete:  # before, rclpy makes topics of its own
+            options.setdefault("qos_overriding_options", overriding())
+        with reported_overrides(topic):
+            return super().create_publisher(
+                msg_type, topic, own_profile(qos_profile), **options
+            )
+
+    def create_subscription(
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Any,
+        qos_profile: QoSProfile | int,
+        **options: Any,
+    ) -> Any:
+        """As rclpy's, with parameters that override the quality of service."""
+        if self._complete:
+            options.setdefault("qos_overriding_options", overriding())
+        with reported_overrides(topic):
+            return super().create_subscription(
+                msg_type, topic, callback, own_profile(qos_profile), **options
+            )
 
     def make_safe(self) -> None:
         """Stop what moves: called first at the end, while callbacks may still run."""

@@ -22,6 +22,7 @@ from humans_sim.nodes.common.ground_messages import (
     ground_picture,
     heights_image,
 )
+from humans_sim.nodes.common.qos import latched
 from humans_sim.soft.ground.deformable_ground import DeformableGround
 from humans_sim.soft.ground.footprints import Footprints
 
@@ -55,13 +56,13 @@ class GroundTopics:
         make = node.create_publisher
         self._heights = make(Image, "ground/heights", _DEPTH)
         self._picture = make(Image, "ground/picture", _DEPTH)
-        self._depth = make(OccupancyGrid, "ground/depth", _DEPTH)
+        self._depth = make(OccupancyGrid, "ground/depth", latched())
         self._map_type, self._map = _grid_map_type(), None
         if self._map_type is not None:
-            self._map = make(self._map_type, "ground/grid_map", _DEPTH)
+            self._map = make(self._map_type, "ground/grid_map", latched())
 
     def publish(self, now: int) -> None:
-        """Publish where it is time, and somebody listens [ns]."""
+        """Publish where it is time [ns]; images, where somebody listens."""
         if now < self._next and now > self._next - 2 * self._period:
             return
         self._next = now + self._period
@@ -71,9 +72,10 @@ class GroundTopics:
         for topic, make in (
             (self._heights, heights_image),
             (self._picture, ground_picture),
-            (self._depth, depth_map),
         ):
             if topic.get_subscription_count():
                 topic.publish(make(header, field))
-        if self._map is not None and self._map.get_subscription_count():
+        # Maps are there for who comes later, too.
+        self._depth.publish(depth_map(header, field))
+        if self._map is not None:
             self._map.publish(grid_map(self._map_type, header, field))

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pinocchio as pin
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
@@ -15,11 +14,11 @@ from humans_sim.contact.geometry.ground import Ground
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import time_of, transform
 from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.qos import latched
 from humans_sim.nodes.common.scene_messages import body_marker, box_marker
 from humans_sim.nodes.common.terrain_markers import terrain_markers
 
-_DEPTH = 10
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_DEPTH, _TF_DEPTH = 10, 100
 
 
 class SceneTopics:
@@ -45,7 +44,7 @@ class SceneTopics:
         self._world, self._header = world, Header(frame_id=world)
         make = node.create_publisher
         self._markers = make(MarkerArray, "scene", _DEPTH)
-        self._tf = make(TFMessage, "/tf", _DEPTH) if tf else None
+        self._tf = make(TFMessage, "/tf", _TF_DEPTH) if tf else None
         boxes = [
             box_marker(self._header, k, solid) for k, solid in enumerate(ground.solids)
         ]
@@ -53,7 +52,7 @@ class SceneTopics:
         self._names: list[str] = []
         self._bodies: list[Marker] = []
         self.show(bodies)
-        self._terrain = make(MarkerArray, "terrain", _LATCHED)
+        self._terrain = make(MarkerArray, "terrain", latched())
         # Once for all: meshes are large, and stay.
         self._terrain.publish(terrain_markers(self._header, ground))
 

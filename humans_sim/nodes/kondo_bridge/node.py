@@ -17,7 +17,6 @@ from typing import Any
 
 from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -31,6 +30,7 @@ from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.nodes.common.conversions import duration_of, time_of
 from humans_sim.nodes.common.lifecycle_node import LifecycleModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.qos import latched
 from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.trajectory_goals import (
     DrivenRobot,
@@ -43,7 +43,6 @@ from humans_sim.nodes.kondo_bridge.motions import requested_path
 from humans_sim.nodes.kondo_bridge.settings import BridgeSettings
 
 _DEPTH = 10
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
@@ -83,7 +82,7 @@ class KondoBridge(LifecycleModelNode):
 
     def _make_topics(self) -> None:
         self._states = self.create_publisher(JointState, "joint_states", _DEPTH)
-        self._sources = self.create_publisher(String, "joint_states_source", _LATCHED)
+        self._sources = self.create_publisher(String, "joint_states_source", latched())
         self._publish_source(_NONE)
         self.create_subscription(JointState, "joint_commands", self._on_command, _DEPTH)
         self.create_service(Trigger, "home", self._answer(self._home))

@@ -21,12 +21,9 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped, WrenchStamped
 from humans_msgs.action import Walk as WalkAction
-from humans_msgs.msg import WalkStatus
 from nav_msgs.msg import Odometry, Path
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Header
-from visualization_msgs.msg import MarkerArray
 
 from humans_sim.control.walking import (
     SoleWrench,
@@ -36,8 +33,7 @@ from humans_sim.control.walking import (
     WalkSensors,
 )
 from humans_sim.control.walking.listed_footsteps import path_footsteps
-from humans_sim.control.walking.placement import Approach, PlanPlacement, body_centre
-from humans_sim.control.walking.support import SolePair
+from humans_sim.control.walking.placement import Approach
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
     base_of,
@@ -56,10 +52,11 @@ from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.stamp_synchronizer import StampSynchronizer
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
 from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
-from humans_sim.nodes.walk.messages import WalkMarkers, walk_status
 from humans_sim.nodes.walk.paths import path_points
+from humans_sim.nodes.walk.reports import BaseSample, TickReports, WalkTick
 from humans_sim.nodes.walk.rising import Rising
 from humans_sim.nodes.walk.settings import WalkNodeSettings
+from humans_sim.nodes.walk.status_topics import StatusTopics
 
 _DEPTH = 100
 """Messages kept while the node is busy."""
@@ -85,15 +82,12 @@ class Walk(ModelNode):
         self._rising = Rising(self, self._walker, self._settings.get_up)
         # First a trial: it may have to compile, and states should be answered at once.
         self._walker.tick(0.0)
-        self._placement = PlanPlacement(self.model, walking)
-        corners = SolePair.of_model(self.model, walking).corners
-        self._markers = WalkMarkers(dict(corners), walking.com_height)
         self._left, self._right = f"{walking.left}/wrench", f"{walking.right}/wrench"
         self._synchronizer = StampSynchronizer(_STATES, [_IMU, self._left, self._right])
         self._joints = self.model.neutral()[7:]
         self._speeds = np.zeros_like(self._joints)
-        self._base: np.ndarray | None = None
-        self._frame, self._twist = "odom", np.zeros(6)
+        self._frame = "odom"
+        self._reports = TickReports(self._expects_odometry, self._publish_status)
         self._heard_at = self._answered_at = -math.inf
         self._waits_since, self._blind = math.inf, ""
         self._beats = 0
@@ -113,9 +107,9 @@ class Walk(ModelNode):
     def _make_topics(self) -> None:
         make = self.create_publisher
         self._commands = make(JointState, "joint_commands", _DEPTH)
-        self._status = make(WalkStatus, "walk_status", _DEPTH)
-        self._footsteps = make(MarkerArray, "footsteps", 10)
-        self._drawings = make(MarkerArray, "walk_markers", 10)
+        self._topics = StatusTopics(
+            self, self._settings.walking, self._settings.drawing_period
+        )
         listen = self.create_subscription
         kind = TwistStamped if self._settings.stamped else Twist
         listen(kind, "cmd_vel", self._on_velocity, 10)
@@ -135,7 +129,6 @@ class Walk(ModelNode):
         self._sent: np.ndarray | None = None
         self._velocity_at = math.inf
         self._failure = self._note = ""
-        self._drawn = -math.inf
 
     # -- what comes in ---------------------------------------------------------------
 
@@ -184,12 +177,16 @@ class Walk(ModelNode):
     def _on_odometry(self, message: Odometry) -> None:
         try:
             base = base_of(message.pose.pose)
-            self._twist = velocity_of(message.twist.twist)
+            twist = velocity_of(message.twist.twist)
         except ConfigurationError as error:
             self._refuse(self._settings.odometry_topic, error)
             return
-        self._base = base
         self._frame = message.header.frame_id or self._frame
+        stamp = nanoseconds_of(message.header.stamp)
+        self._reports.see(BaseSample(stamp, base, twist, self._frame))
+
+    def _expects_odometry(self) -> bool:
+        return bool(self.count_publishers(self._settings.odometry_topic))
 
     def _put(self, topic: str, stamp: int, value: Any) -> None:
         complete = self._synchronizer.put(topic, stamp, value)
@@ -213,6 +210,7 @@ class Walk(ModelNode):
     ) -> None:
         """Answer a state: by a tick, or again where it came again."""
         if self._begun != self._synchronizer.beginnings:
+            self._reports.begin(stamp)
             self._goals.end(WalkAction.Result.ABORTED, "the time began anew")
             self._forget()
             self._begin(stamp, joints)
@@ -232,9 +230,9 @@ class Walk(ModelNode):
         """Stand where the robot is, from this state on."""
         self._begun = self._synchronizer.beginnings
         self._diagnostics.starts += 1
+        self._topics.begin()
         self._walker.reset(self._time_of(stamp))
         self._rising.reset(self._time_of(stamp))
-        self._placement.reset()
         self._sent = joints
         target = self._walker.start()[7:]
         if np.abs(joints - target).max() > self._settings.rise_tolerance:
@@ -270,7 +268,7 @@ class Walk(ModelNode):
         self._diagnostics.spend(spent)
         self._diagnostics.blind += sensors is None
         if self._command is not None:
-            self._publish_status(self._command, spent)
+            self._reports.add(self._made_tick(self._command, spent))
 
     def _next(self, sensors: WalkSensors | None) -> np.ndarray:
         """The angles to send."""
@@ -317,41 +315,35 @@ class Walk(ModelNode):
 
     # -- what goes out ---------------------------------------------------------------
 
-    def _publish_status(self, command: WalkCommand, spent: float) -> None:
-        header = Header(frame_id=self._frame, stamp=time_of(self._stamp))
-        centre = place = None
-        if self._base is not None:
-            q = np.concatenate([self._base, self._joints])
-            v = np.concatenate([self._twist, self._speeds])
-            self._placement.see(command.plan, q)
-            centre = body_centre(self.model, q, v)
-            place = self.model.base_footprint(q)
+    def _made_tick(self, command: WalkCommand, spent: float) -> WalkTick:
         text = self._failure or self._blind or self._rising.text or self._note
-        status = walk_status(
-            header, command, self._placement, centre, spent, self._limit(text)
+        return WalkTick(
+            self._stamp,
+            self._t,
+            command,
+            self._joints,
+            self._speeds,
+            # Wall time is none of a simulation's, which is to be the same each time.
+            0.0 if self._simulated_time() else spent,
+            self._limit(text),
+            self._failure,
+            self._rising.lies,
         )
-        if self._rising.lies:
-            status.phase = WalkStatus.FALLEN
-        self._status.publish(status)
-        self._goals.tick(self._t, place, status)
-        if self._failure and not command.fallen:
-            self._goals.end(WalkAction.Result.ABORTED, self._failure)
-        if self._t >= self._drawn + self._settings.drawing_period:
-            self._drawn = self._t
-            self._draw(header, command, status)
+
+    def _simulated_time(self) -> bool:
+        return bool(self.get_parameter("use_sim_time").value)
+
+    def _publish_status(self, tick: WalkTick, seen: BaseSample | None) -> None:
+        """Publish what a tick was, and where the base was then, if that is known."""
+        status, place = self._topics.publish(tick, seen, self._frame)
+        self._goals.tick(tick.t, place, status)
+        if tick.failure and not tick.command.fallen:
+            self._goals.end(WalkAction.Result.ABORTED, tick.failure)
 
     def _limit(self, text: str) -> str:
         if not text and self._approach is not None:
             return "goes to the posture of the walk"
         return text
-
-    def _draw(self, header: Header, command: WalkCommand, status: WalkStatus) -> None:
-        plan, placement = command.plan, self._placement
-        if self._footsteps.get_subscription_count():
-            self._footsteps.publish(self._markers.footsteps(header, plan, placement))
-        if self._drawings.get_subscription_count():
-            corners = [placement.point(np.append(c, 0.0)) for c in plan.support_polygon]
-            self._drawings.publish(self._markers.balance(header, status, corners))
 
     # -- commands --------------------------------------------------------------------
 
@@ -375,7 +367,7 @@ class Walk(ModelNode):
                 raise ParameterError("a goal of the action walk is walked for")
             self._check_ready()
             pattern = self._walker.pattern
-            points = path_points(message, self._frame, self._placement.pose)
+            points = path_points(message, self._frame, self._topics.placement.pose)
             pattern.follow(path_footsteps(self._settings.walking, pattern.feet, points))
         except HumansError as error:
             self._refuse("path", error)
