@@ -98,8 +98,10 @@ def write_reconstruction(
         paths.append(write_trc(result.trial, folder / f"{name}.trc"))
     if "mcap" in formats:
         from humans_sim.observation.posture.mcap_file import write_mcap
+        from humans_sim.view.posture_topics import posture_topics
 
-        paths.append(write_mcap(result, folder / f"{name}.mcap"))
+        scene = posture_topics(result)
+        paths.append(write_mcap(result, folder / f"{name}.mcap", scene))
     if "npz" in formats:
         paths.append(result.save(folder / f"{name}.npz"))
     for word in _SCENES:

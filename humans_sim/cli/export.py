@@ -120,8 +120,9 @@ def _write_table(motion: Any, file: Path) -> None:
         write_trc(motion.trial, file)
     elif suffix == ".mcap" and not hasattr(motion, "to_mcap"):
         from humans_sim.observation.posture.mcap_file import write_mcap
+        from humans_sim.view.posture_topics import posture_topics
 
-        write_mcap(motion, file)
+        write_mcap(motion, file, posture_topics(motion))
     else:
         getattr(motion, f"to_{suffix[1:]}")(file)
 

@@ -16,15 +16,13 @@ import numpy as np
 
 from humans_sim.core.files import atomic_stream
 from humans_sim.core.row_blocks import row_blocks
-from humans_sim.models.description import BASE_LINK
 from humans_sim.results.contact_table import LIMIT, LINK, POINT
 from humans_sim.results.events import Event
 from humans_sim.results.ros_messages import (
-    WORLD,
     base_transform,
     head,
     nanoseconds,
-    quaternion,
+    odometry_message,
     stamp_of,
     xyz,
 )
@@ -271,25 +269,7 @@ def _joint_states(run: Run) -> MessageMaker:
 
 
 def _odometry(run: Run) -> MessageMaker:
-    known = [0.0] * 36
-
-    def message(k: int, stamp: Mapping[str, int]) -> dict[str, Any]:
-        position, orientation = xyz(run.q[k, :3]), quaternion(run.q[k, 3:7])
-        linear, angular = xyz(run.v[k, :3]), xyz(run.v[k, 3:6])
-        return {
-            "header": head(stamp, WORLD),
-            "child_frame_id": BASE_LINK,
-            "pose": {
-                "pose": {"position": position, "orientation": orientation},
-                "covariance": known,
-            },
-            "twist": {
-                "twist": {"linear": linear, "angular": angular},
-                "covariance": known,
-            },
-        }
-
-    return message
+    return lambda k, stamp: odometry_message(stamp, run.q[k], run.v[k])
 
 
 def _transform(run: Run) -> MessageMaker:

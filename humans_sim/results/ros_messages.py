@@ -67,3 +67,24 @@ def link_transform(
 def base_transform(q: np.ndarray, stamp: Mapping[str, int]) -> dict[str, Any]:
     """A tf2_msgs/TFMessage of the base of a biped with the configuration ``q``."""
     return {"transforms": [link_transform(stamp, WORLD, BASE_LINK, q)]}
+
+
+def odometry_message(
+    stamp: Mapping[str, int], q: np.ndarray, v: np.ndarray
+) -> dict[str, Any]:
+    """A nav_msgs/Odometry of the base of a biped; its twist is in the base's frame."""
+    known = [0.0] * 36
+    position, orientation = xyz(q[:3]), quaternion(q[3:7])
+    linear, angular = xyz(v[:3]), xyz(v[3:6])
+    return {
+        "header": head(stamp, WORLD),
+        "child_frame_id": BASE_LINK,
+        "pose": {
+            "pose": {"position": position, "orientation": orientation},
+            "covariance": known,
+        },
+        "twist": {
+            "twist": {"linear": linear, "angular": angular},
+            "covariance": known,
+        },
+    }

@@ -53,7 +53,7 @@ from humans_sim.view.browser.surroundings import (
     terrain_of,
 )
 
-_MARKERS, _TF = "visualization_msgs/MarkerArray", "tf2_msgs/TFMessage"
+MARKERS, TF = "visualization_msgs/MarkerArray", "tf2_msgs/TFMessage"
 _ARROW, _CUBE, _SPHERE, _LINE_STRIP, _TRIANGLES = 0, 1, 2, 4, 11
 _DELETE, _DELETE_ALL = 2, 3
 _COM, _PRESSURE, _SUPPORT = (148, 102, 189), (255, 128, 13), (43, 161, 43)
@@ -81,6 +81,29 @@ def run_topics(run: Run) -> RosTopics:
 
 def _topics(run: Run) -> RosTopics:
     model, ground = recorded_model(run.info), recorded_ground(run.info)
+    latched, sampled = body_topics(model, run.q)
+    boxes = [_box(k, box) for k, box in enumerate(drawn_boxes(ground))]
+    if "bodies" in run.info:
+        sampled["/scene"] = MARKERS, _bodies(run, boxes)
+    else:
+        latched["/scene"] = MARKERS, {"markers": boxes}
+        replay = Replay(run)
+        sampled["/walk_markers"] = MARKERS, _balance(replay)
+        sampled["/contact_markers"] = MARKERS, _forces(replay)
+    if terrain_of(ground):
+        latched["/terrain"] = MARKERS, {"markers": _terrain(ground)}
+    return RosTopics(latched, sampled)
+
+
+def body_topics(
+    model: Model, q: np.ndarray
+) -> tuple[dict[str, tuple[str, Message]], dict[str, tuple[str, MessageMaker]]]:
+    """Topics that show a model: those that are sent once, and those of every sample.
+
+    Args:
+        model: what to show.
+        q: configurations, the model's first (n, nq or more).
+    """
     links = LinkTree(model)
     fixed = [
         link_transform(stamp_of(0), parent, child, pin.SE3ToXYZQUAT(pose))
@@ -88,28 +111,15 @@ def _topics(run: Run) -> RosTopics:
     ]
     latched: dict[str, tuple[str, Message]] = {
         "/robot_description": ("std_msgs/String", {"data": model.urdf()}),
-        "/tf_static": (_TF, {"transforms": fixed}),
-        "/robot_markers": (_MARKERS, {"markers": _robot(model)}),
+        "/tf_static": (TF, {"transforms": fixed}),
+        "/robot_markers": (MARKERS, {"markers": _robot(model)}),
     }
-    sampled: dict[str, tuple[str, MessageMaker]] = {
-        "/tf": (_TF, _links(run, model, links))
-    }
-    boxes = [_box(k, box) for k, box in enumerate(drawn_boxes(ground))]
-    if "bodies" in run.info:
-        sampled["/scene"] = _MARKERS, _bodies(run, boxes)
-    else:
-        latched["/scene"] = _MARKERS, {"markers": boxes}
-        replay = Replay(run)
-        sampled["/walk_markers"] = _MARKERS, _balance(replay)
-        sampled["/contact_markers"] = _MARKERS, _forces(replay)
-    if terrain_of(ground):
-        latched["/terrain"] = _MARKERS, {"markers": _terrain(ground)}
-    return RosTopics(latched, sampled)
+    return latched, {"/tf": (TF, _links(q, model, links))}
 
 
-def _links(run: Run, model: Model, links: LinkTree) -> MessageMaker:
+def _links(postures: np.ndarray, model: Model, links: LinkTree) -> MessageMaker:
     def message(k: int, stamp: Mapping[str, int]) -> Message:
-        q = np.ascontiguousarray(run.q[k, : model.nq])
+        q = np.ascontiguousarray(postures[k, : model.nq])
         frames = [link_transform(stamp, WORLD, BASE_LINK, q)]
         frames += [
             link_transform(stamp, parent, child, pin.SE3ToXYZQUAT(pose))
@@ -155,7 +165,7 @@ def _triangles(
     colour: Sequence[int],
     frame: str = WORLD,
 ) -> Message:
-    marker = _marker(space, number, _TRIANGLES, colour, np.ones(3), frame=frame)
+    marker = marker_message(space, number, _TRIANGLES, colour, np.ones(3), frame=frame)
     return marker | {"points": corners.reshape(-1, 3)}
 
 
@@ -166,7 +176,7 @@ def _box(number: int, box: Box) -> Message:
         turn = pin.Quaternion(np.asarray(box.rotation, dtype=float).reshape(3, 3))
         place[3:] = turn.coeffs()
     size = np.array(box.size)
-    marker = _marker(_GROUND, number, _CUBE, BOX_COLOUR, size, place)
+    marker = marker_message(_GROUND, number, _CUBE, BOX_COLOUR, size, place)
     return marker | {"text": box.name}
 
 
@@ -182,8 +192,8 @@ def _bodies(run: Run, boxes: list[Message]) -> MessageMaker:
             kind, colour = _SPHERE if ball else _CUBE, COLOURS[number % len(COLOURS)]
             name = str(record.get("name") or f"body_{number}")
             scale, place = np.array(size, dtype=float), poses[k, number]
-            markers.append(_marker(name, number, kind, colour, scale, place))
-        return {"markers": _stamped(markers, stamp)}
+            markers.append(marker_message(name, number, kind, colour, scale, place))
+        return {"markers": stamped(markers, stamp)}
 
     return message
 
@@ -206,7 +216,7 @@ def _balance(replay: Replay) -> MessageMaker:
             _dot("zmp", pressure, _PRESSURE, size),
             _outline(support, size),
         ]
-        return {"markers": _stamped(markers, stamp)}
+        return {"markers": stamped(markers, stamp)}
 
     return message
 
@@ -216,14 +226,14 @@ def _dot(
 ) -> Message:
     scale, pose = np.full(3, _BALL * size), _AT_REST.copy()
     if place is None:
-        return _marker(space, 0, _SPHERE, colour, scale) | {"action": _DELETE}
+        return marker_message(space, 0, _SPHERE, colour, scale) | {"action": _DELETE}
     pose[:3] = place
-    return _marker(space, 0, _SPHERE, colour, scale, pose)
+    return marker_message(space, 0, _SPHERE, colour, scale, pose)
 
 
 def _outline(corners: np.ndarray, size: float) -> Message:
     scale = np.array([_LINE * size, 0.0, 0.0])
-    marker = _marker("support", 0, _LINE_STRIP, _SUPPORT, scale)
+    marker = marker_message("support", 0, _LINE_STRIP, _SUPPORT, scale)
     if not len(corners):
         return marker | {"action": _DELETE}
     return marker | {"points": np.vstack([corners, corners[:1]])}
@@ -232,19 +242,21 @@ def _outline(corners: np.ndarray, size: float) -> Message:
 def _forces(replay: Replay) -> MessageMaker:
     thick = _SHAFT * body_height(replay.model)
     scale = np.array([thick, 2.5 * thick, 5.0 * thick])
-    away = _marker("forces", 0, _ARROW, FORCE_COLOUR, scale) | {"action": _DELETE_ALL}
+    away = marker_message("forces", 0, _ARROW, FORCE_COLOUR, scale) | {
+        "action": _DELETE_ALL
+    }
 
     def message(k: int, stamp: Mapping[str, int]) -> Message:
         markers = [away]
         for number, arrow in enumerate(replay.arrows(k, each=True)):
-            drawn = _marker("forces", number, _ARROW, FORCE_COLOUR, scale)
+            drawn = marker_message("forces", number, _ARROW, FORCE_COLOUR, scale)
             markers.append(drawn | {"points": arrow})
-        return {"markers": _stamped(markers, stamp)}
+        return {"markers": stamped(markers, stamp)}
 
     return message
 
 
-def _marker(
+def marker_message(
     space: str,
     number: int,
     kind: int,
@@ -266,7 +278,8 @@ def _marker(
     }
 
 
-def _stamped(markers: list[Message], stamp: Mapping[str, int]) -> list[Message]:
+def stamped(markers: list[Message], stamp: Mapping[str, int]) -> list[Message]:
+    """Markers of one time, in their frames."""
     return [
         marker | {"header": head(stamp, marker["header"]["frame_id"])}
         for marker in markers

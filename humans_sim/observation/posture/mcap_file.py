@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mcap_ros2.writer import Writer
 
 from humans_sim.core.files import atomic_stream
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
@@ -22,6 +21,7 @@ from humans_sim.results.ros_messages import (
     xyz,
 )
 from humans_sim.results.ros_schemas import schema
+from humans_sim.results.ros_writer import RosTopics, RosWriter
 
 _TOPICS = {
     "/joint_states": "sensor_msgs/JointState",
@@ -31,7 +31,9 @@ _TOPICS = {
 }
 
 
-def write_mcap(result: Reconstruction, path: Path | str) -> Path:
+def write_mcap(
+    result: Reconstruction, path: Path | str, scene: RosTopics | None = None
+) -> Path:
     """Write a reconstruction for rosbag2, Foxglove and PlotJuggler.
 
     ``/joint_states`` (sensor_msgs/msg/JointState)
@@ -49,6 +51,8 @@ def write_mcap(result: Reconstruction, path: Path | str) -> Path:
         result: what was reconstructed.
         path: the file; rosbag2 knows it by the ending ``.mcap``. It is written whole or
             not at all.
+        scene: more topics, to see the person by, of
+            :func:`~humans_sim.view.posture_topics.posture_topics`.
 
     Returns:
         The path.
@@ -59,8 +63,11 @@ def write_mcap(result: Reconstruction, path: Path | str) -> Path:
     path = Path(path)
     times = [nanoseconds(time) for time in result.t.tolist()]
     source = result.trial.source
+    scene = RosTopics() if scene is None else scene
+    sampled = {topic: kind for topic, (kind, _) in scene.sampled.items()}
+    once = {topic: kind for topic, (kind, _) in scene.latched.items()}
     with atomic_stream(path) as stream:
-        writer = Writer(stream)
+        writer = RosWriter(stream)
         about = {
             "model": result.model.name,
             "mode": result.mode,
@@ -69,13 +76,24 @@ def write_mcap(result: Reconstruction, path: Path | str) -> Path:
         writer.add_metadata(
             "humans_sim", {name: json.dumps(value) for name, value in about.items()}
         )
-        schemas = {
-            topic: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
-            for topic, kind in _TOPICS.items()
+        kinds = _TOPICS | sampled | once
+        known = {
+            kind: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
+            for kind in dict.fromkeys(kinds.values())
         }
+        schemas = {topic: known[kind] for topic, kind in kinds.items()}
+        for topic in kinds:
+            writer.add_topic(topic, schemas[topic], topic in once)
+        for topic, (_, message) in scene.latched.items():
+            writer.put(topic, schemas[topic], message, times[0], 0)
         for k, time in enumerate(times):
-            for topic, message in _messages(result, k, stamp_of(time)).items():
-                writer.write_message(topic, schemas[topic], message, time, time, k)
+            stamp = stamp_of(time)
+            found = _messages(result, k, stamp)
+            found |= {
+                topic: make(k, stamp) for topic, (_, make) in scene.sampled.items()
+            }
+            for topic, message in found.items():
+                writer.put(topic, schemas[topic], message, time, k)
         writer.finish()
     return path
 

@@ -20,7 +20,7 @@ from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run
 from humans_sim.view.body_meshes import body_meshes
 from humans_sim.view.browser.geometry import body_height, solids
-from humans_sim.view.browser.marker_layer import BALL, MEASURED_COLOUR
+from humans_sim.view.browser.marker_layer import BALL
 from humans_sim.view.browser.replay import Replay
 from humans_sim.view.scene_files.ground_shapes import ground_nodes
 from humans_sim.view.scene_files.hanim_names import hanim_name
@@ -38,6 +38,9 @@ from humans_sim.view.scene_files.moving_scene import (
     shape_of,
 )
 from humans_sim.view.wrist_colours import bone_colours
+
+_MARKER_COLOUR = (255, 205, 0)
+"""Seen on skin and on clothes, which are not transparent here."""
 
 
 def model_scene(model: Model, q: np.ndarray | None = None) -> MovingScene:
@@ -92,7 +95,7 @@ def reconstruction_scene(result: Reconstruction) -> MovingScene:
     nodes, names = _robot(result.model, result.q[rows])
     positions, missing = result.trial.positions[rows], result.occluded[rows]
     ball = trimesh.creation.icosphere(2, BALL / 2 * body_height(result.model))
-    shape = shape_of(ball, MEASURED_COLOUR)
+    shape = shape_of(ball, _MARKER_COLOUR)
     for k, name in enumerate(result.names):
         shown = ~missing[:, k] & np.isfinite(positions[:, k]).all(axis=1)
         if shown.any():

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,10 @@ from humans_sim.cli.commands import app
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers import MarkerTrial
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # this module of mcap_ros2 warns when imported
+    from mcap_ros2.reader import read_ros2_messages
 
 COUNT = 5
 HIDDEN = ("vertex", 2)
@@ -76,6 +82,34 @@ def test_formats_of_a_reconstruction(result: Reconstruction, tmp_path: Path) -> 
     )
     assert [path.name for path in files] == ["walk.glb", "walk.x3d", "walk.wrl"]
     assert "marker_vertex" in read_x3d(files[1].read_bytes()).named()
+
+
+def test_mcap_shows_the_person(result: Reconstruction, tmp_path: Path) -> None:
+    """Description, links and markers are in the file, where the postures have them."""
+    (path,) = write_reconstruction(
+        result, tmp_path, "walk", formats=("mcap",), report=False
+    )
+    topics = ["/tf", "/odom", "/reconstruction_markers", "/robot_description"]
+    sent: dict[str, list[Any]] = {topic: [] for topic in topics}
+    for message in read_ros2_messages(str(path), topics=topics):
+        sent[message.channel.topic].append(message.ros_msg)
+    counts = {topic: len(messages) for topic, messages in sent.items()}
+    assert counts == dict.fromkeys(topics, COUNT) | {"/robot_description": 1}
+    for k in range(COUNT):
+        links = {link.child_frame_id: link for link in sent["/tf"][k].transforms}
+        assert {"base_link", "l_foot", "head"} <= set(links)
+        place = sent["/odom"][k].pose.pose.position
+        assert [place.x, place.y, place.z] == result.q[k, :3].tolist()
+        drawn = {m.ns: m for m in sent["/reconstruction_markers"][k].markers}
+        seen = np.isfinite(result.trial.positions[k]).all(axis=1)
+        for space, expected in (
+            ("measured", result.trial.positions[k]),
+            ("reconstructed", result.trial.positions[k] - result.differences[k]),
+        ):
+            points = np.array([(p.x, p.y, p.z) for p in drawn[space].points])
+            assert points == pytest.approx(expected[seen])
+        assert len(drawn["residuals"].points) == 2 * seen.sum()
+        assert drawn["rejected"].action == 2  # there are none
 
 
 def test_stored_reconstructions(result: Reconstruction, tmp_path: Path) -> None:
