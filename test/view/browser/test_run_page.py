@@ -127,6 +127,22 @@ def test_what_cannot_be_shown(flight: hs.Run, tmp_path: Path) -> None:
         view([str(tmp_path / "a.npz")])
 
 
+def test_free_bodies() -> None:
+    """A run of bodies without a robot has the same time line, and nothing to follow."""
+    run = hs.simulate("tumbling-top", t_end=0.1)
+    with opened(run) as page:
+        page.line.seek(float(run.t[-1]))
+        page.update(1.0)
+        (body,) = [
+            node
+            for name, node in page.server.scene._handle_from_node_name.items()
+            if name.endswith("bodies/0")
+        ]
+        assert np.allclose(body.position, run.q[-1, :3])
+        assert np.allclose(np.asarray(body.wxyz)[[1, 2, 3, 0]], run.q[-1, 3:7])
+        assert "Follow" not in controls(page) and "Film" in controls(page)
+
+
 @contextmanager
 def playing(page: RunPage) -> Iterator[None]:
     """Keep a page up to date in a thread."""
