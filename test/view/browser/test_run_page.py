@@ -23,6 +23,15 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.view.browser import run_page
 from humans_sim.view.browser.run_page import MOST_RUNS, RunPage, Track
 
+FLOOR: dict[str, Any] = {
+    "kind": "half_space",
+    "normal": [0.0, 0.0, 1.0],
+    "point": [0.0, 0.0, 0.0],
+    "name": "ground",
+    "friction": None,
+}
+SLOPE = {**FLOOR, "normal": [-0.1, 0.0, 1.0], "point": [0.0, -3.0, 0.0]}
+
 
 @pytest.fixture(scope="module")
 def flight(khr1: hs.Model) -> hs.Run:
@@ -93,6 +102,24 @@ def test_runs_beside_each_other(flight: hs.Run) -> None:
         places = [np.asarray(scene._stage.position) for scene in page._scenes]
         apart = places[0] - places[1]
         assert apart[1] > 0.5 * page._scenes[0].size and apart[0] == apart[2] == 0.0
+
+
+def test_floors_beside_each_other(flight: hs.Run) -> None:
+    """One floor for all that stand on the same, else each has its lane."""
+    level = replace(flight, info={**flight.info, "solids": [FLOOR]})
+    slope = replace(flight, info={**flight.info, "solids": [SLOPE]})
+    for second, floors in ((level, 1), (slope, 2)):
+        with opened(level, second) as page:
+            grids = [grid for scene in page._scenes for grid, _ in scene._floors]
+            assert len(grids) == floors
+            lanes = [float(scene._stage.position[1]) for scene in page._scenes]
+            apart = lanes[0] - lanes[1]
+            if floors == 1:
+                assert grids[0].height > 4 * apart
+                continue
+            # no floor reaches into the other's lane, and each is below its body
+            assert [grid.height for grid in grids] == pytest.approx([apart] * 2)
+            assert [grid.position[1] for grid in grids] == [0.0, 0.0]
 
 
 def test_following(flight: hs.Run) -> None:
