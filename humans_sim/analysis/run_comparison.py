@@ -178,6 +178,9 @@ def common_times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def value_texts(value: ComparedValue) -> tuple[str, str, str]:
     """Both numbers and their difference, for people; angles in degrees."""
+    if value.unit == "1" and value.a.is_integer() and value.b.is_integer():
+        a, b = int(value.a), int(value.b)
+        return str(a), str(b), f"{b - a:+d}" if b != a else "0"
     scale, unit = (math.degrees(1), "°") if value.unit == "rad" else (1.0, value.unit)
     unit = "" if unit == "1" else f" {unit}".replace(" °", "°")
     texts = [
@@ -278,7 +281,9 @@ def _values(
     first, second = summaries
     if first is None or second is None:
         return values
-    walk = [ComparedValue("steps", "1", float(len(first.steps)), len(second.steps))]
+    walk = [
+        ComparedValue("steps", "1", *(float(len(s.steps)) for s in (first, second)))
+    ]
     for key, (name, unit) in _WALK.items():
         value = ComparedValue(name, unit, getattr(first, key), getattr(second, key))
         if math.isfinite(value.a) or math.isfinite(value.b):

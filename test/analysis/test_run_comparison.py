@@ -12,7 +12,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import humans_sim as hs
-from humans_sim.analysis.run_comparison import common_times
+from humans_sim.analysis.run_comparison import (
+    ComparedValue,
+    common_times,
+    value_texts,
+)
 from humans_sim.core.errors import ParameterError, RunFileError
 from humans_sim.dynamics.problems import bouncing_ball, pendulum
 
@@ -121,6 +125,21 @@ def test_text() -> None:
     text = hs.compare_runs(*runs, labels=("one", "other")).table()
     assert "one" in text and "other" in text
     assert "+1°" in text.split("coordinate")[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (ComparedValue("samples", "1", 2401.0, 545.0), ("2401", "545", "-1856")),
+        (ComparedValue("steps", "1", 20.0, 20.0), ("20", "20", "0")),
+        (ComparedValue("cost", "1", 0.5, 0.75), ("0.5", "0.75", "+0.25")),
+        (ComparedValue("fall", "s", math.nan, 2.0), ("n/a", "2 s", "")),
+        (ComparedValue("tilt", "rad", 0.0, math.pi / 2), ("0°", "90°", "+90°")),
+    ],
+)
+def test_texts_of_numbers(value: ComparedValue, expected: tuple[str, ...]) -> None:
+    """Counts are whole, angles in degrees, what is not known is said so."""
+    assert value_texts(value) == expected
 
 
 def test_different_systems() -> None:

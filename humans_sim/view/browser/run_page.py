@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import viser
 
+from humans_sim.contact import HalfSpace
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.results.run import Run
 from humans_sim.view.browser.bodies_page import BodiesView
@@ -121,7 +122,8 @@ class RunPage:
     def _place(self, replays: Sequence[Replay], labels: Sequence[str]) -> list[Track]:
         """Put the bodies beside each other, the first one on the left."""
         height = max(replay.height for replay in replays)
-        middle = (len(replays) - 1) / 2
+        middle, apart = (len(replays) - 1) / 2, _APART * height
+        alike = _one_floor(replays)
         tracks = []
         for k, replay in enumerate(replays):
             scene = Scene(
@@ -130,8 +132,9 @@ class RunPage:
                 axes=False,
                 page=self._page,
                 stage=STAGE if k == 0 else f"{STAGE}_{k}",
-                beside=np.array([0.0, _APART * height * (middle - k), 0.0]),
-                floor=k == 0,
+                beside=np.array([0.0, apart * (middle - k), 0.0]),
+                floor=k == 0 or not alike,
+                lane=None if alike else apart,
             )
             label = labels[k] if len(replays) > 1 and k < len(labels) else ""
             self._scenes.append(scene)
@@ -241,6 +244,20 @@ def _track(scene: Scene, replay: Replay, label: str) -> Track:
         lambda k: show_sample(scene, replay, k, label),
         lambda k: replay.run.q[k, :2],
     )
+
+
+def _one_floor(replays: Sequence[Replay]) -> bool:
+    """Whether all stand on the same floor, and none on a ground that gives way."""
+    floors = [
+        [
+            (solid.normal, solid.point)
+            for solid in replay.ground.solids
+            if isinstance(solid, HalfSpace)
+        ]  # fmt: skip
+        for replay in replays
+    ]
+    soft = any(replay.history is not None for replay in replays)
+    return len(replays) == 1 or (all(own == floors[0] for own in floors) and not soft)
 
 
 def _period(runs: Sequence[Run]) -> float:

@@ -58,6 +58,7 @@ class Scene:
         stage: str = STAGE,
         beside: np.ndarray | None = None,
         floor: bool = True,
+        lane: float | None = None,
     ) -> None:
         """Serve the page.
 
@@ -70,7 +71,9 @@ class Scene:
             page: that has others on it already; a new one unless given.
             stage: name of what carries everything of this scene on the page.
             beside: where this scene stands on the page (3,) [m].
-            floor: whether the floor is laid; of scenes on one page, once.
+            floor: whether the floor is laid; of scenes with the same one, once.
+            lane: how wide the floor is, so that others have their own [m]; to the
+                horizon unless given.
 
         Raises:
             HumansError: no port is free or the address is not this machine's.
@@ -82,7 +85,7 @@ class Scene:
             page = PageServer(host, free_port(host, port), label)
         self._page, self._root = page, stage
         self._beside = np.zeros(3) if beside is None else beside
-        self._lays_floor = floor
+        self._lays_floor, self._lane = floor, lane
         self.server, self.url = self._page.viser, self._page.url
         self.size = body_height(model)
         self._time: viser.LabelHandle | None = None
@@ -92,7 +95,7 @@ class Scene:
         self._stage = self.server.scene.add_frame(
             stage, show_axes=False, position=self._beside
         )
-        self._floors: list[tuple[viser.GridHandle, HalfSpace]] = []
+        self._floors: list[tuple[viser.GridHandle, np.ndarray]] = []
         self._meshes: list[viser.MeshHandle | viser.MeshSkinnedHandle] = []
         self._transparent = False
         self._skin: SkinLayer | None = None
@@ -127,10 +130,13 @@ class Scene:
         cell = self._cell
         extent = _CELLS * cell
         up, normal = np.array([0.0, 0.0, 1.0]), np.array(floor.normal, float)
+        point = np.array(floor.point, float)
+        if self._lane is not None and normal[2] > 0.0:  # a lane is below its body
+            point = np.array([0.0, 0.0, normal @ point / normal[2]])
         grid = self.server.scene.add_grid(
             name,
             width=extent,
-            height=extent,
+            height=extent if self._lane is None else self._lane,
             cell_size=cell,
             section_size=_SECTION * cell,
             cell_color=(215, 217, 220),
@@ -139,9 +145,9 @@ class Scene:
             plane_opacity=1.0,
             shadow_opacity=0.35,
             wxyz=_wxyz(pin.Quaternion.FromTwoVectors(up, normal)),
-            position=floor.point,
+            position=point,
         )
-        self._floors.append((grid, floor))
+        self._floors.append((grid, point))
 
     @property
     def _cell(self) -> float:
@@ -249,11 +255,11 @@ class Scene:
         place = np.append(np.asarray(place, float), 0.0)
         self._stage.position = self._beside - place
         section = _SECTION * self._cell
-        for grid, floor in self._floors:
+        for grid, point in self._floors:
             turn = pin.Quaternion(*grid.wxyz).matrix()
-            local = turn.T @ (place - np.array(floor.point))
+            local = turn.T @ (place - point)
             steps = section * np.round(local / section)
-            grid.position = np.array(floor.point) + turn[:, :2] @ steps[:2]
+            grid.position = point + turn[:, :2] @ steps[:2]
 
     def see_through(self, transparent: bool) -> None:
         """Make the body transparent, or solid again."""

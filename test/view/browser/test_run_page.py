@@ -23,6 +23,15 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.view.browser import run_page
 from humans_sim.view.browser.run_page import MOST_RUNS, RunPage, Track
 
+FLOOR: dict[str, Any] = {
+    "kind": "half_space",
+    "normal": [0.0, 0.0, 1.0],
+    "point": [0.0, 0.0, 0.0],
+    "name": "ground",
+    "friction": None,
+}
+SLOPE = {**FLOOR, "normal": [-0.1, 0.0, 1.0], "point": [0.0, -3.0, 0.0]}
+
 
 @pytest.fixture(scope="module")
 def flight(khr1: hs.Model) -> hs.Run:
@@ -95,6 +104,24 @@ def test_runs_beside_each_other(flight: hs.Run) -> None:
         assert apart[1] > 0.5 * page._scenes[0].size and apart[0] == apart[2] == 0.0
 
 
+def test_floors_beside_each_other(flight: hs.Run) -> None:
+    """One floor for all that stand on the same, else each has its lane."""
+    level = replace(flight, info={**flight.info, "solids": [FLOOR]})
+    slope = replace(flight, info={**flight.info, "solids": [SLOPE]})
+    for second, floors in ((level, 1), (slope, 2)):
+        with opened(level, second) as page:
+            grids = [grid for scene in page._scenes for grid, _ in scene._floors]
+            assert len(grids) == floors
+            lanes = [float(scene._stage.position[1]) for scene in page._scenes]
+            apart = lanes[0] - lanes[1]
+            if floors == 1:
+                assert grids[0].height > 4 * apart
+                continue
+            # no floor reaches into the other's lane, and each is below its body
+            assert [grid.height for grid in grids] == pytest.approx([apart] * 2)
+            assert [grid.position[1] for grid in grids] == [0.0, 0.0]
+
+
 def test_following(flight: hs.Run) -> None:
     """The stage goes against the body's way, or stands still."""
     with opened(flight) as page:
@@ -125,6 +152,22 @@ def test_what_cannot_be_shown(flight: hs.Run, tmp_path: Path) -> None:
         view(["khr1", "bip"])
     with pytest.raises(hs.RunFileError):
         view([str(tmp_path / "a.npz")])
+
+
+def test_free_bodies() -> None:
+    """A run of bodies without a robot has the same time line, and nothing to follow."""
+    run = hs.simulate("tumbling-top", t_end=0.1)
+    with opened(run) as page:
+        page.line.seek(float(run.t[-1]))
+        page.update(1.0)
+        (body,) = [
+            node
+            for name, node in page.server.scene._handle_from_node_name.items()
+            if name.endswith("bodies/0")
+        ]
+        assert np.allclose(body.position, run.q[-1, :3])
+        assert np.allclose(np.asarray(body.wxyz)[[1, 2, 3, 0]], run.q[-1, 3:7])
+        assert "Follow" not in controls(page) and "Film" in controls(page)
 
 
 @contextmanager

@@ -74,6 +74,7 @@ def test_page_of_a_walk(walk: Run, tmp_path: Path) -> None:
     )
     film, *plots = pictures(text)
     assert film.format == "GIF" and film.n_frames > 10
+    assert max(film.size) == pytest.approx(report.FILM_PIXELS, abs=2)
     assert len(plots) == 5
     assert all(plot.width >= 1000 and plot.height >= 300 for plot in plots)
     # nothing is loaded from elsewhere
@@ -203,6 +204,31 @@ def test_axes_of_the_pictures(walk: Run) -> None:
         for panel in figure.axes:
             legend = panel.get_legend().get_window_extent()
             assert legend.x0 >= panel.get_window_extent().x1
+
+
+def test_legs_and_loads(walk: Run) -> None:
+    """A joint and its twin share a colour, right is dashed; loads jump at impacts."""
+    time = float(walk.t[60] + walk.t[61]) / 2
+    hit = dataclasses.replace(walk, events=[Event(time, "impact", "l_foot_heel_left")])
+    motion = RunMotion.of_run(hit)
+    summary = WalkSummary.of_motion(motion)
+    lines = [
+        {line.get_label(): line for line in panel.lines}
+        for panel in walk_plots.legs(motion, summary).axes
+    ]
+    left, right = sorted(lines, key=lambda own: "r_knee" in own)
+    for name in ("hip_roll", "hip_pitch", "knee", "ankle_pitch", "ankle_roll"):
+        one, other = left[f"l_{name}"], right[f"r_{name}"]
+        assert one.get_color() == other.get_color()
+        assert one._unscaled_dash_pattern[1] is None
+        assert other._unscaled_dash_pattern[1] is not None
+    assert len({line.get_color() for name, line in left.items() if "l_" in name}) > 4
+    loads = {line.get_label(): line for line in walk_plots.feet(motion, summary).axes[1]
+             .lines}  # fmt: skip
+    for sole in motion.soles:
+        t, load = loads[sole.name].get_data()
+        (before, after) = np.flatnonzero(t == time)
+        assert (load[before], load[after]) == (sole.load[60], sole.load[61])
 
 
 def test_long_paths_are_cut_into_rows(khr1: hs.Model) -> None:
