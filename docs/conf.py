@@ -18,6 +18,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 extensions += ["contents", "mathml", "project_pages", "python_reference"]
 extensions += ["ros_reference"]
 root_doc = "index"
+# In this order: rosdoc2 puts an index.rst beside index.md.
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_ext"]
 # Attributes of one letter have several targets.
 suppress_warnings = ["ref.python"]
@@ -46,3 +48,6 @@ html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
+
+# rosdoc2 runs this file, too, on a copy of this folder.
+rosdoc2_settings = {"allow_other_extensions": True, "override_theme": False}

@@ -4,7 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
+
+
+def repository() -> Path:
+    """Where the library lies; pages may be built from a copy of docs/ elsewhere."""
+    return Path(import_module("humans_sim").__file__ or "").parents[1]
 
 
 def title(text: str, line: str = "=") -> list[str]:
@@ -31,6 +37,14 @@ def contents(names: Iterable[str]) -> list[str]:
 def literal(text: str) -> str:
     """Text as code; nothing where it is empty."""
     return f"``{text}``" if text else ""
+
+
+def keep_only(folder: Path, names: Iterable[str]) -> None:
+    """Remove pages of an earlier build that are not written any more."""
+    kept = {folder / name for name in names}
+    for path in [*folder.glob("*.rst"), *folder.glob("*.md")]:
+        if path not in kept:
+            path.unlink()
 
 
 def write(path: Path, lines: Iterable[str]) -> None:

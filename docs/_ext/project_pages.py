@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from generated_pages import write
+from generated_pages import keep_only, repository, write
 
 FOLDER = "reference/project"
 _ROOT_LINK = re.compile(r"\]\((?:\.\./)+([A-Z_]+)\.md")
@@ -15,10 +15,11 @@ _ROOT_LINK = re.compile(r"\]\((?:\.\./)+([A-Z_]+)\.md")
 
 def _write_pages(app: Any, config: Any) -> None:
     source = Path(app.srcdir)
-    for path in source.parent.glob("[A-Z]*.md"):
-        if path.stem != "README":
-            text = path.read_text().replace("](docs/", "](/")
-            write(source / FOLDER / path.name, text.splitlines())
+    paths = [p for p in repository().glob("[A-Z]*.md") if p.stem != "README"]
+    for path in paths:
+        text = path.read_text().replace("](docs/", "](/")
+        write(source / FOLDER / path.name, text.splitlines())
+    keep_only(source / FOLDER, [path.name for path in paths])
 
 
 def _lead_there(app: Any, name: str, source: list[str]) -> None:

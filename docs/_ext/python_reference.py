@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from generated_pages import contents, literal, table, title, write
+from generated_pages import contents, keep_only, literal, table, title, write
 
 PACKAGE = "humans_sim"
 _NAME = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.M)
@@ -133,6 +133,8 @@ def _write_pages(app: Any, config: Any) -> None:
     folder, seen = source / "reference", {}
     pages = _library_pages(folder, (source / "api.md").read_text(), seen)
     inner = [_package_page(folder, name, seen) for name in packages(library)]
+    names = [page.removeprefix("python/") for page in [*pages, *inner]]
+    keep_only(folder / "python", [f"{name}.rst" for name in names])
     lines = title("The library, name by name")
     lines += ["``import humans_sim as hs`` gives these:", "", *contents(pages)]
     lines += ["Packages have more public names:", "", *contents(inner)]

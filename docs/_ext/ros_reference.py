@@ -10,7 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from generated_pages import contents, literal, table, title, write
+from generated_pages import (
+    contents,
+    keep_only,
+    literal,
+    repository,
+    table,
+    title,
+    write,
+)
 from node_declarations import Declarations, nodes_of
 
 KINDS = {"msg": "Messages", "srv": "Services", "action": "Actions"}
@@ -52,6 +60,7 @@ def interface(path: Path) -> list[str]:
 def node_page(name: str, found: Declarations) -> list[str]:
     """The page of a node: its docstring, and what it declares."""
     lines = [*title(f"Node {name}"), found.docstring, ""]
+    lines += ["``<...>`` stands for names that parameters or the model give.", ""]
     for heading, rows in found.interfaces.items():
         cells = [(literal(topic), literal(kind)) for topic, kind in sorted(set(rows))]
         if cells:
@@ -61,30 +70,33 @@ def node_page(name: str, found: Declarations) -> list[str]:
         for parameter, default, text in found.parameters
     ]
     lines += title("Parameters", "-")
-    lines += ["``<...>`` stands for names that other parameters or the model give.", ""]
     return lines + table(("name", "default", "what"), rows)
 
 
 def _write_pages(app: Any, config: Any) -> None:
     source = Path(app.srcdir)
-    folder, root = source / "reference", source.parent
+    folder, root = source / "reference", repository()
     lines = title("ROS 2 interfaces")
     lines += [
         "What nodes declare, and what messages hold. :doc:`/ros` explains them",
         "",
     ]
     lines[-2] += " and has examples."
+    every = []
     for kind, heading in KINDS.items():
         pages = []
         for path in sorted((root / "msgs" / kind).glob(f"*.{kind}")):
             pages.append(f"ros/{path.stem}_{kind}")
             write(folder / f"{pages[-1]}.rst", interface(path))
         lines += [*title(heading, "-"), *contents(pages)]
+        every += pages
     pages = []
     for name, found in nodes_of(root / "humans_sim" / "nodes").items():
         pages.append(f"ros/node_{name}")
         write(folder / f"{pages[-1]}.rst", node_page(name, found))
     lines += [*title("Nodes", "-"), *contents(pages)]
+    names = [page.removeprefix("ros/") for page in [*every, *pages]]
+    keep_only(folder / "ros", [f"{name}.rst" for name in names])
     write(folder / "ros.rst", lines)
 
 
