@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Navigation out of the lists of index.md, which Git hosts show as they are.
 
-Each heading of the second level is a caption; the pages of its list follow it.
+Each heading of the second level is a caption; the pages of its list follow it. Pages
+that no list has come last.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 GENERATED = {"Reference": ["reference/python", "reference/ros", "reference/modules"]}
@@ -25,18 +27,31 @@ def sections(text: str) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def toctree(caption: str, pages: list[tuple[str, str]]) -> str:
     """The directive that puts pages into the navigation."""
-    entries = [
-        f"{title} <{name.replace('../', 'reference/project/')}>"
-        for title, name in pages
-    ]
+    entries = []
+    for title, name in pages:
+        page = name.replace("../", "reference/project/")
+        entries.append(f"{title} <{page}>" if title else page)
     entries += GENERATED.get(caption, [])
     head = ["", "```{toctree}", ":hidden:", f":caption: {caption}", ""]
     return "\n".join([*head, *entries, "```", ""])
 
 
+def others(text: str, names: Iterable[str]) -> list[str]:
+    """Pages that no list of the start page has; those of the build are elsewhere."""
+    listed = {name for _, pages in sections(text) for _, name in pages}
+    return sorted(
+        name
+        for name in set(names) - listed
+        if name.split("/")[0] not in ("index", "reference")
+    )
+
+
 def _add_navigation(app: Any, name: str, source: list[str]) -> None:
     if name == app.config.root_doc:
-        source[0] += "".join(toctree(*section) for section in sections(source[0]))
+        trees = [toctree(*section) for section in sections(source[0])]
+        if rest := others(source[0], app.project.docnames):
+            trees.append(toctree("More", [("", page) for page in rest]))
+        source[0] += "".join(trees)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
@@ -44,6 +45,9 @@ class Page(HTMLParser):
             self.loads.append(values.get("src", ""))
         elif tag == "link" and values.get("rel") in ("stylesheet", "preload", "icon"):
             self.loads.append(values.get("href", ""))
+
+
+Check = Callable[[dict[Path, Page]], None]
 
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -85,7 +89,7 @@ def check_names(described: set[str], pages: dict[Path, Page]) -> None:
     assert "humans_sim.Simulation.run" in there
 
 
-def check_links(html: Path, pages: dict[Path, Page]) -> None:
+def check_links(pages: dict[Path, Page]) -> None:
     """Links inside the pages lead to a page and an anchor that are there."""
     broken = []
     for path, page in pages.items():
@@ -118,7 +122,7 @@ def test_site(tmp_path: Path) -> None:
     pages = {path.resolve(): Page(path) for path in html.rglob("*.html")}
     assert len(pages) > 100
     check_offline(pages)
-    check_links(html, pages)
+    check_links(pages)
     check_names(inventory(html / "objects.inv"), pages)
     assert pages[(html / "explanation" / "equations.html").resolve()].equations > 30
     assert (html / "searchindex.js").exists()
@@ -135,3 +139,21 @@ def test_every_public_name_has_a_docstring() -> None:
             text = value.__doc__ or ""
             generated = inspect.isclass(value) and text.startswith(f"{value.__name__}(")
             assert text.strip() and not generated, name
+
+
+@pytest.mark.parametrize(
+    ("text", "check"),
+    [
+        ('<a href="gone.html">x</a>', check_links),
+        ('<a href="#gone">x</a>', check_links),
+        ('<a href="page.html#gone">x</a>', check_links),
+        ('<script src="https://cdn.example/x.js"></script>', check_offline),
+        ('<link rel="stylesheet" href="//fonts.example/x.css">', check_offline),
+    ],
+)
+def test_faults_are_seen(tmp_path: Path, text: str, check: Check) -> None:
+    """A link to nowhere and a file of another host are found."""
+    path = (tmp_path / "page.html").resolve()
+    path.write_text(f'<h1 id="top"></h1><a href="page.html#top">x</a>{text}')
+    with pytest.raises(AssertionError):
+        check({path: Page(path)})
