@@ -27,7 +27,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-ros demo demo-walk test test-emulated test-ros test-newer lint bench lock licences urdf clean
+.PHONY: help setup setup-ros docs demo demo-walk test test-emulated test-ros test-newer lint bench lock licences urdf clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -35,14 +35,14 @@ help: ## list the targets
 
 setup: $(VENV)/.ready ## set everything up (done by the others when needed)
 
-$(VENV)/.base: requirements/build.lock requirements/library.lock setup.py pyproject.toml
+$(VENV)/.base: requirements/build.lock requirements/library.lock requirements/docs.lock setup.py pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no Python found: install Python >= 3.11 or set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is $$($(PYTHON) --version): Python >= 3.11 is needed, set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments: install python3-venv"; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || { echo "make: no C++ compiler found: install g++ (it builds humans_msgs)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL_LOCKED) -r requirements/build.lock
-	$(INSTALL_LOCKED) -r requirements/library.lock
+	$(INSTALL_LOCKED) -r requirements/library.lock -r requirements/docs.lock
 	$(INSTALL) --no-deps -e .
 	@touch $@
 
@@ -120,6 +120,11 @@ test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
 test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13)
 	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer
 
+docs: setup ## the documentation as pages, in build/docs/html; nothing is fetched
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs/html
+	$(BIN)/python docs/check_spelling.py
+	@echo "Open build/docs/html/index.html"
+
 bench: setup ## measure against pinocchio, MuJoCo and OpenSim in the same run
 	$(INSTALL_LOCKED) -r requirements/library.lock -r requirements/bench.lock
 	$(BIN)/python benchmarks/lagrangian_terms.py
@@ -144,6 +149,7 @@ lock: ## resolve the locked versions and hashes (needs uv; UPGRADE=--upgrade for
 	$(COMPILE) pyproject.toml --extra c3d --extra dask --extra images --extra test --extra dev -o requirements/library.lock
 	$(BESIDE) pyproject.toml --extra ros --group messages -o requirements/ros.lock
 	$(BESIDE) pyproject.toml --extra bench -o requirements/bench.lock
+	$(BESIDE) --group docs -o requirements/docs.lock
 	$(COMPILE) -c requirements/library.lock -c requirements/ros.lock --group build -o requirements/build.lock
 
 licences: setup ## list the licences of what is installed, and check them

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the README and the examples say, runs."""
+"""What the README and the examples say, runs; pages as a site: test/docs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ from humans_sim.models import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "humans_sim"
+DOCUMENTS = [
+    path
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    if path.relative_to(ROOT).parts[:2] != ("docs", "reference")
+]
+"""What people read; pages below docs/reference are written by `make docs`."""
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=str)
@@ -56,7 +62,7 @@ def test_guide_snippets(path: Path, monkeypatch: Any, tmp_path: Path) -> None:
 
 def test_readme_links_exist() -> None:
     """Links and pictures of the documents point at files that are there."""
-    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for document in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
@@ -87,7 +93,7 @@ def test_docs_list_the_models_and_messages() -> None:
 
 def test_no_command_of_the_readme_is_misspelt() -> None:
     """Shell lines of the documents parse."""
-    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for document in DOCUMENTS:
         for block in re.findall(r"```sh\n(.*?)```", document.read_text(), re.S):
             for line in block.splitlines():
                 shlex.split(line, comments=True)

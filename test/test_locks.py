@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "requirements"
-LOCKS = ["library.lock", "ros.lock", "build.lock", "bench.lock"]
+LOCKS = ["library.lock", "ros.lock", "build.lock", "bench.lock", "docs.lock"]
 HASH = "    --hash=sha256:[0-9a-f]{64}"
 
 

@@ -28,8 +28,8 @@ class Influence:
     Attributes:
         verdict: "independent", "first drives" (cut the way back to the first), "second
             drives" or "both ways" (cut nothing).
-        on_first: largest |Γ| / |Γ_A| in the band: the error where it is cut.
-        on_second: largest |Γ| / |Γ_B|.
+        on_first: largest ``|Γ| / |Γ_A|`` in the band: the error where it is cut.
+        on_second: largest ``|Γ| / |Γ_B|``.
         omega: frequency at which :attr:`on_first` is largest [rad/s].
         tolerance: below which a ratio counts as nothing.
     """

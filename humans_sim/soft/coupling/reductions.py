@@ -26,7 +26,7 @@ def transmission_losses(
 ) -> tuple[float, float]:
     """Energy that a spring keeps, beside what enters and what leaves it.
 
-    A velocity is imposed on one end, a mass is at the other: m ω² / |k - m ω²| and
+    A velocity is imposed on one end, a mass is at the other: ``m ω² / |k - m ω²|`` and
     m ω² / k, from (4.29) to (4.32).
 
     Args:
