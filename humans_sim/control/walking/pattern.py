@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,10 @@ from humans_sim.models import Model
 
 _SAME = 1e-9
 """Share of a period within which a time is a knot."""
+
+_CROUCHES, _RISING = (0.0, 0.05, 0.1, 0.15), 0.05
+"""Shares of the height by which it crouches on feet far apart; speed of getting out of
+it [m/s]."""
 
 
 class PatternPoint(NamedTuple):
@@ -159,6 +164,7 @@ class WalkPattern:
         lowest = float(self.model.contact(self._q)[:, 2].min()) - _lowest(feet)
         self._q[2] -= min(lowest, 0.0)
         self._v = np.zeros(self.model.nv)
+        self._crouch = 0.0
 
     def standing(self) -> np.ndarray:
         """The configuration at the present time, which is how it stands at first."""
@@ -214,6 +220,8 @@ class WalkPattern:
         period = self.settings.mpc_period
         if not self._time - _SAME * period <= t < math.inf:
             raise ParameterError(f"t = {t} is before the last tick, {self._time}")
+        if self._crouch and self._timeline.side_by_side:
+            self._crouch = max(self._crouch - _RISING * (t - self._time), 0.0)
         if t - self._time <= period:
             self._q = pin.integrate(self.model.pin, self._q, self._v * (t - self._time))
         self._time = t
@@ -223,6 +231,62 @@ class WalkPattern:
         since = t - self._start - (self._knot - 1) * period
         self._last = self._point(t, since)
         return self._last
+
+    def stand(
+        self, t: float, feet: dict[Side, Footprint], lifted: Side, guess: np.ndarray
+    ) -> np.ndarray:
+        """Stand on feet that are elsewhere from a time on, then go on.
+
+        With feet far apart it crouches, so that the legs reach the first step.
+
+        Args:
+            t: when, not before the last tick [s].
+            feet: where they stand.
+            lifted: the foot that steps next, if the legs reach that; else the other.
+            guess: configuration near the posture.
+
+        Returns:
+            Joint angles of that posture.
+
+        Raises:
+            ControlError: the legs do not reach that far.
+        """
+        crouch, q, lifted = self._reached(feet, lifted, guess)
+        middle = self._soles.middle(feet)
+        self._timeline.stand(feet, t, lifted)
+        self._state, self._rate = Pendulum(middle, np.zeros(2), middle), np.zeros(2)
+        self._start, self._knot, self._time = t, 0, t
+        self._q, self._v, self._crouch = q, np.zeros(self.model.nv), crouch
+        return self._q[7:]
+
+    @property
+    def goes_by_velocity(self) -> bool:
+        """Whether it follows a velocity, and not a list of steps."""
+        return self._timeline.goes_by_velocity
+
+    def _reached(
+        self, feet: dict[Side, Footprint], lifted: Side, guess: np.ndarray
+    ) -> tuple[float, np.ndarray, Side]:
+        """How far it crouches to lift a foot, its posture on both, and that foot."""
+        height, middle = self.settings.com_height, self._soles.middle(feet)
+        poses = feet[Side.LEFT].pose(), feet[Side.RIGHT].pose()
+        yaw = 0.5 * (feet[Side.LEFT].yaw + feet[Side.RIGHT].yaw)
+        upright = pin.rpy.rpyToMatrix(0.0, self.settings.trunk_pitch, yaw)
+        missing = ControlError("the legs do not reach that far")
+        for share, side in product(_CROUCHES, (lifted, lifted.other)):
+            way = self._soles.place(feet, side.other) - middle
+            com = np.append(middle, (1.0 - share) * height)
+            try:
+                posture = self._kinematics.solve(guess, com, *poses, upright)
+                com[:2] += 0.5 * way
+                q = self._kinematics.solve(posture, com, *poses, upright)
+                com[:2] += 0.5 * way
+                self._kinematics.solve(q, com, *poses, upright)
+            except ControlError as error:
+                missing = error
+            else:
+                return share * height, posture, side
+        raise missing
 
     def corrected(self, correction: Correction) -> np.ndarray:
         """Joint angles at the last tick with a correction, as far as the legs reach.
@@ -265,7 +329,8 @@ class WalkPattern:
         phase = timeline.phases[0]
         elapsed = since + (self._knot - 1 - phase.first) * settings.mpc_period
         ground, climb, climbing = self._climb(phase, elapsed)
-        com = np.array([*state.com, settings.com_height + ground])
+        height = settings.com_height - self._crouch + ground
+        com = np.array([*state.com, height])
         com_velocity = np.array([*state.velocity, climb])
         feet = {side: resting(place) for side, place in phase.feet.items()}
         next_change = math.inf

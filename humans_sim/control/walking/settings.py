@@ -66,6 +66,7 @@ _MAY_BE_ZERO = (
     "pressure_gain",
     "relief_gain",
     "hip_gain",
+    "catch_error",
     "zmp_margin",
 )
 
@@ -122,6 +123,11 @@ class WalkSettings:
         hip_error: distance of the capture point that is let be [m].
         hip_limit: largest such bend [rad].
         hip_time: in which it comes back [s].
+        catch_error: of the capture point when a foot lands, beyond which a step catches
+            the body; zero, which it is unless a file says otherwise: never [m].
+        catch_reach: how far before or behind the other foot such a step lands [m].
+        catch_width: how far beside it [m].
+        catch_speed: of a foot on its way there [m/s].
         lean_time: over which the tilt of the base is averaged to find the slope [s].
         ankle_gain: turn of the standing soles against a tilt of the base.
         ankle_damping: the same against its angular velocity [s].
@@ -172,6 +178,10 @@ class WalkSettings:
     hip_error: float
     hip_limit: float
     hip_time: float
+    catch_error: float
+    catch_reach: float
+    catch_width: float
+    catch_speed: float
     lean_time: float
     ankle_gain: float
     ankle_damping: float
@@ -335,6 +345,10 @@ def _filled(model: Model, values: dict[str, Any]) -> dict[str, Any]:
         "hip_error": 0.02,
         "hip_limit": math.radians(30.0),
         "hip_time": 0.3,
+        "catch_error": 0.0,
+        "catch_reach": 0.09,
+        "catch_width": 0.15,
+        "catch_speed": 0.8,
     }
     wanted = {field.name for field in fields(WalkSettings)}
     if wanted - set(values) - set(usual):

@@ -32,6 +32,8 @@ from humans_sim.core.errors import ParameterError
 
 Feet = dict[Side, Footprint]
 STILL = Velocity()
+_IN_PLACE = 2
+"""Steps in place after a push."""
 
 
 class WalkPhase(IntEnum):
@@ -172,6 +174,7 @@ class Timeline:
         self.velocity, self.steps = STILL, 0
         self._to_begin: int | None = 0
         self._next, self._stale = Side.LEFT, False
+        self._in_place, self._resumes = 0, False
         middle = soles.middle(feet)
         self.phases = [SupportPhase(0, None, feet, soles, middle[None], np.zeros(1))]
 
@@ -256,10 +259,38 @@ class Timeline:
         self.heading.count(self.phases[0].asked, now.made)
         if step is not None:
             self.steps += 1
+            self._in_place = max(self._in_place - 1, 0)
             self._next = step.side.other
             if self._to_begin is not None:
                 self._to_begin -= 1
         self._plan(knot)
+
+    def stand(self, feet: Feet, t_start: float, lifted: Side) -> None:
+        """Stand on feet that are elsewhere, then go on, at first in place.
+
+        Args:
+            feet: where they stand.
+            t_start: time of knot 0: the grid begins anew [s].
+            lifted: the foot that steps next.
+        """
+        self._start, self._next, self._in_place = t_start, lifted, _IN_PLACE
+        if self._to_begin == 0:
+            self._to_begin = 1
+        middle = self._soles.middle(feet)
+        self.phases = [
+            SupportPhase(0, None, feet, self._soles, middle[None], np.zeros(1))
+        ]
+        self._stale = self._resumes = True
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether the feet have come together after :meth:`stand`."""
+        return self._in_place < _IN_PLACE
+
+    @property
+    def goes_by_velocity(self) -> bool:
+        """Whether no list says where the feet go."""
+        return not isinstance(self._planner, ListedFootsteps)
 
     def ahead(self, knot: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What the n knots of the horizon after a given one shall keep.
@@ -299,18 +330,22 @@ class Timeline:
         if now.last is None and to_begin != 0:
             start = now.zmp_at(np.array([knot]))[0]
             now = self._double(now.feet, knot, start, side.other)
-            self.steps = 0
-            self.heading.begin()
+            if not self._resumes:
+                self.steps = 0
+                self.heading.begin()
+            self._resumes = False
         self.phases = [now]
         # The next plan is made when this phase ends: see that far beyond the horizon.
         settings = self._settings
         longest = max(settings.swing_knots, settings.shift_knots, settings.pivot_knots)
         end = knot + 2 * settings.horizon_knots + longest + settings.double_knots
         missing = self.heading.missing(self._pending(knot))
+        in_place = self._in_place
         while now.last is not None and now.last <= end:
             feet, first = now.feet_after(), now.last
             if now.step is None:
-                closing = to_begin == 1
+                closing = to_begin == 1 or in_place > 0
+                in_place -= 1
                 velocity = STILL if closing else self.velocity
                 # Listed steps say themselves where they go.
                 held = not (closing or isinstance(self._planner, ListedFootsteps))

@@ -15,10 +15,15 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.walking.balance import Balance, tilt_against
-from humans_sim.control.walking.com_estimator import LOADED, ComEstimator
+from humans_sim.control.walking.com_estimator import (
+    LOADED,
+    BodyEstimate,
+    ComEstimator,
+)
 from humans_sim.control.walking.footsteps import ORIGIN, Footprint, Side
 from humans_sim.control.walking.hip_strategy import HipStrategy
 from humans_sim.control.walking.pattern import PatternPoint, WalkPattern
+from humans_sim.control.walking.push_recovery import PushRecovery
 from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.stance_relief import SoleLoad, StanceRelief
 from humans_sim.control.walking.support import SolePair
@@ -31,6 +36,9 @@ from humans_sim.control.walking.walk_sensors import (
 )
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
+
+_CAUGHT_TILT = 1.4
+"""Tilt with which a body falls that steps to catch itself, in those of a walk."""
 
 
 class WalkCommand(NamedTuple):
@@ -89,6 +97,7 @@ class Walker:
         self._estimator = ComEstimator(model, self.settings, period)
         self._balance = Balance(self.settings, period)
         self._hips = HipStrategy(self.settings, period)
+        self._recovery = PushRecovery(self.pattern, period)
         self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
         corners = SolePair.of_model(model, self.settings).corners
         self._middles = {side: places.mean(axis=0) for side, places in corners.items()}
@@ -120,6 +129,8 @@ class Walker:
         self._plan: PatternPoint | None = None
         self._estimator.reset()
         self._hips.reset()
+        self._recovery.reset()
+        self._seen: BodyEstimate | None = None
         self._bend = np.zeros(3)
         self.capture_error = np.zeros(2)
         self._joints: np.ndarray | None = None
@@ -145,6 +156,9 @@ class Walker:
             rate = float(sensors.attitude[2] @ sensors.angular_velocity)
             self._heading += self.period * rate
             self._see(sensors)
+        caught = self._caught(t, sensors)
+        if caught is not None:
+            return caught
         self.pattern.turned(None if sensors is None else self._heading)
         plan = self._plan = self.pattern.tick(t + self.period)
         zmp, tilt, joints = np.full(3, math.nan), 0.0, plan.joints
@@ -159,14 +173,60 @@ class Walker:
             self._joints = joints
         return WalkCommand(plan, self._joints, zmp, tilt, self._fallen)
 
+    def _caught(self, t: float, sensors: WalkSensors | None) -> WalkCommand | None:
+        """What a body does that was pushed; None while it walks."""
+        plan, recovery = self._plan, self._recovery
+        if plan is None or self._joints is None:
+            return None
+        joints = self._joints if recovery.active else None
+        if not self._fallen:
+            joints = self._recovered(t, plan, sensors, self._joints)
+        if joints is None:
+            return None
+        if recovery.stands is not None:
+            self._plan = plan = recovery.stands
+        still = plan._replace(time=t + self.period, v=np.zeros(self.model.nv))
+        zmp, tilt = np.full(3, math.nan), 0.0
+        if sensors is not None:
+            zmp = self._measured_zmp(still, recovery.standing(sensors))
+            tilt = float(np.linalg.norm(self._tilt(still, sensors)))
+            self._fallen |= tilt > _CAUGHT_TILT * self.settings.fall_tilt
+        if not self._fallen:
+            self._joints = joints
+        return WalkCommand(still, self._joints, zmp, tilt, self._fallen)
+
+    def _recovered(
+        self,
+        t: float,
+        plan: PatternPoint,
+        sensors: WalkSensors | None,
+        commanded: np.ndarray,
+    ) -> np.ndarray | None:
+        """Joint angles after a push; None while it walks."""
+        recovery, seen = self._recovery, self._seen
+        if sensors is None or sensors.joints is None or seen is None:
+            return recovery.blind(t, commanded) if recovery.active else None
+        if not recovery.active:
+            if not recovery.begins(plan, self.capture_error):
+                return None
+            recovery.begin(t, plan, seen, sensors, commanded)
+        joints = recovery.update(t, seen, sensors, commanded)
+        if joints is None:
+            self._hips.reset()
+        return joints
+
     def _see(self, sensors: WalkSensors) -> None:
         """How far the capture point is from the plan, and how the hips answer."""
         plan = self._plan
         if plan is None:
             return
-        seen = self._estimator.estimate(plan, sensors)
+        seen = self._estimator.estimate(plan, self._recovery.standing(sensors))
         if seen is None:
+            if self._seen is not None:
+                base = self._seen.base_after(self.period)
+                self._seen = self._seen._replace(base=base)
             return
+        self._seen = seen
         omega = self.pattern.omega
         planned = (plan.com + plan.com_velocity / omega)[:2]
         self.capture_error = seen.pendulum.capture_point(omega) - planned

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Where and when a foot lands after a push, by the linear inverted pendulum.
+
+The capture point :math:`\xi = c + \dot c / \omega` runs away from the zero-moment point
+p below the sole that stands,
+
+.. math:: \xi(T) = p + (\xi - p)\, e^{\omega T}
+
+which is at the edge nearest to it once the body tips. An error e of it against the plan
+grows likewise, less what a zero-moment point moved by :math:`\delta` holds back:
+
+.. math:: e(T) = \delta + (e - \delta)\, e^{\omega T}
+
+With :math:`\delta = e / (1 - e^{-\omega T})` nothing is left. The sole limits
+:math:`\delta`; what is left has to be caught by a step (Koolen, de Boer, Rebula,
+Goswami and Pratt 2012). Of all times that a swing may take the one is chosen whose
+landing, within reach and speed of the leg, misses the capture point the least (after
+Khadiv, Herzog, Moosavian and Righetti 2016, who solve a quadratic program).
+
+A body whose joints are held tips as one piece: its own inertia I counts, and
+:math:`\omega^2 = m g h / (m h^2 + I)`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from humans_sim.control.walking.footsteps import Side
+from humans_sim.control.walking.settings import WalkSettings
+from humans_sim.control.walking.support import SolePair
+
+_LEAST, _MOST, _GRID = 0.1, 0.26, 0.02
+"""Times that a swing takes, and their distance [s]."""
+_LATE = 0.02
+"""Time until a foot moves at its speed [s]."""
+_INSIDE, _TOES = 0.04, 0.06
+"""How far behind the heel's edge and before the toes' a capture point shall be in the
+sole that lands [m]: the body is stopped by what is between them."""
+_PAST = 0.03
+"""How far a foot lands past the other one where the body tips over its toes or its heel
+[m]."""
+_NARROW = 0.83
+"""Least distance of the feet, in stances: legs do not cross."""
+_DELAY = 0.1
+"""Distance by which a landing may miss to be earlier by a second [m/s]."""
+
+
+def capture_after(
+    capture: np.ndarray, low: np.ndarray, high: np.ndarray, growth: float
+) -> np.ndarray:
+    """The capture point after a time on a sole that holds it back as it can [m].
+
+    Args:
+        capture: now, in the axes of the sole (2,) [m].
+        low: least coordinates of the sole (2,) [m].
+        high: largest ones [m].
+        growth: of a distance in that time, exp(omega T).
+    """
+    zmp = np.clip(capture, low, high)
+    return np.asarray(zmp + (capture - zmp) * growth)
+
+
+def error_at_landing(
+    error: np.ndarray, low: np.ndarray, high: np.ndarray, growth: float
+) -> np.ndarray:
+    """What is left of an error of the capture point when the foot lands [m].
+
+    Args:
+        error: now, measured less planned (2,) [m].
+        low: how far the zero-moment point may go back from the plan, negative (2,) [m].
+        high: how far ahead (2,) [m].
+        growth: of an error until then, exp(omega T), above 1.
+    """
+    moved = np.clip(error * growth / (growth - 1.0), low, high)
+    return np.asarray(moved + (error - moved) * growth)
+
+
+def capturable_distance(reach: float, growth: float, steps: int) -> float:
+    """How far beyond an edge of the sole a capture point can be caught by steps [m].
+
+    Each step moves the edge by the reach, while the distance grows: N steps suffice for
+    r times the sum of g to the powers -1 to -N (Koolen et al. 2012).
+
+    Args:
+        reach: of a step, r [m].
+        growth: of a distance during a step, g = exp(omega T), above 1.
+        steps: how many, N.
+    """
+    return reach * sum(growth**-k for k in range(1, steps + 1))
+
+
+class Landing(NamedTuple):
+    """A landing of the swing foot.
+
+    Attributes:
+        place: of its sole frame in the axes of the foot that stands (2,) [m].
+        duration: of the swing [s].
+        missing: from there to where it should be [m].
+    """
+
+    place: np.ndarray
+    duration: float
+    missing: float
+
+
+class CaptureStep:
+    """Chooses landings for one biped.
+
+    Args:
+        settings: of the walk.
+        soles: of the biped.
+        omega: of the body that tips [rad/s].
+    """
+
+    def __init__(self, settings: WalkSettings, soles: SolePair, omega: float) -> None:
+        self._settings, self.omega = settings, omega
+        self._boxes = {
+            side: (corners.min(axis=0), corners.max(axis=0))
+            for side, corners in soles.corners.items()
+        }
+
+    def soonest(self, side: Side, capture: np.ndarray, foot: np.ndarray) -> Landing:
+        """The best landing of a swing that begins.
+
+        Args:
+            side: of the foot in the air.
+            capture: capture point in the axes of the foot that stands (2,) [m].
+            foot: where the swing foot is, in the same axes (2,) [m].
+        """
+        times = np.arange(_LEAST, _MOST + 0.5 * _GRID, _GRID).tolist()
+        choices = [self.landing(side, capture, foot, time, time) for time in times]
+        return min(choices, key=lambda made: made.missing + _DELAY * made.duration)
+
+    def landing(
+        self,
+        side: Side,
+        capture: np.ndarray,
+        foot: np.ndarray,
+        duration: float,
+        left: float,
+    ) -> Landing:
+        """The landing of a swing under way.
+
+        Args:
+            side: of the foot in the air.
+            capture: capture point in the axes of the foot that stands (2,) [m].
+            foot: where the swing foot left, in the same axes (2,) [m].
+            duration: of the whole swing [s].
+            left: of it [s].
+        """
+        settings = self._settings
+        heel, toes = self._boxes[side.other]
+        later = capture_after(capture, heel, toes, math.exp(self.omega * left))
+        low, high = self._boxes[side]
+        ahead = float(later[0])
+        x = max(float(foot[0]), ahead - float(high[0]) + _TOES)
+        x = min(x, ahead - float(low[0]) - _INSIDE)
+        if capture[0] > toes[0]:
+            x = max(x, _PAST)
+        elif capture[0] < heel[0]:
+            x = min(x, -_PAST)
+        # Outwards at the capture point; inwards the leg that stands is in the way.
+        middle = 0.5 * float(low[1] + high[1])
+        width = max(side * (float(later[1]) - middle), settings.stance_width)
+        wanted = np.array([x, side * width])
+        reach = settings.catch_reach
+        goal = np.array(
+            [min(max(x, -reach), reach), side * min(width, settings.catch_width)]
+        )
+        way = goal - foot
+        size = math.hypot(*way)
+        most = settings.catch_speed * max(duration - _LATE, 0.0)
+        place = foot + way * min(1.0, most / size) if size > 0 else goal
+        # Legs do not cross.
+        place[1] = side * max(side * place[1], _NARROW * settings.stance_width)
+        return Landing(place, duration, float(np.linalg.norm(wanted - place)))

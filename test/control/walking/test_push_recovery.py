@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pushes on a walking KHR-1: caught by steps, and only then."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import humans_sim as hs
+from humans_sim.analysis.gait import WalkSummary
+from humans_sim.applications.robots import WalkingRobot, walking_robot
+from humans_sim.control.walking import Velocity, Walker, WalkSettings
+from humans_sim.control.walking.servo_walk import ScheduledCommand
+from humans_sim.control.walking.timeline import WalkPhase
+
+START, PERIOD = 0.2, 0.02
+PUSH = START + 2.32 - 0.96
+"""In single support, 0.3 s before the foot lands [s]."""
+FROM_THE_FRONT = (-0.5, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def khr1() -> hs.Model:
+    """The robot."""
+    return hs.load_model("khr1")
+
+
+def walking(
+    model: hs.Model,
+    impulse: tuple[float, float, float],
+    walk: WalkSettings | None = None,
+) -> WalkingRobot:
+    """It walks, and is pushed once."""
+    pushes = [hs.Push(PUSH, impulse, point=(0.0, 0.0, 0.04))] if any(impulse) else []
+    return walking_robot(
+        Walker(model, walk, period=PERIOD),
+        [ScheduledCommand(START, Velocity(0.06, 0.0, 0.0))],
+        pushes=pushes,
+    )
+
+
+def test_a_push_is_caught_by_a_step_and_only_by_it(khr1: hs.Model) -> None:
+    """The same push fells the same walk without steps; with them it walks on."""
+    robot = walking(khr1, FROM_THE_FRONT)
+    run = robot.simulation.run(t_end=PUSH + 2.4, progress=False)
+    assert not WalkSummary.of_run(run).fallen
+    assert not robot.walk.commands[-1].fallen
+    last = robot.walk.commands[-1].plan
+    assert last.phase is WalkPhase.WALKING and last.velocity.vx == pytest.approx(0.06)
+    # A foot went back: the walk goes on from farther behind.
+    assert run.q[-1, 0] < run.q[np.searchsorted(run.t, PUSH), 0] - 0.02
+    steadfast = replace(WalkSettings.of_model(khr1), catch_error=0.0)
+    robot = walking(khr1, FROM_THE_FRONT, steadfast)
+    run = robot.simulation.run(t_end=PUSH + 0.8, progress=False)
+    assert WalkSummary.of_run(run).fallen
+
+
+def test_a_walk_that_nobody_pushes_stays_as_it_is(khr1: hs.Model) -> None:
+    """Not a single command differs, from standing to the last step."""
+    commands = []
+    for walk in (None, replace(WalkSettings.of_model(khr1), catch_error=0.0)):
+        robot = walking(khr1, (0.0, 0.0, 0.0), walk)
+        robot.simulation.run(t_end=1.6, progress=False)
+        commands.append(np.array([c.joints for c in robot.walk.commands]))
+    np.testing.assert_array_equal(*commands)
+
+
+def test_it_comes_to_rest_where_nothing_is_measured_any_more(khr1: hs.Model) -> None:
+    """Ticks without sensors neither fail nor jump while a push is caught."""
+    robot = walking(khr1, FROM_THE_FRONT)
+    robot.simulation.run(t_end=PUSH + 0.3, progress=False)
+    walker, command = robot.walk.walker, robot.walk.commands[-1]
+    t = command.plan.time
+    for k in range(60):
+        before, command = command, walker.tick(t + k * PERIOD)
+        assert np.abs(command.joints - before.joints).max() < 0.25
+    assert not command.fallen
