@@ -35,15 +35,20 @@ help: ## list the targets
 
 setup: $(VENV)/.ready ## set everything up (done by the others when needed)
 
-$(VENV)/.base: requirements/build.lock requirements/library.lock requirements/docs.lock setup.py pyproject.toml
+$(VENV)/.base: requirements/build.lock requirements/library.lock setup.py pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no Python found: install Python >= 3.11 or set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is $$($(PYTHON) --version): Python >= 3.11 is needed, set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments: install python3-venv"; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || { echo "make: no C++ compiler found: install g++ (it builds humans_msgs)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL_LOCKED) -r requirements/build.lock
-	$(INSTALL_LOCKED) -r requirements/library.lock -r requirements/docs.lock
+	$(INSTALL_LOCKED) -r requirements/library.lock
 	$(INSTALL) --no-deps -e .
+	@touch $@
+
+# What builds the documentation; who only simulates does not need it.
+$(VENV)/.docs: requirements/docs.lock | $(VENV)/.ready
+	$(INSTALL_LOCKED) -r requirements/library.lock -r requirements/docs.lock
 	@touch $@
 
 # ROS 2: an installed one is used as it is; else its wheels, where they exist.
@@ -96,6 +101,7 @@ lint: setup ## ruff, mypy and the order of imports
 	$(BIN)/lint-imports
 
 test: lint test-emulated ## all checks and tests
+	@$(MAKE) --no-print-directory $(VENV)/.docs || echo "The tools of the documentation could not be installed: its tests are skipped."
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 test-emulated: setup
@@ -120,7 +126,7 @@ test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
 test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13)
 	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer
 
-docs: setup ## the documentation as pages, in build/docs/html; nothing is fetched
+docs: setup $(VENV)/.docs ## the documentation as pages, in build/docs/html, to read offline
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs/html
 	$(BIN)/python docs/check_spelling.py
 	@echo "Open build/docs/html/index.html"
