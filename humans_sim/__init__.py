@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulate, observe and drive bipeds: humans and robots.
-
-What users need is here, by one name each; docs/api.md lists it.
-"""
+"""Simulate, observe and drive bipeds: what users need, as docs/api.md lists it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
