@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcap.records import Schema
 from mcap_ros2.writer import Writer
 
 from humans_sim.results.marker_encoding import marker_array_bytes
@@ -49,12 +48,12 @@ class RosTopics:
 class RosWriter(Writer):
     """Writes messages; topics are made known before their first message."""
 
-    def add_topic(self, topic: str, kind: Schema, latched: bool = False) -> None:
+    def add_topic(self, topic: str, kind: Any, latched: bool = False) -> None:
         """Make a topic with its quality of service.
 
         Args:
             topic: its name.
-            kind: of its messages.
+            kind: of its messages, by ``register_msgdef``.
             latched: whether who comes later gets the last message (transient local).
         """
         profile = _QOS.format(
@@ -66,14 +65,12 @@ class RosWriter(Writer):
             topic, "cdr", kind.id, {"offered_qos_profiles": profile}
         )
 
-    def put(
-        self, topic: str, kind: Schema, message: Message, time: int, n: int
-    ) -> None:
+    def put(self, topic: str, kind: Any, message: Message, time: int, n: int) -> None:
         """Write the n-th message of a topic.
 
         Args:
             topic: made known by :meth:`add_topic`.
-            kind: of its messages.
+            kind: of its messages, by ``register_msgdef``.
             message: its fields; of markers as ``marker_array_bytes`` takes them.
             time: [ns].
             n: number of the message.

@@ -60,7 +60,7 @@ def waving(khr1: hs.Model) -> Run:
     run = Simulation(khr1, ground=ground, locked=["*"]).run(q, t_end=0.06)
     rng = np.random.default_rng(4)
     speeds = 3.0 * rng.normal(size=khr1.nv)
-    speeds[3:6] = (2.0, 40.0, 1.0)  # it turns by more than half a turn in all
+    speeds[3:6] = (2.0, 80.0, 1.0)  # it turns by more than half a turn in all
     path = np.array([khr1.integrate(q, t * speeds) for t in run.t - run.t[0]])
     return replace(run, t=run.t + 1.5, q=path)
 
