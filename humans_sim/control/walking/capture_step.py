@@ -63,19 +63,17 @@ def capture_after(
     return np.asarray(zmp + (capture - zmp) * growth)
 
 
-def error_at_landing(
-    error: np.ndarray, low: np.ndarray, high: np.ndarray, growth: float
-) -> np.ndarray:
-    """What is left of an error of the capture point when the foot lands [m].
+def error_at_landing(error: float, low: float, high: float, growth: float) -> float:
+    """What is left of an error of the capture point when the foot lands, one axis [m].
 
     Args:
-        error: now, measured less planned (2,) [m].
-        low: how far the zero-moment point may go back from the plan, negative (2,) [m].
-        high: how far ahead (2,) [m].
+        error: now, measured less planned [m].
+        low: how far the zero-moment point may go back from the plan, negative [m].
+        high: how far ahead [m].
         growth: of an error until then, exp(omega T), above 1.
     """
-    moved = np.clip(error * growth / (growth - 1.0), low, high)
-    return np.asarray(moved + (error - moved) * growth)
+    moved = min(max(error * growth / (growth - 1.0), low), high)
+    return moved + (error - moved) * growth
 
 
 def capturable_distance(reach: float, growth: float, steps: int) -> float:

@@ -106,6 +106,10 @@ class PushRecovery:
         model, settings = pattern.model, pattern.settings
         self._settings = settings
         self._soles = SolePair.of_model(model, settings)
+        self._boxes = {
+            side: (corners.min(axis=0).tolist(), corners.max(axis=0).tolist())
+            for side, corners in self._soles.corners.items()
+        }
         self._legs = SwingLegs(model, settings)
         self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
         self._posture = pattern.standing()
@@ -151,16 +155,26 @@ class PushRecovery:
         side = _in_the_air(plan)
         if side is None:
             return math.hypot(*error) > limit
-        stance = _footprints(plan)[side.other]
-        zmp = _local(stance, plan.zmp[:2])
-        corners = self._soles.corners[side.other]
-        left = error_at_landing(
-            _turned(stance, error),
-            corners.min(axis=0) - zmp,
-            corners.max(axis=0) - zmp,
-            math.exp(self._pattern.omega * max(plan.next_change, self._period)),
+        # Plain numbers: this is asked at every tick.
+        foot = plan.left if side is Side.RIGHT else plan.right
+        c, s = math.cos(foot.yaw), math.sin(foot.yaw)
+        x, y = (plan.zmp[:2] - foot.pose.translation[:2]).tolist()
+        ahead, aside = error.tolist()
+        low, high = self._boxes[side.other]
+        growth = math.exp(self._pattern.omega * max(plan.next_change, self._period))
+        axes = ((c, s), (-s, c))
+        return any(
+            abs(
+                error_at_landing(
+                    along * ahead + across * aside,
+                    low[k] - (along * x + across * y),
+                    high[k] - (along * x + across * y),
+                    growth,
+                )
+            )
+            > limit
+            for k, (along, across) in enumerate(axes)
         )
-        return float(np.abs(left).max()) > limit
 
     def begin(
         self,

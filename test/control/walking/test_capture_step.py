@@ -66,7 +66,8 @@ def test_an_error_is_what_two_pendulums_differ_by(
     """No shift of the zero-moment point within the sole leaves less of it."""
     growth = math.exp(OMEGA * time)
     plan = Pendulum(np.zeros(2), np.zeros(2), np.zeros(2))
-    left = error_at_landing(error, LOW, HIGH, growth)
+    axes = zip(error.tolist(), LOW.tolist(), HIGH.tolist(), strict=True)
+    left = np.array([error_at_landing(*axis, growth) for axis in axes])
     for shares in np.linspace(0.0, 1.0, 9)[:, None]:
         moved = LOW + shares * (HIGH - LOW)
         pushed = Pendulum(error, np.zeros(2), moved)
