@@ -41,8 +41,7 @@ __all__ = ["KondoRobot", "Reading", "RobotStateError"]
 _LIMP_BEAT = 0.05
 """Beat of the thread while nothing is sent [s]."""
 _FREE, _AGAIN, _LEAST = 1.8, 0.3, 0.2
-"""Servos are freed for so long, in the background afterwards, and however
-late the thread begins [s]."""
+"""To free servos: at first, again in the background, however late it begins [s]."""
 _THREAD = 1.0
 """The thread is waited for so much longer [s]."""
 _EVERY = ("every board",)
@@ -74,8 +73,7 @@ class KondoRobot(BoardsThread):
             port: name of the serial port.
             command_timeout: no command for so long: the robot holds [s]; 0: never.
             free_timeout: it has held for so long since: it is freed [s]; 0: never.
-            pause_timeout: the driver itself was kept from running for so long: the
-                robot holds [s].
+            pause_timeout: the driver did not run for so long: the robot holds [s].
             open_boards: opens the boards on a port.
 
         Raises:
