@@ -260,9 +260,9 @@ class WalkPattern:
         return self._q[7:]
 
     @property
-    def goes_by_velocity(self) -> bool:
-        """Whether it follows a velocity, and not a list of steps."""
-        return self._timeline.goes_by_velocity
+    def may_step_anywhere(self) -> bool:
+        """Whether neither a list nor levels of the ground say where its feet go."""
+        return self._timeline.goes_by_velocity and self._treads is None
 
     def _reached(
         self, feet: dict[Side, Footprint], lifted: Side, guess: np.ndarray

@@ -150,7 +150,7 @@ class PushRecovery:
         # Feet that pivot slip, which the estimate does not see.
         if limit == 0.0 or plan.pivots or plan.phase is WalkPhase.STANDING:
             return False
-        if not self._pattern.goes_by_velocity:
+        if not self._pattern.may_step_anywhere:
             return False
         side = _in_the_air(plan)
         if side is None:
