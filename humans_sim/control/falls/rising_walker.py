@@ -223,7 +223,7 @@ class RisingWalker:
 
     def _tick_walk(self, t: float, sensors: WalkSensors) -> None:
         self._walk = self.walker.tick(t, sensors)
-        if self._walk.fallen or self._detector.fallen:
+        if self._walk.fallen:  # a body that steps to catch itself leans far
             self._fall(t)
         else:
             self._joints = self._walk.joints
