@@ -35,8 +35,8 @@ def sound() -> Run:
 
 @pytest.fixture(scope="module")
 def weak() -> Run:
-    """The same with a quarter of its torque."""
-    settings = {"time.end": "2.6", "actuation.servo.stall_torque": "0.2"}
+    """The same with a sixth of its torque."""
+    settings = {"time.end": "2.6", "actuation.servo.stall_torque": "0.15"}
     return read_scenario("khr1-walk", settings).run()
 
 
