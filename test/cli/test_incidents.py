@@ -10,7 +10,14 @@ from typer.testing import CliRunner
 from humans_sim.cli.commands import app
 
 runner = CliRunner(env={"COLUMNS": "160", "NO_COLOR": "1"})
-WEAK = ["run", "khr1-walk", "--end", "2.4", "--set", "actuation.servo.stall_torque=0.2"]
+WEAK = [
+    "run",
+    "khr1-walk",
+    "--end",
+    "2.4",
+    "--set",
+    "actuation.servo.stall_torque=0.15",
+]
 
 
 def test_a_weak_robot() -> None:
