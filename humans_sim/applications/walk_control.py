@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,9 @@ def walk_control(
     settings = WalkSettings.of_model(model)
     if walking is not None:
         settings = WalkSettings.from_file(model, walking)
+    if scene.get("radii"):
+        # Soles that roll are not what steps that catch believe of them.
+        settings = replace(settings, catch_error=0.0)
     footsteps = _footsteps(given["footsteps"]) if "footsteps" in given else ()
     heights = None
     if "sees_ground" in given and truth_of(given["sees_ground"]):

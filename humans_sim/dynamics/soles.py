@@ -186,14 +186,14 @@ class Soles:
 
 
 def square_to_floor(q: np.ndarray, ground: Ground) -> np.ndarray:
-    """A start on level ground, put on the floor of a scene as it stood (nq,).
+    """A start on level ground, put on the slope of a scene as it stood (nq,).
 
     Args:
         q: configuration on a floor at height zero.
-        ground: its floor is its first half space; without any nothing changes.
+        ground: its slope is its first half space; on a level one nothing changes.
     """
     floor = next((s for s in ground.solids if isinstance(s, HalfSpace)), None)
-    if floor is None:
+    if floor is None or not any(floor.normal[:2]):
         return q
     normal = np.asarray(floor.normal, dtype=float)
     normal /= np.linalg.norm(normal)

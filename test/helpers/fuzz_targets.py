@@ -154,7 +154,7 @@ def _robot_setup(path: Path) -> None:
 
 
 def _walking(path: Path) -> None:
-    name = path.stem if path.stem in ("bip", "human36") else "khr1"
+    name = path.stem if path.stem in ("bip", "human", "human36") else "khr1"
     settings = WalkSettings.from_file(model(name), path)
     for field in fields(settings):
         if field.type == "float":

@@ -13,7 +13,7 @@ import humans_sim as hs
 from humans_sim.actuation import Servo
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.robots import walk_servos
-from humans_sim.control.walking import Velocity, Walker
+from humans_sim.control.walking import Velocity, Walker, WalkSettings
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 
 LAG = 0.114
@@ -22,7 +22,9 @@ LAG = 0.114
 def walked(model: hs.Model, ahead: float) -> tuple[float, float]:
     """Share of the planned distance, and the largest tilt [deg]."""
     setup = replace(RobotSetup.of_model(model), lag=LAG)
-    walker = Walker(model, period=setup.sampling_period)
+    # A walk that trails far behind would try to catch itself by steps.
+    settings = replace(WalkSettings.of_model(model), catch_error=0.0)
+    walker = Walker(model, settings, period=setup.sampling_period)
     schedule = [ScheduledCommand(0.5, Velocity(0.05)), ScheduledCommand(3.0, None)]
     walk = ServoWalk(walker, schedule, ahead)
     simulation = setup.simulation(model, walk_servos(setup, walker, {}), walk)
