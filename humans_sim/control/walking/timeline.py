@@ -133,6 +133,11 @@ class SupportPhase:
             return rows
         return np.vstack([rows, np.broadcast_to(table[-1], (count - len(rows), 2))])
 
+    def key(self) -> tuple[object, ...]:
+        """What two phases of one biped have in common that are the same."""
+        times, turns = (self.first, self.last), (self.turn, self.asked, self.made)
+        return *times, *turns, self.step, *self.feet.values(), self.zmp.tobytes()
+
     def feet_after(self) -> Feet:
         """Footprints when it ends."""
         if self.step is None:
@@ -326,6 +331,8 @@ class Timeline:
     def _plan(self, knot: int) -> None:
         """Keep the present phase; plan those after it."""
         self._stale = False
+        # Phases that are planned again as they were keep what was computed of them.
+        known = {phase.key(): phase for phase in self.phases}
         now, to_begin, side = self.phases[0], self._to_begin, self._next
         if now.last is None and to_begin != 0:
             start = now.zmp_at(np.array([knot]))[0]
@@ -357,6 +364,7 @@ class Timeline:
             else:
                 onto = None if to_begin == 0 else side.other
                 now = self._double(feet, first, now.zmp[-1], onto, now.step.turn)
+            now = known.get(now.key(), now)
             self.phases.append(now)
 
     def _single(
