@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from recordings import swaying, tags_of
 from typer.testing import CliRunner
+from unhurried import type_unhurried
 
 import humans_sim as hs
 from humans_sim.cli.anatomy import app as anatomy_app
@@ -172,24 +173,15 @@ def test_markers(human: hs.Model, tmp_path: Path) -> None:
     assert document["trials"][0]["summary"]["frames"] == len(stored.t)
 
 
-def play_unhurried(port: str) -> dict[str, Any]:
-    """Play a motion; once more where this machine was too busy to drive a robot."""
-    for _ in range(5):
-        runner = CliRunner(env={"KONDO_PORT": port})
-        done = runner.invoke(app, ["kondo", "play", "greeting", "--json"])
-        document: dict[str, Any] = json.loads(done.stdout)
-        if "was kept from its line" not in str(document["error"]):
-            break
-    return document
-
-
 def test_kondo(tmp_path: Path) -> None:
     """Boards, joints, a motion."""
     with Emulator(link=tmp_path / "port") as boards:
         for words in (("info",), ("pose", "head_yaw=5")):
             document = type_json("kondo", *words, KONDO_PORT=boards.port)
             assert set(document) == HEAD | documented()[f"kondo {words[0]}"], words
-        document = play_unhurried(boards.port)
+        words = ("kondo", "play", "greeting", "--json")
+        done = type_unhurried(words, KONDO_PORT=boards.port)
+        document = json.loads(done.stdout)
         assert document["ok"], document
         assert set(document) == HEAD | documented()["kondo play"]
         assert len(type_json("kondo", "trim", KONDO_PORT=boards.port)["trims"]) == 17

@@ -10,9 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from humans_sim.cli.commands import app
+from unhurried import type_unhurried
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted([*(DOCS / "tutorials").glob("*.md"), *(DOCS / "howto").glob("*.md")])
@@ -51,7 +49,7 @@ def run_command(line: str, background: list[subprocess.Popen[str]]) -> None:
         background.append(process)
         assert process.stdout is not None and process.stdout.readline()
         return
-    done = CliRunner().invoke(app, words[1:])
+    done = type_unhurried(words[1:])
     assert done.exit_code == 0, (line, done.output, done.exception)
 
 
