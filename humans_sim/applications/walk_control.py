@@ -77,6 +77,8 @@ def walk_control(
     footsteps = _footsteps(given["footsteps"]) if "footsteps" in given else ()
     heights = None
     if "sees_ground" in given and truth_of(given["sees_ground"]):
+        if scene["ground"].surface is not None:
+            raise given["sees_ground"].error("ground that gives way has no levels")
         heights = partial(ground_heights, scene["ground"])
     velocity = Velocity()
     if pace is not None:

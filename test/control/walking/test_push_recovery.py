@@ -9,7 +9,9 @@ import pytest
 import humans_sim as hs
 from humans_sim.analysis.gait import WalkSummary
 from humans_sim.applications.robots import WalkingRobot, walking_robot
+from humans_sim.applications.sweep.chance import prepare_seeded
 from humans_sim.control.walking import Velocity, Walker, WalkSettings
+from humans_sim.control.walking.push_recovery import PushRecovery
 from humans_sim.control.walking.servo_walk import ScheduledCommand
 from humans_sim.control.walking.timeline import WalkPhase
 
@@ -75,3 +77,15 @@ def test_it_comes_to_rest_where_nothing_is_measured_any_more(khr1: hs.Model) -> 
         before, command = command, walker.tick(t + k * PERIOD)
         assert np.abs(command.joints - before.joints).max() < 0.25
     assert not command.fallen
+
+
+def test_a_walk_that_nobody_pushes_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sideways, with the joints and the floor of a seed that once set it off."""
+    begun: list[float] = []
+    monkeypatch.setattr(PushRecovery, "begin", lambda _, t, *rest: begun.append(t))
+    velocity = {"controller.walk.velocity.0": 0.0, "controller.walk.velocity.1": 0.03}
+    _, (simulation, q, v) = prepare_seeded("khr1-walk", tuple(velocity.items()), 0)
+    simulation.run(q, v, t_end=1.6, sampling_period=0.02, progress=False)
+    assert not begun
