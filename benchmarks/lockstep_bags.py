@@ -23,8 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
-from humans_msgs.srv import Reset, Step
+from humans_msgs.srv import Reset
 from rclpy.executors import SingleThreadedExecutor
+from simulation_interfaces.msg import Result
+from simulation_interfaces.srv import GetEntitiesStates, StepSimulation
 
 from humans_sim.applications.graphs import Graph, read_graph
 from humans_sim.nodes.common.bag_file import bag_content
@@ -94,10 +96,14 @@ class RecordedGraph:
         return f" ({', '.join(self._recorder.silent())})"
 
     def _make_steps(self, count: int) -> None:
-        answer = self._call(Step, "step", Step.Request(steps=count))
-        if not answer.success:
-            raise RuntimeError(answer.message)
-        end = answer.stamp.sec * 10**9 + answer.stamp.nanosec
+        request = StepSimulation.Request(steps=count)
+        result = self._call(StepSimulation, "step_simulation", request).result
+        if result.result != Result.RESULT_OK:
+            raise RuntimeError(result.error_message)
+        request = GetEntitiesStates.Request()
+        answer = self._call(GetEntitiesStates, "get_entities_states", request)
+        stamp = answer.states[0].header.stamp
+        end = stamp.sec * 10**9 + stamp.nanosec
         self._wait(lambda: self._recorder.newest("joint_states") >= end, "a state")
 
     def _be_quiet(self) -> None:

@@ -74,5 +74,5 @@ def test_a_node_as_its_code_has_it(nodes: dict[str, Any]) -> None:
     assert walk.interfaces["Services"] == [("get_up", "std_srvs/Trigger")]
     assert walk.interfaces["Actions"] == [("walk", "humans_msgs/Walk")]
     assert ("period", "0.02", "between two states [s]") in walk.parameters
-    step = ("step", "humans_msgs/Step")
-    assert step in nodes["dynamics"].interfaces["Services"]
+    push = ("push", "humans_msgs/Push")
+    assert push in nodes["dynamics"].interfaces["Services"]

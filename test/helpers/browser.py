@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,3 +49,11 @@ def screenshot(url: str, folder: Path, budget: int) -> np.ndarray:
         if ended == 0 and picture.is_file():
             return np.asarray(Image.open(picture).convert("RGB")).astype(int)
     raise AssertionError(f"Chromium drew no picture of {url} in {ATTEMPTS} attempts")
+
+
+def page_address(viewer: Any) -> str:
+    """Of the page of a node ``viewer``, as its process says it."""
+    for line in viewer.stdout:
+        if " is shown at " in line:
+            return str(line.rpartition(" is shown at ")[2].strip())
+    raise AssertionError("the viewer ended before it opened its page")

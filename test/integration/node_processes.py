@@ -54,6 +54,39 @@ def call_service(
     return future.result()
 
 
+Call = Callable[[Any, str, Any], Any]
+"""Calls a service of a type by its name with a request, and waits for the answer."""
+
+
+def set_playing(call: Call, playing: bool) -> Any:
+    """Let the time of a simulation run, or pause it; the result that it answers."""
+    from simulation_interfaces.msg import SimulationState
+    from simulation_interfaces.srv import SetSimulationState
+
+    request = SetSimulationState.Request()
+    request.state.state = (
+        SimulationState.STATE_PLAYING if playing else SimulationState.STATE_PAUSED
+    )
+    return call(SetSimulationState, "set_simulation_state", request).result
+
+
+def make_steps(call: Call, steps: int) -> Any:
+    """Let a paused simulation make steps; the result that it answers."""
+    from simulation_interfaces.srv import StepSimulation
+
+    request = StepSimulation.Request(steps=steps)
+    return call(StepSimulation, "step_simulation", request).result
+
+
+def is_done(result: Any) -> bool:
+    """Whether a simulation answered that what was asked is so."""
+    from simulation_interfaces.msg import Result
+    from simulation_interfaces.srv import SetSimulationState
+
+    already = SetSimulationState.Response.ALREADY_IN_TARGET_STATE
+    return result.result in (Result.RESULT_OK, already)
+
+
 class ObservedGraph:
     """Nodes in processes, and a node of the test that listens to them.
 

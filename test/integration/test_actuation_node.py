@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 from actuation_listener import Listener, stamp_time, stamped
+from node_processes import is_done, set_playing
 
 import humans_sim as hs
 from humans_sim.actuation import QUADRICEPS, IdealTorque, simulate_muscle
@@ -127,7 +128,6 @@ def test_servos_in_lockstep(
     """Dynamics and servos in two processes do what the library does, to the bit."""
     from humans_msgs.srv import Reset
     from sensor_msgs.msg import JointState
-    from std_srvs.srv import SetBool
 
     heard = Listener(node, wait_for, "servo", "")
     commands = heard.publisher(JointState, "joint_commands")
@@ -136,7 +136,7 @@ def test_servos_in_lockstep(
     turn = JointState(name=["head_yaw"], position=[ANGLE])
     commands.publish(stamped(turn, TURN * NANOSECONDS))
     heard.wait_count("commands", 1)
-    assert heard.call(SetBool, "pause", SetBool.Request(data=False)).success
+    assert is_done(set_playing(heard.call, True))
     last = STEPS * NANOSECONDS
     wait_for(lambda: last in heard.actuators and last in heard.states, "the end")
     stamps = [k * NANOSECONDS for k in range(STEPS + 1)]
@@ -159,7 +159,7 @@ def test_servos_in_lockstep(
     assert actuators[-1].position == pytest.approx(ANGLE, abs=5e-3)
     assert actuators[-1].torque == efforts[-1][head]
 
-    assert heard.call(SetBool, "pause", SetBool.Request(data=True)).success
+    assert is_done(set_playing(heard.call, False))
     starts = int(heard.status["starts"])
     assert heard.call(Reset, "reset", Reset.Request()).success
     heard.wait_count("starts", starts + 1)
@@ -362,7 +362,6 @@ def test_fes_moves_the_knee(
     """The nodes of the graph ``fes``: pulses flex one knee, nothing else moves."""
     from humans_msgs.msg import Stimulation
     from humans_msgs.srv import Reset
-    from std_srvs.srv import SetBool
 
     heard = Listener(node, wait_for, "muscles", "/fes")
     stimulation = heard.publisher(Stimulation, "stimulation")
@@ -372,9 +371,9 @@ def test_fes_moves_the_knee(
     train.pulse_current, train.pulse_period = [0.1], [0.02]
     stimulation.publish(train)
     heard.wait_count("commands", 1)
-    assert heard.call(SetBool, "pause", SetBool.Request(data=False)).success
+    assert is_done(set_playing(heard.call, True))
     wait_for(lambda: max(heard.states) >= 150_000_000, "a few periods")
-    assert heard.call(SetBool, "pause", SetBool.Request(data=True)).success
+    assert is_done(set_playing(heard.call, False))
     state = heard.states[150_000_000]
     knee = human.joint_names.index("r_knee")
     assert state.position[knee] < 0.0

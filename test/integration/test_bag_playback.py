@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import screenshot
+from browser import page_address, screenshot
 
 import humans_sim as hs
 from humans_sim.dynamics import Run, Simulation
@@ -29,14 +29,6 @@ def stretching(khr1: hs.Model) -> Run:
         q[:, 7 + joint] = sign * 1.5 * share
     q[:, 0] += 0.2 * share
     return replace(run, q=q)
-
-
-def address(viewer: Any) -> str:
-    """Of the page, as the node says it."""
-    for line in viewer.stdout:
-        if " is shown at " in line:
-            return line.rpartition(" is shown at ")[2].strip()
-    raise AssertionError("the viewer ended before it opened its page")
 
 
 def test_playback(
@@ -58,7 +50,7 @@ def test_playback(
         *("-m", "humans_sim.nodes", "viewer", "--ros-args"),
         *("-p", "model:=khr1", "-p", "port:=0", "-p", "commands:=false"),
     )
-    url = address(viewer)
+    url = page_address(viewer)
     still = screenshot(url, tmp_path, 4000)
     joints: list[JointState] = []
     bases: list[Odometry] = []

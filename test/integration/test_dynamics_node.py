@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lockstep_controller import torques
-from node_processes import call_service
+from node_processes import call_service, is_done, make_steps, set_playing
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
@@ -118,7 +118,7 @@ class Robot:
         listen(SimulationEvent, f"{SPACE}/events", self._on_event, 100)
         listen(DiagnosticArray, f"{SPACE}/diagnostics", self._on_diagnostics, 10)
         self.reset()
-        assert self.pause(True).success
+        assert is_done(self.pause(True))
         assert self.drop().success
         wait(lambda: 0 in self.states, "the state at time zero")
         wait(lambda: self.commands.get_subscription_count() > 0, "a way to command")
@@ -159,10 +159,8 @@ class Robot:
         return call_service(self.node, self.wait, kind, f"{SPACE}/{name}", request)
 
     def pause(self, paused: bool) -> Any:
-        """Call ``pause``."""
-        from std_srvs.srv import SetBool
-
-        return self.call(SetBool, "pause", SetBool.Request(data=paused))
+        """Stop the time, or let it run."""
+        return set_playing(self.call, not paused)
 
     def reset(self, **fields: Any) -> Any:
         """Call ``reset``."""
@@ -179,10 +177,8 @@ class Robot:
         return self.reset(use_state=True, base_pose=pose, **fields)
 
     def step(self, steps: int) -> Any:
-        """Call ``step``."""
-        from humans_msgs.srv import Step
-
-        return self.call(Step, "step", Step.Request(steps=steps))
+        """Make steps while paused."""
+        return make_steps(self.call, steps)
 
     def push(self, link: str, impulse: float) -> Any:
         """Call ``push`` with an impulse along y."""
@@ -211,7 +207,7 @@ def test_lockstep_equals_the_library(
     start(str(HERE / "lockstep_controller.py"), "--ros-args", "-r", f"__ns:={SPACE}")
     topic = f"{SPACE}/joint_torques"
     robot.wait(lambda: robot.node.count_publishers(topic) > 1, "the controller")
-    assert robot.pause(False).success
+    assert is_done(robot.pause(False))
     robot.wait(lambda: STEPS * NANOSECONDS in robot.states, "the end of the run")
     assert ("timeout", "") not in robot.events
     run = library_run
@@ -234,17 +230,16 @@ def test_services(robot: Robot, khr1: hs.Model) -> None:
     robot.answers = True
     robot.command(robot.states[0].header.stamp, ["head_yaw"], [0.0])
     stepped = robot.step(3)
-    assert stepped.success, stepped.message
-    assert stepped.stamp.nanosec == 3 * NANOSECONDS
+    assert is_done(stepped), stepped
     robot.wait(lambda: 3 * NANOSECONDS in robot.states, "the state after three steps")
-    assert not robot.step(0).success
+    assert not is_done(robot.step(0))
 
     assert "tail" in robot.push("tail", 1.0).message
     assert not robot.push("", math.nan).success
     pushed = robot.push("", 0.2)
     assert pushed.success, pushed.message
     assert abs(robot.odometry.twist.twist.linear.y) < 1e-3
-    assert robot.step(1).success
+    assert is_done(robot.step(1))
     robot.wait(lambda: ("push", "") in robot.events, "the push")
     robot.wait(lambda: 4 * NANOSECONDS in robot.states, "the state after the push")
     assert robot.odometry.twist.twist.linear.y > 0.1
@@ -265,8 +260,8 @@ def test_services(robot: Robot, khr1: hs.Model) -> None:
     assert robot.states[0].velocity[head] == 0.1
     assert robot.odometry.pose.pose.position.z == 1.0
     assert ("reset", "") in robot.events
-    assert "runs" in robot.pause(False).message
-    assert "not paused" in robot.step(1).message
+    assert is_done(robot.pause(False))
+    assert "not paused" in robot.step(1).error_message
 
 
 def test_imu_in_free_fall(robot: Robot, khr1: hs.Model) -> None:
@@ -280,7 +275,7 @@ def test_imu_in_free_fall(robot: Robot, khr1: hs.Model) -> None:
     )
     robot.answers = True
     assert robot.drop().success
-    assert robot.step(5).success
+    assert is_done(robot.step(5))
     stamps = [5 * NANOSECONDS]
     robot.wait(
         lambda: [m.header.stamp.nanosec for m in messages[-1:]] == stamps, "readings"
@@ -313,10 +308,10 @@ def test_bad_commands_are_refused(robot: Robot, khr1: hs.Model) -> None:
     assert robot.status["level"] == b"\x01"
     assert "late" in robot.status["last_refusal"]
     robot.command(now, ["head_yaw"], [9e8])
-    assert not robot.step(1).success
+    assert not is_done(robot.step(1))
     robot.wait(lambda: ("failure", "") in robot.events, "the failure")
     robot.wait(lambda: robot.status.get("level") == b"\x02", "an error")
-    assert "failed" in robot.pause(False).message
+    assert "failed" in robot.pause(False).error_message
     assert robot.reset().success
     assert robot.count("refused_commands") == refused + 8
     assert robot.status["level"] == b"\x00"
@@ -328,9 +323,9 @@ def test_timeout_holds_the_last_command(robot: Robot) -> None:
 
     held = robot.count("held_commands")
     robot.command(Time(), ["head_yaw"], [1e-6])
-    assert robot.step(1).success
+    assert is_done(robot.step(1))
     begin = time.monotonic()
-    assert robot.pause(False).success
+    assert is_done(robot.pause(False))
     robot.wait(
         lambda: 2 * NANOSECONDS in robot.states, "a period with the held command"
     )
@@ -353,14 +348,14 @@ def test_timeout_holds_the_last_command(robot: Robot) -> None:
 
 def test_interrupt_while_waiting(robot: Robot, running: Callable[[], Any]) -> None:
     """A node that owes an answer refuses a second request, and ends with code 0."""
-    from humans_msgs.srv import Step
+    from simulation_interfaces.srv import StepSimulation
 
-    client = robot.node.create_client(Step, f"{SPACE}/step")
-    robot.wait(client.service_is_ready, "the service step")
-    future = client.call_async(Step.Request(steps=5))
+    client = robot.node.create_client(StepSimulation, f"{SPACE}/step_simulation")
+    robot.wait(client.service_is_ready, "the service")
+    future = client.call_async(StepSimulation.Request(steps=5))
     robot.count("held_commands")
     assert not future.done()
-    assert "another request" in robot.step(1).message
+    assert "another request" in robot.step(1).error_message
     ends_well(running(), signal.SIGINT)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from node_processes import ObservedGraph
+from node_processes import ObservedGraph, is_done, make_steps
 
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
@@ -41,7 +41,7 @@ def graph(ros_environment: dict[str, str], compiled: None) -> Iterator[ObservedG
 
 def test_bodies_are_published_and_pushed(graph: ObservedGraph) -> None:
     """The box is a marker and a frame; a push moves it, a reset puts it back."""
-    from humans_msgs.srv import Push, Reset, Step
+    from humans_msgs.srv import Push, Reset
     from tf2_msgs.msg import TFMessage
     from visualization_msgs.msg import Marker, MarkerArray
 
@@ -61,13 +61,13 @@ def test_bodies_are_published_and_pushed(graph: ObservedGraph) -> None:
     assert boxes[0].scale.x == pytest.approx(0.2)
     assert boxes[0].header.frame_id == "world"
     assert boxes[-1].pose.position.x == pytest.approx(START, abs=1e-6)
-    assert graph.call(Step, "step", Step.Request(steps=1)).success
+    assert is_done(make_steps(graph.call, 1))
     graph.wait(lambda: {"box", "base_link"} <= frames, "frames of box and base")
     request = Push.Request(link_name="box")
     request.impulse.x = 0.15
     answer = graph.call(Push, "push", request)
     assert answer.success, answer.message
-    assert graph.call(Step, "step", Step.Request(steps=10)).success
+    assert is_done(make_steps(graph.call, 10))
     graph.wait(lambda: boxes[-1].pose.position.x > START + 0.02, "the box to move")
     request = Push.Request(link_name="tail")
     assert "tail" in graph.call(Push, "push", request).message

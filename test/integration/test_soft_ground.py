@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_processes import ObservedGraph
+from node_processes import ObservedGraph, is_done, make_steps
 
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
@@ -51,7 +51,7 @@ def graph(ros_environment: dict[str, str]) -> Iterator[ObservedGraph]:
 
 def test_footprints_are_published(graph: ObservedGraph) -> None:
     """Heights as floats, a map and a picture of them; a reset makes it level."""
-    from humans_msgs.srv import Reset, Step
+    from humans_msgs.srv import Reset
     from nav_msgs.msg import OccupancyGrid
     from sensor_msgs.msg import Image
 
@@ -70,8 +70,8 @@ def test_footprints_are_published(graph: ObservedGraph) -> None:
     level = footprints_in(seen["heights"], seen["depth"])
     assert level.heights.shape == (50, 40) and not level.heights.any()
     assert np.allclose(level.origin, (-0.25, -0.2, 0.0))
-    reply = graph.call(Step, "step", Step.Request(steps=30))
-    assert reply.success, reply.message
+    reply = make_steps(graph.call, 30)
+    assert is_done(reply), reply
     graph.wait(lambda: max(seen["depth"].data) > 3, "footprints")
     prints = footprints_in(seen["heights"], seen["depth"])
     assert -0.02 < prints.heights.min() < -3e-4

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from node_processes import ObservedGraph
+from node_processes import ObservedGraph, is_done, set_playing
 
 import humans_sim as hs
 from humans_sim.applications.graphs import read_graph
@@ -181,9 +181,7 @@ class Robot(ObservedGraph):
 
     def pause(self, paused: bool) -> None:
         """Stop the time, or let it resume."""
-        from std_srvs.srv import SetBool
-
-        assert self.call(SetBool, "pause", SetBool.Request(data=paused)).success
+        assert is_done(set_playing(self.call, not paused))
 
     def reset(self) -> None:
         """Begin anew, and wait until the walk has."""

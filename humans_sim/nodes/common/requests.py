@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rclpy.node import Node
+from simulation_interfaces.msg import Result
+from simulation_interfaces.srv import SetSimulationState
 
 _PATIENCE = 3.0
 """Wall time after which an answer is given up [s]."""
@@ -92,4 +94,7 @@ def _verdict(response: Any) -> tuple[bool, str]:
     if hasattr(response, "results"):  # of set_parameters
         bad = [result.reason for result in response.results if not result.successful]
         return not bad, ", ".join(bad)
+    if hasattr(response, "result"):  # of simulation_interfaces
+        fine = (Result.RESULT_OK, SetSimulationState.Response.ALREADY_IN_TARGET_STATE)
+        return response.result.result in fine, str(response.result.error_message)
     return bool(response.success), str(response.message)

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services of the node ``dynamics`` beside those of the standard."""
+"""Services of the node ``dynamics`` for what the standard lacks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from humans_msgs.srv import Push, Reset, Step
-from std_srvs.srv import SetBool
+from humans_msgs.srv import Push, Reset
 
-from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
     base_of,
     joint_values,
     time_of,
     velocity_of,
 )
-from humans_sim.nodes.common.deferred_service import Reply, create_deferred_service
 from humans_sim.nodes.dynamics.pushes import WaitingPushes
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OwnServices:
-    """``reset`` to a posture or state, ``pause``, ``step`` and ``push``.
+    """``reset`` to a posture or a state with joint angles, and ``push``.
 
     Args:
         node: whose run it is.
@@ -35,9 +33,7 @@ class OwnServices:
         """Begin to serve."""
         self._node, self._pushes = node, pushes
         node.create_service(Reset, "reset", self._on_reset)
-        node.create_service(SetBool, "pause", self._on_pause)
         node.create_service(Push, "push", self._on_push)
-        create_deferred_service(node, Step, "step", self._on_step)
 
     def _on_reset(self, request: Any, response: Any) -> Any:
         node = self._node
@@ -62,29 +58,6 @@ class OwnServices:
         if len(joints.velocity):
             v[6:] = joint_values(model, joints.name, joints.velocity, v[6:], "velocity")
         return q, v
-
-    def _on_pause(self, request: Any, response: Any) -> Any:
-        node = self._node
-        response.message = node.failure
-        response.success = not node.failure
-        if response.success:
-            node.let_run(not request.data)
-            done = "paused at" if request.data else "runs from"
-            response.message = f"{done} {node.stamp * 1e-9:.9g} s"
-        return response
-
-    def _on_step(self, request: Any, reply: Reply) -> None:
-        def tell(left: int, problem: str) -> None:
-            if left:
-                return
-            reply.message.success, reply.message.message = not problem, problem
-            reply.message.stamp = time_of(self._node.stamp)
-            reply.send()
-
-        try:
-            self._node.make_steps(request.steps, tell)
-        except ConfigurationError as error:
-            tell(0, str(error))
 
     def _on_push(self, request: Any, response: Any) -> Any:
         node = self._node

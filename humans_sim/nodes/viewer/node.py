@@ -4,10 +4,10 @@
 Takes ``joint_states`` and odometry; beside a simulation ``ground_contacts``, ``scene``,
 ``/diagnostics`` and, of a ground that gives way, ``ground/heights`` and
 ``ground/depth``; beside a walk ``walk_status`` and ``footsteps``; beside a
-reconstruction ``reconstruction_markers``. Where somebody offers the service ``pause``,
-the page has controls: they call ``pause``, ``reset`` and ``push`` and set the
-simulation's ``real_time_factor``; where there is a walk, they publish ``cmd_vel`` and
-call ``get_up``.
+reconstruction ``reconstruction_markers``. Where somebody offers the service
+``set_simulation_state``, the page has controls: they call it, ``reset`` and ``push``,
+and set the simulation's ``real_time_factor``; where there is a walk, they publish
+``cmd_vel`` and call ``get_up``.
 Where somebody offers ``stop``, as the bridge to a real robot does, the page can call
 that, and its walk must be armed. Without ``commands`` it shows and commands nothing.
 
@@ -40,7 +40,9 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Image
-from std_srvs.srv import SetBool, Trigger
+from simulation_interfaces.msg import SimulationState
+from simulation_interfaces.srv import SetSimulationState
+from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from humans_sim.contact import Ground
@@ -83,7 +85,7 @@ _MARKER_TIME = 1.0
 """How long markers are shown without new ones [s]."""
 _REPEAT_PERIOD = 0.2
 """Between two of the same velocities for a real robot [s]."""
-_PAUSE, _RESET, _PUSH, _STOP = "pause", "reset", "push", "stop"
+_SET_STATE, _RESET, _PUSH, _STOP = "set_simulation_state", "reset", "push", "stop"
 _GET_UP = "get_up"
 _PAUSED = "paused"
 _LONGEST_MESSAGE = 300
@@ -154,7 +156,7 @@ class Viewer(StateListener):
             return
         kind = TwistStamped if self._stamped else Twist
         self._velocities = self.create_publisher(kind, "cmd_vel", 10)
-        self._requests.add(_PAUSE, SetBool)
+        self._requests.add(_SET_STATE, SetSimulationState)
         self._requests.add(_RESET, Reset)
         self._requests.add(_PUSH, Push)
         self._requests.add(_STOP, Trigger)
@@ -278,7 +280,7 @@ class Viewer(StateListener):
                 walk=self._later(self._walk_with), stop=self._later(self._stop_robot)
             )
             self._page.add_robot_panel(actions, self._settings())
-        elif self._requests.ready(_PAUSE):
+        elif self._requests.ready(_SET_STATE):
             self._page.add_panel(self._actions(), self._settings(), walking=False)
 
     def _draw_markers(self, message: MarkerArray) -> bool:
@@ -384,7 +386,11 @@ class Viewer(StateListener):
         def done() -> None:
             self._paused = paused
 
-        self._requests.call(_PAUSE, SetBool.Request(data=paused), done)
+        request = SetSimulationState.Request()
+        request.state.state = (
+            SimulationState.STATE_PAUSED if paused else SimulationState.STATE_PLAYING
+        )
+        self._requests.call(_SET_STATE, request, done)
 
     def _stop_robot(self) -> None:
         self._walk_with(Velocity())
