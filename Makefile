@@ -27,7 +27,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-ros docs demo demo-walk test test-emulated test-ros test-newer lint bench lock licences urdf clean
+.PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated test-ros test-newer studies-newer lint bench lock licences urdf clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -100,9 +100,13 @@ lint: setup ## ruff, mypy and the order of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint test-emulated ## all checks and tests
+test: lint test-emulated ## all checks, and the tests but for the long ones
 	@$(MAKE) --no-print-directory $(VENV)/.docs || echo "The tools of the documentation could not be installed: its tests are skipped."
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not study" $(PYTEST_ARGS)
+
+studies: setup ## the long tests: whole motions and graphs, tutorials, pages, films
+	@$(MAKE) --no-print-directory $(VENV)/.docs || echo "The tools of the documentation could not be installed: its tests are skipped."
+	$(BIN)/python -m pytest -n 2 -m study $(PYTEST_ARGS)
 
 test-emulated: setup
 ifeq ($(EMULATE),1)
@@ -124,7 +128,10 @@ test-ros: setup ## the tests of the ROS 2 graph and of SUNDIALS alone
 	$(BIN)/python -m pytest -m "ros or sundials" $(PYTEST_ARGS) test/integration test/dynamics test/results
 
 test-newer: ## lint and tests on a second Python (3.13; 3.11 where yours is 3.13)
-	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer
+	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer test
+
+studies-newer: ## the long tests on the second Python
+	@PYTHON="$(PYTHON)" PYTEST_ARGS="$(PYTEST_ARGS)" .ci/test_newer studies
 
 docs: setup $(VENV)/.docs ## the documentation as pages, in build/docs/html, to read offline
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs/html

@@ -25,6 +25,7 @@ DOCUMENTS = [
 """What people read; pages below docs/reference are written by `make docs`."""
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=str)
 def test_examples(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each example runs and prints something."""
@@ -49,6 +50,7 @@ def test_readme_is_short() -> None:
         assert f"(docs/{guide.name})" in text, guide.name
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name
 )

@@ -62,6 +62,7 @@ def one_step(friction: float | None) -> tuple[hs.Model, Run]:
     return simulated("bip-one-step", friction=friction, feedback="true_state")
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("friction", [None, 0.6])
 def test_bip_one_step(friction: float | None) -> None:
     """The left foot lands a step ahead, the right one never moves; both carry then."""
@@ -111,6 +112,7 @@ def test_bip_stands_by_its_sensors() -> None:
     assert np.std(noise[-20:]) > 1.0
 
 
+@pytest.mark.study
 def test_bip_stand() -> None:
     """Three pushes move the body by centimetres; it comes back, its feet stay."""
     model, run = simulated("bip-stand", feedback="true_state")
@@ -125,6 +127,7 @@ def test_bip_stand() -> None:
     assert is_at_rest_on_its_feet(model, run)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("name", "least", "most"), [("bip-walk", 1.2, 1.7), ("human-walk", 0.7, 1.2)]
 )
@@ -149,6 +152,7 @@ def test_walk(name: str, least: float, most: float) -> None:
     assert is_at_rest_on_its_feet(model, run)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("name", "slide"), [("chair-sit-to-stand", 1e-9), ("fes-sit-to-stand", 1e-9)]
 )
@@ -175,6 +179,7 @@ def test_sit_to_stand(name: str, slide: float) -> None:
     assert is_at_rest_on_its_feet(model, run)
 
 
+@pytest.mark.study
 def test_work_of_the_joints_lifts_the_body() -> None:
     """Torques are held between samples: their work is exact, and all of the energy."""
     _, run = simulated("chair-sit-to-stand", sampling_period=0.005, end=1.6)
@@ -230,6 +235,7 @@ def test_fes_sit_to_stand_by_muscles_alone() -> None:
     assert run.torques[-1, 6 + knee] > 10.0
 
 
+@pytest.mark.study
 def test_khr1_fall() -> None:
     """Pushed over it lies on its front; it gets up, walks on, and stands at the end."""
     model, run = simulated("khr1-fall")

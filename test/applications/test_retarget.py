@@ -143,6 +143,7 @@ def run(*words: str) -> Any:
     return runner.invoke(app, list(words))
 
 
+@pytest.mark.study
 def test_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of the tutorial run one after the other, on emulated boards."""
     monkeypatch.chdir(tmp_path)
@@ -177,6 +178,7 @@ def test_limits_of_the_boards_slow_it_down(postures: hs.Reconstruction) -> None:
     assert plain.plan.slowdown < slower.plan.slowdown
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("robot", ["khr1", "g1"])
 def test_a_recorded_walk(robot: str, shared_data: Path, tmp_path: Path) -> None:
     """A real walk: five steps without a fall, slip or limit, limbs as the person's."""

@@ -58,6 +58,7 @@ GAITS = {"human-gait"}
 """Looked at in test_gait_control.py and control/gait."""
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "name",
     sorted(

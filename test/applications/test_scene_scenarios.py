@@ -13,6 +13,7 @@ from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.errors import ModelFileError, ParameterError
 
 
+@pytest.mark.study
 def test_the_khr1_pushes_a_box(tmp_path: Path) -> None:
     """By 10 cm and more, upright, both on the floor; the run can be shown again."""
     run = read_scenario("push-box").run(progress=False)

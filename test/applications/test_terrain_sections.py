@@ -87,6 +87,7 @@ def test_errors_have_their_place(tmp_path: Path, text: str) -> None:
         section(tmp_path, text)
 
 
+@pytest.mark.study
 def test_bip_climbs_a_stair() -> None:
     """Its walk sees the stairs: both feet come onto the first one, whole."""
     run = read_scenario("bip-stairs").with_changes(end=5.1).run(progress=False)

@@ -130,6 +130,7 @@ def test_a_closed_pipe(words: tuple[str, ...]) -> None:
     assert "humans-sim:" not in errors and "Exception" not in errors
 
 
+@pytest.mark.study
 def test_what_is_not_written_is_said(tmp_path: Path) -> None:
     """A file for which there is no room: one line with its name, nothing left."""
     limit = 1000  # bytes a file, as a full device would refuse more

@@ -56,6 +56,7 @@ def test_marker_sets_are_listed(run: Run) -> None:
         assert word in done.output
 
 
+@pytest.mark.study
 def test_calibrate_and_reconstruct(run: Run, standing: Path, tmp_path: Path) -> None:
     """A person is measured, then reconstructed; tables say how well."""
     done = run(

@@ -105,6 +105,7 @@ def tutorial() -> list[list[str]]:
     return [words[1:] for words in lines if words[1] != "view"]
 
 
+@pytest.mark.study
 def test_the_tutorial(urdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every line of it works for a robot of which there is a URDF alone."""
     monkeypatch.chdir(urdf.parent)

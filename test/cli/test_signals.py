@@ -67,6 +67,7 @@ def test_while_it_simulates(number: int, code: int) -> None:
     assert not out or '"error": "interrupted"' in out
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_runs_until_then_is_done(number: int) -> None:
     """A page that is shown until Ctrl-C was shown: 0."""
@@ -75,6 +76,7 @@ def test_what_runs_until_then_is_done(number: int) -> None:
     assert end(process, number)[0] == 0
 
 
+@pytest.mark.study
 def test_a_walk_in_the_browser() -> None:
     """The threads of a page and of its simulation end, too."""
     process = type_command("view", "khr1", "--walk", "--port", "0")
@@ -89,6 +91,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory, human: hs.Model) -> Path:
     return write_trc(trial, tmp_path_factory.mktemp("person") / "standing.trc")
 
 
+@pytest.mark.study
 def test_calibrate_and_reconstruct(standing: Path, tmp_path: Path) -> None:
     """Nothing half done is left."""
     process = type_command(

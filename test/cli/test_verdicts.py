@@ -51,6 +51,7 @@ def test_good(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == GOOD and "doubtful" not in shown.out and shown.err == ""
 
 
+@pytest.mark.study
 def test_doubtful(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The reason is on the terminal, on the page and in JSON; the code is 3."""
     words = ["reconstruct", str(folder / "hidden.trc"), *SET, "--formats", "npz"]

@@ -112,6 +112,7 @@ def check_offline(pages: dict[Path, Page]) -> None:
             assert not re.match(r"([a-z]+:)?//", address), f"{path.name}: {address}"
 
 
+@pytest.mark.study
 def test_site(tmp_path: Path) -> None:
     """It is built without a warning, names are complete, links and anchors hold."""
     for module in ("sphinx", "myst_parser", "furo"):

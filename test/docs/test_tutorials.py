@@ -21,6 +21,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return re.findall(r"```(python|bash)\n(.*?)```", text, re.S)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Snippets and commands run one after the other, in one folder."""

@@ -118,6 +118,7 @@ def processes(
         process.communicate()
 
 
+@pytest.mark.study
 def test_servos_in_lockstep(
     processes: Any,
     node: Any,

@@ -78,6 +78,7 @@ def listen(node: Any, graph: Graph) -> set[str]:
     return silent
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("given", APPLICATIONS, ids=lambda given: given.graph)
 def test_graph_is_the_librarys_run(
     given: Application,

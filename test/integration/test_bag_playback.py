@@ -31,6 +31,7 @@ def stretching(khr1: hs.Model) -> Run:
     return replace(run, q=q)
 
 
+@pytest.mark.study
 def test_playback(
     stretching: Run,
     node: Any,

@@ -20,6 +20,7 @@ DOWN = 4.5
 """By then the foot that steps has come down [s]."""
 
 
+@pytest.mark.study
 def test_one_step(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -368,6 +368,7 @@ def ends_well(process: Any, number: signal.Signals) -> str:
     return str(output)
 
 
+@pytest.mark.study
 def test_simulate_graph_on_the_wall_clock(
     node: Any,
     wait_for: Callable[..., None],

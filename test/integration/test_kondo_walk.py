@@ -15,6 +15,7 @@ from humans_sim.kondo.driver.robot_settings import load_robot
 pytestmark = pytest.mark.ros
 
 
+@pytest.mark.study
 def test_it_stands_when_nobody_leads_it(
     node: Any,
     wait_for: Callable[..., None],
@@ -55,6 +56,7 @@ def test_it_stands_when_nobody_leads_it(
     wait_for(lambda: status[0].phase == WalkStatus.STANDING, "rest")
 
 
+@pytest.mark.study
 def test_walk_without_hardware(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
 ) -> None:

@@ -35,6 +35,7 @@ def bags(ros_environment: dict[str, str], khr1: hs.Model, monkeypatch: Any) -> A
     return __import__("lockstep_bags")
 
 
+@pytest.mark.study
 def test_the_same_bag_twice(bags: Any, tmp_path: Path) -> None:
     """Simulation, servos and frames in three processes."""
     paths = [tmp_path / f"{name}.mcap" for name in ("one", "two")]

@@ -136,6 +136,7 @@ def player(lab: Laboratory) -> Iterator[Callable[..., None]]:
         lost.communicate()
 
 
+@pytest.mark.study
 def test_player_and_reconstruction(
     lab: Laboratory, player: Callable[..., None], human: hs.Model
 ) -> None:
@@ -275,6 +276,7 @@ def test_hostile_frames(lab: Laboratory, human: hs.Model) -> None:
     assert lab.processes["reconstruction"].poll() is None
 
 
+@pytest.mark.study
 def test_action(lab: Laboratory, human: hs.Model, tmp_path: Path) -> None:
     """A file is done beside live frames; goals are refused, and cancelled."""
     from humans_msgs.action import Reconstruct

@@ -53,6 +53,7 @@ def simulation_time(call: Any) -> float:
     return seconds(states[0].header.stamp)
 
 
+@pytest.mark.study
 def test_a_busy_simulation_answers(start: Callable[..., ObservedGraph]) -> None:
     """Requests do not wait for as many periods as the simulation has made before."""
     from rosgraph_msgs.msg import Clock
@@ -71,6 +72,7 @@ def test_a_busy_simulation_answers(start: Callable[..., ObservedGraph]) -> None:
     assert min(waits) < BUSY / 4
 
 
+@pytest.mark.study
 def test_every_step_is_answered(start: Callable[..., ObservedGraph]) -> None:
     """Some hundred requests of one to four steps, at the speed of the wall clock."""
     from simulation_interfaces.srv import StepSimulation

@@ -146,6 +146,7 @@ def processes(
         graph.close()
 
 
+@pytest.mark.study
 def test_walk(processes: Callable[[str], Processes]) -> None:
     """A killed simulation is missed, begins anew and is walked in; so are the rest."""
     from humans_msgs.msg import WalkStatus
@@ -176,6 +177,7 @@ def test_walk(processes: Callable[[str], Processes]) -> None:
     graph.stop()
 
 
+@pytest.mark.study
 def test_kondo_walk(
     processes: Callable[[str], Processes], tmp_path: Path, ros_environment: Any
 ) -> None:
@@ -214,6 +216,7 @@ def test_kondo_walk(
         manager.shutdown()
 
 
+@pytest.mark.study
 def test_reconstruct(processes: Callable[[str], Processes]) -> None:
     """Markers are missed, and explained again when both ends have come back."""
     from sensor_msgs.msg import JointState

@@ -136,6 +136,7 @@ def test_what_cannot_be_is_answered_with_a_code(graph: ObservedGraph) -> None:
     assert list(names().entities) == ["khr1", "box", "ground"]
 
 
+@pytest.mark.study
 def test_runs_without_free_bodies_say_so(
     ros_environment: dict[str, str], compiled: None
 ) -> None:
@@ -158,6 +159,7 @@ def test_runs_without_free_bodies_say_so(
         graph.close()
 
 
+@pytest.mark.study
 def test_quitting_ends_the_process(graph: ObservedGraph) -> None:
     """The answer comes first, then the node ends as by a signal."""
     from simulation_interfaces.msg import Result, SimulationState

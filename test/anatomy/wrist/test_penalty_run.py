@@ -151,6 +151,7 @@ def test_bones_alone_leave_the_more_the_stiffer(hand):
     assert len(Joints(hand).parted(hard)) > 10
 
 
+@pytest.mark.study
 def test_ligaments_hold_the_bones_however_stiff_contact_is(hand):
     """The pisiform stays, the spread does not grow; steps still become shorter."""
     wrist = hand.grown(1.5e-4)
@@ -166,6 +167,7 @@ def test_ligaments_hold_the_bones_however_stiff_contact_is(hand):
     assert plausibility(hard).spread < 1.2 * plausibility(soft).spread
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("kind", ["adduction", "extension"])
 def test_thresholds_of_the_thesis_hold_with_ligaments(kind):
     """At rest after 15 degrees, by the same law: deep below 2 %, balls below 5 %."""

@@ -186,6 +186,7 @@ def test_a_failing_file_does_not_stop_the_others(
     assert Counter(states(run_batch(jobs)).values()) == {"kept": 3, "done": 1}
 
 
+@pytest.mark.study
 def test_a_worker_that_dies(human: hs.Model, tmp_path: Path) -> None:
     """Its trial fails, the others are done, and nothing half written stays."""
     source, out = few(tmp_path / "in", human, 4), tmp_path / "out"
@@ -252,6 +253,7 @@ def half(tree: Path, out: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.study
 def test_killed_half_way_and_resumed(
     human: hs.Model, tree: Path, tmp_path: Path
 ) -> None:
@@ -290,6 +292,7 @@ def test_killed_half_way_and_resumed(
         assert np.abs(result.q[:, :3] - expected[:, :3]).max() < 1e-3
 
 
+@pytest.mark.study
 def test_ctrl_c(tree: Path, tmp_path: Path) -> None:
     """Ends workers, says how to resume, leaves nothing half done."""
     out = tmp_path / "out"

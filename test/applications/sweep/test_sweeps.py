@@ -177,6 +177,7 @@ def test_what_a_seed_changes() -> None:
     assert (np.ptp(np.array(seen)[:, [0, 1, 2, 3, 8]], axis=0) > 0).all()
 
 
+@pytest.mark.study
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     """Bit for bit, in this process and in another."""
     values = Variation("push", (0.2,))
@@ -209,6 +210,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.study
 def test_killed_half_way_and_resumed(ball: str, tmp_path: Path) -> None:
     """Nothing is lost, nothing is run twice, and the table comes at the end alone."""
     table, folder = tmp_path / "table.csv", tmp_path / "table.runs"
@@ -239,6 +241,7 @@ def test_killed_half_way_and_resumed(ball: str, tmp_path: Path) -> None:
         assert len(list(csv.DictReader(stream))) == COUNT
 
 
+@pytest.mark.study
 def test_on_a_cluster(ball: str, tmp_path: Path) -> None:
     """A real cluster of two workers gives what this process gives, each run once."""
     distributed = pytest.importorskip("distributed")

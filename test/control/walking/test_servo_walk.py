@@ -118,6 +118,7 @@ def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> N
     assert observe_run(khr1, straight, **options).position_error.max() < 2e-2
 
 
+@pytest.mark.study
 def test_turn(khr1: hs.Model) -> None:
     """It turns on both feet as commanded, and stays where it is; soles slip more."""
     run, _ = walked(khr1, [ScheduledCommand(0.2, Velocity(0.0, 0.0, -0.35), 6)], 5.2)
@@ -146,6 +147,7 @@ def test_sideways_and_stop(khr1: hs.Model, side: float) -> None:
     assert plans[-1].phase.name == "STANDING"
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "circumstances",
     [

@@ -12,6 +12,7 @@ import pytest
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmarks" / "cube_tosses.py"
 
 
+@pytest.mark.study
 def test_recorded_tosses(shared_data: Path) -> None:
     """A few held-back tosses: near the recording, and not so on another table."""
     file = shared_data / "cube_tosses" / "cube_tosses.npz"

@@ -144,6 +144,7 @@ def spin_of_rattleback(
     return np.asarray(solved.y[:3].T)
 
 
+@pytest.mark.study
 def test_rattleback_turns_back() -> None:
     """Spun the wrong way it rocks, stops and turns back, as its own equations say."""
     run = read_scenario("rattleback").run(progress=False)

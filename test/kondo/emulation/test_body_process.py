@@ -6,6 +6,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 WALK_AFTER_TRIAL = """
 import gc
 
@@ -46,6 +48,7 @@ print(sorted(compiled() - before))
 """
 
 
+@pytest.mark.study
 def test_nothing_is_compiled_while_it_walks_and_falls() -> None:
     """A body that compiles is seconds late: its robot has gone limp by then."""
     done = subprocess.run(

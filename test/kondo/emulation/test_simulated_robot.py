@@ -328,6 +328,7 @@ class Legs:
         return float(np.diff(self.times).max())
 
 
+@pytest.mark.study
 def test_a_program_on_the_port_walks_the_robot(khr1: hs.Model, tmp_path: Path) -> None:
     """Driver, port, boards and body in real time: it walks, reads back, falls limp."""
     for _ in range(TRIES):

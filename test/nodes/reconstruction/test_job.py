@@ -38,6 +38,7 @@ def finished(job: FileJob) -> FileWorker:
     return worker
 
 
+@pytest.mark.study
 def test_part_of_a_file(job: FileJob, tmp_path: Path) -> None:
     """The part asked for is done, and written."""
     worker = finished(replace(job, start=0.1, end=0.3, folder=tmp_path / "new" / "out"))

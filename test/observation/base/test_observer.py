@@ -64,6 +64,7 @@ def over_foot(model: hs.Model, q: np.ndarray, foot: str, pose: pin.SE3) -> np.nd
     return q
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("use", ["first", "all", "oldest"])
 def test_bip_step(bip: hs.Model, step: Run, use: str) -> None:
     """Right foot, which sticks all along: the truth to 1e-6, the velocity as exact."""

@@ -230,6 +230,7 @@ def test_a_real_person(real: Calibration) -> None:
     assert "MidASIS" in real.ignored
 
 
+@pytest.mark.study
 def test_skin_that_slides_does_not_turn_the_joints(
     human: hs.Model, tall: hs.Model, moved: dict
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from marker_validation import RECORDINGS, Recording, measure, misses
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda each: each.name)
 def test_a_motion_improves_calibration(recording: Recording, shared_data: Path) -> None:
     """A lower residual, upright standing, and angles that agree with other programs'.

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tab import Tab, wait
 
 import humans_sim as hs
@@ -82,6 +83,7 @@ def lengths_are_open(tab: Tab) -> bool:
     return "r_ytibia" in tab.text()
 
 
+@pytest.mark.study
 def test_a_person_is_calibrated_and_saved_in_a_browser(tmp_path: Path) -> None:
     """The residual falls, the body is drawn anew, and files are written."""
     adjustment, folder = tall_person(), tmp_path / "adjusted"

@@ -188,6 +188,7 @@ def playing(page: RunPage) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.study
 @pytest.mark.browser
 def test_in_a_browser(
     flight: hs.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -371,6 +371,7 @@ def test_a_body_that_is_too_heavy(human: hs.Model) -> None:
         LiveWalk(human)
 
 
+@pytest.mark.study
 @pytest.mark.browser
 def test_in_a_browser(khr1: hs.Model, tmp_path: Path) -> None:
     """The robot walks; Pause, Push and Reset do what they say."""

@@ -69,6 +69,7 @@ def test_legend_names_bones_and_newtons(run: WristRun) -> None:
     assert "tension of a ligament [N]" in page and "Three balls: adduction" in page
 
 
+@pytest.mark.study
 def test_page_in_a_browser(run: WristRun, tmp_path: Path) -> None:
     """Chromium draws the free bone in its colour, and the legend."""
     file = hs.animate(run, tmp_path / "wrist.html")

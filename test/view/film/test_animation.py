@@ -199,6 +199,7 @@ def test_page_holds_the_motion(drop: Run, tmp_path: Path) -> None:
     assert any(m.get("name") == "/stage/forces" for _, m in messages)
 
 
+@pytest.mark.study
 @pytest.mark.browser
 def test_page_plays_in_a_browser(drop: Run, tmp_path: Path) -> None:
     """Opened from the disk, the robot is in the air, and lower a moment later."""

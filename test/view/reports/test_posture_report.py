@@ -98,6 +98,7 @@ def shorts(text: str, *shape: int) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), "<i2").reshape(*shape).astype(float)
 
 
+@pytest.mark.study
 def test_page_of_a_walk(result: Reconstruction, tmp_path: Path) -> None:
     """Fit, gaps, worst frames, markers, plots, film; in one file of its own."""
     n, joints = len(result.t), len(result.model.joint_names)

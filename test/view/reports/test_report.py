@@ -59,6 +59,7 @@ def headings(text: str) -> list[str]:
     return re.findall(r"<h2>(.*?)</h2>", text)
 
 
+@pytest.mark.study
 def test_page_of_a_walk(walk: Run, tmp_path: Path) -> None:
     """Result, checks, film, plots, steps, scene, origin; in one file of its own."""
     path = tmp_path / "new" / "walk.html"
