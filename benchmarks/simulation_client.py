@@ -157,7 +157,9 @@ class SimulationClient:
 
     def set_state(self, name: str, state: Any, ok: bool = True) -> Any:
         """Put an entity elsewhere."""
-        fields = {"entity": name, "state": state, "set_pose": True, "set_twist": True}
+        fields = {"entity": name, "state": state}
+        if hasattr(SetEntityState.Request, "set_pose"):  # since version 2.1
+            fields |= {"set_pose": True, "set_twist": True}
         return self.call(SetEntityState, "set_entity_state", ok=ok, **fields)
 
     def near(self, state: Any, kind: int) -> list[str]:
@@ -178,7 +180,8 @@ class SimulationClient:
         """Spawn a box in the air."""
         request = SpawnEntity.Request()
         request.name, request.allow_renaming = name, renaming
-        request.entity_resource.resource_string = BOX
+        # Version 1 has the text in the request itself.
+        getattr(request, "entity_resource", request).resource_string = BOX
         self.spawned += 1
         request.initial_pose.pose.position.x = 1.5 + 0.2 * self.spawned
         request.initial_pose.pose.position.z = HEIGHT

@@ -136,7 +136,84 @@ def test_what_cannot_be_is_answered_with_a_code(graph: ObservedGraph) -> None:
     assert list(names().entities) == ["khr1", "box", "ground"]
 
 
-@pytest.mark.study
+class StepGoals:
+    """Goals of the action that makes steps."""
+
+    def __init__(self, graph: ObservedGraph) -> None:
+        """Wait for the action."""
+        from rclpy.action import ActionClient
+        from simulation_interfaces.action import SimulateSteps
+
+        self._graph, self._kind = graph, SimulateSteps
+        self._client = ActionClient(graph.node, SimulateSteps, "simulate_steps")
+        graph.wait(self._client.server_is_ready, "the action")
+
+    def send(self, steps: int) -> tuple[Any, Any]:
+        """Send a goal; its handle, and its end to come."""
+        sent = self._client.send_goal_async(self._kind.Goal(steps=steps))
+        self._graph.wait(sent.done, "the goal to be taken")
+        handle = sent.result()
+        return handle, handle.get_result_async()
+
+    def end(self, goal: tuple[Any, Any]) -> tuple[int, Any]:
+        """Status and answer of a goal."""
+        self._graph.wait(goal[1].done, "the goal to end")
+        ended = goal[1].result()
+        return ended.status, ended.result.result
+
+
+def test_goals_in_each_others_way(graph: ObservedGraph) -> None:
+    """One goal at a time; a reset or a change of the state ends it, with its reason."""
+    from action_msgs.msg import GoalStatus
+    from simulation_interfaces.msg import Result, SimulationState
+    from simulation_interfaces.srv import (
+        ResetSimulation,
+        SetSimulationState,
+        StepSimulation,
+    )
+
+    def let(state: int) -> int:
+        request = SetSimulationState.Request(state=SimulationState(state=state))
+        answer = graph.call(SetSimulationState, "set_simulation_state", request)
+        return int(answer.result.result)
+
+    def refused(goal: tuple[Any, Any], why: str) -> None:
+        status, answer = goals.end(goal)
+        assert status == GoalStatus.STATUS_ABORTED
+        assert answer.result == Result.RESULT_OPERATION_FAILED
+        assert why in answer.error_message
+
+    goals, many = StepGoals(graph), 1_000_000
+    refused(goals.send(0), "at least 1")
+    refused(goals.send(2**64 - 1), "at most")
+
+    first = goals.send(many)
+    refused(goals.send(3), "another request")
+    step = StepSimulation.Request(steps=1)
+    answer = graph.call(StepSimulation, "step_simulation", step).result
+    assert answer.result == Result.RESULT_OPERATION_FAILED
+    assert "another request" in answer.error_message
+    assert not first[1].done()
+    reset = graph.call(ResetSimulation, "reset_simulation", ResetSimulation.Request())
+    assert reset.result.result == Result.RESULT_OK
+    refused(first, "reset")
+
+    played = goals.send(many)
+    assert let(SimulationState.STATE_PLAYING) == Result.RESULT_OK
+    refused(played, "let run")
+    refused(goals.send(1), "not paused")
+    assert let(SimulationState.STATE_PAUSED) == Result.RESULT_OK
+
+    cancelled = goals.send(many)
+    cancelled[0].cancel_goal_async()
+    status, answer = goals.end(cancelled)
+    assert status == GoalStatus.STATUS_CANCELED
+    assert "cancelled" in answer.error_message
+    status, answer = goals.end(goals.send(2))
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    assert answer.result == Result.RESULT_OK
+
+
 def test_runs_without_free_bodies_say_so(
     ros_environment: dict[str, str], compiled: None
 ) -> None:

@@ -93,6 +93,7 @@ class GraphCase(unittest.TestCase):
         self.node = FlowCheck(chosen.topics, set(chosen.latched))
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
+        self._topics, self._awaited = set(chosen.topics), set[str]()
         self.places: list[tuple[float, float, float]] = []
         self.listen(Odometry, "ground_truth/odom", self._on_odometry)
 
@@ -107,8 +108,15 @@ class GraphCase(unittest.TestCase):
         self.places.append((place.x, place.y, place.z))
 
     def listen(self, kind: Any, topic: str, heard: Callable[[Any], None]) -> None:
-        """Call ``heard`` with each message."""
-        self.node.create_subscription(kind, topic, heard, 100)
+        """Call ``heard`` with each message; the graph is awaited until one came."""
+        if topic in self._topics:
+            self._awaited.add(topic)
+
+        def on_message(message: Any) -> None:
+            self._awaited.discard(topic)
+            heard(message)
+
+        self.node.create_subscription(kind, topic, on_message, 100)
 
     def joint_angles(self) -> dict[str, float]:
         """The newest angle of each joint, by name; joint_states change it [rad]."""
@@ -138,10 +146,11 @@ class GraphCase(unittest.TestCase):
             self._executor.spin_once(timeout_sec=0.05)
 
     def wait_for_graph(self) -> None:
-        """Wait for all nodes and topics; the page is not there."""
+        """Wait for all nodes and topics, for listeners too; the page is not there."""
 
         def silent() -> list[str]:
-            return [flow.topic for flow in self.node.flows() if not flow.count]
+            flows = (flow.topic for flow in self.node.flows() if not flow.count)
+            return sorted(self._awaited.union(flows))
 
         def absent() -> list[str]:
             return sorted(self._nodes - set(self.node.get_node_names()))

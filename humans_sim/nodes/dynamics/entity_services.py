@@ -36,6 +36,7 @@ from simulation_interfaces.srv import (
 from humans_sim.applications.body_files import UnsupportedShapeError, read_body
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.core.posix_expression import PosixExpression
+from humans_sim.core.xml_file import parse_xml
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.nodes.common.conversions import (
     base_of,
@@ -69,6 +70,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 """Names become frames of TF."""
 _MOST = 64
 """Free bodies that a scene may have: its contact problem grows with their square."""
+_INVALID_POSE = getattr(
+    SetEntityState.Response, "INVALID_POSE", Result.RESULT_OPERATION_FAILED
+)
+"""Not all releases for Jazzy have this code."""
 
 
 class _RefusedError(HumansError):
@@ -197,6 +202,8 @@ class EntityServices:
         if len(region.points) != 2:
             raise ConfigurationError("two points are wanted of a region")
         first, second = (vector_of(point) for point in region.points)
+        if region.type == Bounds.TYPE_SPHERE and second[0] < 0.0:
+            raise ConfigurationError(f"a sphere has no radius of {second[0]:g} m")
         box = BoxBounds(np.minimum(first, second), np.maximum(first, second))
         q, kept = self._node.run.q, []
         for name in names:
@@ -240,26 +247,26 @@ class EntityServices:
         entities = self._known(request.entity)
         run, state = self._node.run, request.state
         pose = velocity = None
-        if request.set_pose:
-            pose = self._pose_of(
-                state.header, state.pose, SetEntityState.Response.INVALID_POSE
-            )
-        if request.set_twist:
-            self._in_world(state.header)
-            velocity = velocity_of(state.twist)
+        # Version 1 has no flags: all is set.
+        if getattr(request, "set_pose", True):
+            pose = self._pose_of(state.header, state.pose, _INVALID_POSE)
+        if getattr(request, "set_twist", True):
+            velocity = self._velocity_of(state)
         q, v = entities.placed(request.entity, run.q, run.v, pose, velocity)
         try:
             self._node.place(q, v)
         except ConfigurationError as error:
-            code = SetEntityState.Response.INVALID_POSE
-            raise _RefusedError(code, str(error)) from error
+            raise _RefusedError(_INVALID_POSE, str(error)) from error
 
-    def _in_world(self, header: Any) -> None:
-        if header.frame_id not in ("", self._node.settings.world):
+    def _velocity_of(self, state: EntityState) -> np.ndarray:
+        """Linear and angular velocity in the world (6,); rest is rest in any frame."""
+        velocity, frame = velocity_of(state.twist), state.header.frame_id
+        if velocity.any() and frame not in ("", self._node.settings.world):
             raise ConfigurationError(
                 f"velocities are taken in {self._node.settings.world}, not in "
-                f"'{header.frame_id[:80]}'"
+                f"'{frame[:80]}'"
             )
+        return velocity
 
     def _pose_of(self, header: Any, given: Pose, code: int) -> np.ndarray:
         """Place and quaternion in the world of a pose in the frame of an entity."""
@@ -303,17 +310,26 @@ class EntityServices:
 
     def _body(self, request: Any, entities: Entities) -> SceneBody:
         """The body that a request describes, under a name that is free."""
-        codes, resource = SpawnEntity.Response, request.entity_resource
+        codes = SpawnEntity.Response
+        # Version 1 has the fields of the resource in the request itself.
+        resource = getattr(request, "entity_resource", request)
         if resource.uri:
             raise _RefusedError(
                 codes.UNSUPPORTED_FORMAT, "give the URDF itself as resource_string"
             )
         if not resource.resource_string:
             raise _RefusedError(codes.NO_RESOURCE, "resource_string is empty")
+        text, path = resource.resource_string, Path("resource_string")
         try:
-            body = read_body(
-                resource.resource_string, Path("resource_string"), request.name
-            )
+            root = parse_xml(text, path).tag
+            if root != "robot":
+                raise _RefusedError(
+                    codes.UNSUPPORTED_FORMAT,
+                    f"a URDF is a <robot>, not a <{root[:80]}>",
+                )
+            body = read_body(text, path, request.name)
+        except _RefusedError:
+            raise
         except UnsupportedShapeError as error:
             raise _RefusedError(codes.UNSUPPORTED_ASSETS, str(error)) from error
         except HumansError as error:

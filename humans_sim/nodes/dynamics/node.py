@@ -398,7 +398,7 @@ class Dynamics(ModelNode):
     def let_run(self, runs: bool) -> None:
         """Pause, or let time pass."""
         self._paused = not runs
-        self._end_steps("pause was called")
+        self._end_steps("the simulation was let run" if runs else "it was paused")
         self._wait_anew()
         self._go()
 

@@ -16,7 +16,7 @@ def make_standard_services(node: Dynamics) -> None:
         from humans_sim.nodes.dynamics.simulation_services import SimulationServices
     except ImportError as error:
         node.get_logger().warning(
-            f"the standard services are left out, simulation_interfaces 2 is not "
+            f"the standard services are left out, simulation_interfaces is not "
             f"installed: {error}"
         )
         return
