@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from humans_sim.control.walking.walk import Walk
     from humans_sim.control.walking.whole_body_ik import ReachError
     from humans_sim.core.expressions import ExpressionError
+    from humans_sim.dynamics import Simulation, SimulationError
     from humans_sim.dynamics.actuation_interface import Actuation
     from humans_sim.dynamics.controller import (
         CommandWithNextCall,
@@ -93,7 +94,6 @@ if TYPE_CHECKING:
         SignalErrors,
         read_sensors,
     )
-    from humans_sim.dynamics.simulation import Simulation, SimulationError
     from humans_sim.dynamics.stepper import ActuationError, StepError
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
     from humans_sim.kondo.driver.robot_health import RobotStateError
@@ -240,7 +240,7 @@ _MODULES = {
     "SignalErrors": "dynamics.sensors",
     "SimulatedBodyError": "kondo.emulation.simulated_robot",
     "Simulation": "dynamics.simulation",
-    "SimulationError": "dynamics.simulation",
+    "SimulationError": "dynamics.simulation_error",
     "SoftError": "soft.errors",
     "StateEquations": "dynamics.event_driven.state_equations",
     "StepError": "dynamics.stepper",

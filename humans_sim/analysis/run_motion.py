@@ -150,7 +150,9 @@ def finite_part(run: Run) -> Run:
         raise RunFileError("the run has no sample with finite numbers")
     if count == len(fine):
         return run
-    return replace(run, **{name: getattr(run, name)[:count] for name in _SAMPLED})
+    states = run.event_states.between(-np.inf, float(run.t[count - 1]))
+    known = {name: getattr(run, name)[:count] for name in _SAMPLED}
+    return replace(run, **known, event_states=states)
 
 
 def _rotations(quaternions: np.ndarray) -> np.ndarray:

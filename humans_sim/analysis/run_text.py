@@ -67,7 +67,7 @@ def _checks(run: Run) -> list[str]:
         f"physical checks: {len(failed)} of {len(failed) + len(held)} do not hold"
         f"{rest}",
         *(
-            f"  {f.name}: {f.value:.2e} {f.unit}, limit {f.limit:.0e}, {f.where}"
+            f"  {f.name}: {f.value_text} {f.unit}, limit {f.limit_text}, {f.where}"
             for f in failed
         ),
     ]

@@ -176,7 +176,7 @@ def _check_animation(chosen: Any, animate: Path | None) -> None:
 def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | None]:
     """A run, to its end or to what stopped it; a run file is written on the way."""
     from humans_sim.cli.progress import progress
-    from humans_sim.dynamics.simulation import SimulationError
+    from humans_sim.dynamics.simulation_error import SimulationError
 
     with progress("simulating") as watch:
         try:

@@ -50,8 +50,8 @@ def print_check(console: Console, checked: Check) -> None:
         table.add_row(
             f"[{_COLOURS[finding.word]}]{finding.word}",
             finding.name,
-            "" if finding.ok is None else f"{finding.value:.2e}",
-            f"{finding.limit:.0e}",
+            finding.value_text,
+            finding.limit_text,
             finding.unit,
             escape(finding.where),
         )

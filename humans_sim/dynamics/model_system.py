@@ -207,6 +207,11 @@ class ModelSystem:
         """Radii of the balls around the contact points (npoints,) [m]."""
         return self._radius
 
+    @property
+    def armature(self) -> np.ndarray:
+        """Inertia of drives on the diagonal of the mass matrix (nv,)."""
+        return self._armature
+
     def chart(self, q: np.ndarray) -> FreeBaseChart:
         """Coordinates around a configuration."""
         return FreeBaseChart(q)

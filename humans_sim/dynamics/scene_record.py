@@ -50,5 +50,6 @@ def touching_record(system: ModelSystem) -> dict[str, Any]:
         "radii": {name: radius for name, radius in radii if radius and name not in own},
         **({} if features is None else {"features": features.record()}),
         **({"sphere_tags": balls} if balls else {}),
+        **({"armature": system.armature.tolist()} if system.armature.any() else {}),
         **system.dissipation.record(system.velocity_names),
     }

@@ -14,7 +14,7 @@ from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.impact import LAWS
-from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.control_clock import ControlClock, check_control_period
@@ -39,12 +39,14 @@ from humans_sim.dynamics.sensors.sensor_clock import (
     SensorClock,
     check_sensors,
 )
+from humans_sim.dynamics.simulation_error import SimulationError
 from humans_sim.dynamics.step_failures import ENDINGS, reason_of
 from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, System
 from humans_sim.dynamics.time_stepping.time_stepper import TimeStepper
 from humans_sim.models import Model
 from humans_sim.results import events as kinds
+from humans_sim.results.event_states import EventState
 from humans_sim.results.events import Event
 from humans_sim.results.run import Run
 from humans_sim.results.run_stream import RunStream
@@ -54,30 +56,9 @@ METHODS: dict[str, type[Stepper]] = {
     EVENT_DRIVEN: EventStepper,
     TIME_STEPPING: TimeStepper,
 }
+_LastState = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 SAMPLING_PERIOD = 0.01
 """Time between samples unless a controller or the caller has another [s]."""
-
-
-class SimulationError(HumansError):
-    """A simulation could not continue.
-
-    Attributes:
-        time: when [s].
-        q: configuration then.
-        v: velocity then.
-        z: states of the actuation then.
-        run: everything computed so far.
-    """
-
-    def __init__(self, message: str, sample: Sample, run: Run) -> None:
-        """Keep the last state and what was computed."""
-        self.time, self.q, self.v, self.z = sample.t, sample.q, sample.v, sample.z
-        self.run, self._parts = run, (message, sample, run)
-        super().__init__(f"at {sample.t:.9g} s: {message}")
-
-    def __reduce__(self) -> tuple[type[SimulationError], tuple[str, Sample, Run]]:
-        """Made again from its parts, as between processes."""
-        return type(self), self._parts
 
 
 class Simulation(OwnIntegration):
@@ -353,6 +334,7 @@ class Simulation(OwnIntegration):
         stepper: Stepper | None = None
         try:
             stepper = self.start(q0, v0, t_start)
+            stepper.keep_event_states()
             with ProgressBar(progress, len(times)) as advance:
                 for time in times:
                     while pushes and pushes[0].time <= time:
@@ -366,14 +348,18 @@ class Simulation(OwnIntegration):
         except ENDINGS as error:
             if stepper is None and isinstance(error, ConfigurationError):
                 raise
-            if stepper is None:
-                # It fails at the very start: nothing moved yet.
-                still = np.zeros(len(self.system.contacts), dtype=np.int64)
-                start = (np.array(q0, float), self._velocity(v0), np.zeros(0), still)
-                raise self._failure((t_start, *start), samples, [], error) from error
-            state = (stepper.t, stepper.q, stepper.v, stepper.z, stepper.mode)
-            raise self._failure(state, samples, stepper.events, error) from error
-        return self.result(samples, stepper.events)
+            state = self._last_state(stepper, t_start, q0, v0)
+            raise self._failure(state, samples, stepper, error) from error
+        return self.result(samples, stepper.events, stepper.event_states)
+
+    def _last_state(
+        self, stepper: Stepper | None, t: float, q0: np.ndarray, v0: np.ndarray | None
+    ) -> _LastState:
+        """Where it failed; at the very start nothing moved yet."""
+        if stepper is not None:
+            return stepper.t, stepper.q, stepper.v, stepper.z, stepper.mode
+        still = np.zeros(len(self.system.contacts), dtype=np.int64)
+        return t, np.array(q0, float), self._velocity(v0), np.zeros(0), still
 
     def _control(self, stepper: Stepper) -> None:
         """Call a controller without a period, and give its command on."""
@@ -394,13 +380,17 @@ class Simulation(OwnIntegration):
         stepper.push(push.link, point, impulse, push.duration)
 
     def result(
-        self, samples: Sequence[Sample] | RunStream, events: Sequence[Event]
+        self,
+        samples: Sequence[Sample] | RunStream,
+        events: Sequence[Event],
+        event_states: Sequence[EventState] = (),
     ) -> Run:
         """A run of samples and events of a stepper that was advanced by hand.
 
         Args:
             samples: in the order of time; those of a stream are written to its file.
             events: what happened.
+            event_states: states before and after events, where they were kept.
         """
         info: dict[str, Any] = {
             "system": self.system.name,
@@ -416,14 +406,14 @@ class Simulation(OwnIntegration):
         if self.method == "time_stepping":
             info["gap_tolerance"] = TimeStepper.GAP_TOLERANCE
         if isinstance(samples, RunStream):
-            return samples.finish(self.system, events, info)
-        return Run.of_samples(self.system, samples, events, info)
+            return samples.finish(self.system, events, info, event_states)
+        return Run.of_samples(self.system, samples, events, info, event_states)
 
     def _failure(
         self,
-        state: tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+        state: _LastState,
         samples: list[Sample] | RunStream,
-        events: Sequence[Event],
+        stepper: Stepper | None,
         error: Exception,
     ) -> SimulationError:
         t, q, v, z, mode = state
@@ -440,8 +430,10 @@ class Simulation(OwnIntegration):
             *self.system.energies(q, v),
         )
         text = reason_of(error)
-        happened = [*events, Event(t, kinds.FAILURE, "", {"text": text})]
+        past: Sequence[Event] = () if stepper is None else stepper.events
+        known = () if stepper is None else stepper.event_states
+        happened = [*past, Event(t, kinds.FAILURE, "", {"text": text})]
         if not samples:
             samples.append(last)
-        run = self.result(samples, happened)
+        run = self.result(samples, happened, known)
         return SimulationError(text, last, run)

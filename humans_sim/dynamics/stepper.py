@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from humans_sim.dynamics.penetration import project_out_of_penetration
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.system import System
 from humans_sim.results import events as kinds
+from humans_sim.results.event_states import EventState
 from humans_sim.results.events import Event
 from humans_sim.results.sample import Sample
 
@@ -175,6 +176,14 @@ class Stepper(ABC):
     def events(self) -> list[Event]:
         """Everything that happened so far."""
         return self.state.events
+
+    @property
+    def event_states(self) -> Sequence[EventState]:
+        """States before and after events; none where nothing is located in time."""
+        return ()
+
+    def keep_event_states(self) -> None:  # noqa: B027 (not all methods have them)
+        """From now on keep the states before and after events, where there are any."""
 
     @property
     @abstractmethod

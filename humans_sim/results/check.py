@@ -13,8 +13,10 @@ from humans_sim.core.errors import HumansError
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.models.soles import tag_of
 from humans_sim.results.contact_table import POINT
+from humans_sim.results.event_check import event_findings
 from humans_sim.results.event_details import DURATION
 from humans_sim.results.events import HAND_OVER, IMPACT
+from humans_sim.results.finding import Finding
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -34,32 +36,6 @@ HANDED_OVER = 0.5
 FAILURES = "whole_body/failures"
 """Signal of whole-body control: calls without an answer so far."""
 _BALANCE = ("energy_before [J]", "energy_after [J]", "work_of_impulses [J]")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at.
-
-    Attributes:
-        name: what.
-        value: the worst that was found.
-        limit: what it may be.
-        unit: of both.
-        where: time and contact of the worst.
-        ok: whether it holds; None where there was nothing to look at.
-    """
-
-    name: str
-    value: float
-    limit: float
-    unit: str
-    where: str
-    ok: bool | None
-
-    @property
-    def word(self) -> str:
-        """``ok``, ``no`` or ``n/a``."""
-        return "n/a" if self.ok is None else "ok" if self.ok else "no"
 
 
 @dataclass(frozen=True)
@@ -139,6 +115,7 @@ def check_run(run: Run) -> Check:
         findings.append(Finding(name, sign * value, sign * bound, unit, where, ok))
     findings += _residual(run)
     findings += [_shapes(run), _energy(run), _impacts(run), *_fall(run)]
+    findings += event_findings(run)
     findings += [*_handed_over(run), *_coat(run), *_control(run)]
     return Check(tuple(findings))
 

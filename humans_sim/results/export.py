@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,6 +18,7 @@ import numpy as np
 from humans_sim.core.files import atomic_stream
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.results.contact_table import LIMIT, LINK, POINT
+from humans_sim.results.event_samples import samples_at_events
 from humans_sim.results.events import Event
 from humans_sim.results.ros_messages import (
     base_transform,
@@ -51,7 +53,8 @@ def write_csv(run: Run, path: Path) -> Path:
     then mode (0 open, 1 sticking, 2 sliding), gap and force of each contact, the
     energies and the signals of sensors. Numbers are written so that reading them gives
     the same bits. The events lie beside the table in ``<stem>.events.csv``, with their
-    details as JSON.
+    details as JSON; where the run holds the states before and after them, these lie in
+    ``<stem>.event_states.csv``, with the columns of the table.
 
     Args:
         run: what to write.
@@ -66,7 +69,23 @@ def write_csv(run: Run, path: Path) -> Path:
     ):
         _write_table(events, ("time [s]", "kind", "subject", "detail"), _events(run))
         _write_table(samples, _header(run), _samples(run))
+    _write_event_states(run, path.with_name(f"{path.stem}.event_states.csv"))
     return path
+
+
+def _write_event_states(run: Run, path: Path) -> None:
+    """Two lines an event; none where a table of an earlier run is to be replaced."""
+    at_events = samples_at_events(run)
+    if at_events is None and not path.exists():
+        return
+    time, *names = _header(run)
+    # the columns of the table of samples, whose contacts are those that it writes
+    written = _written_contacts(run)
+    rows = () if at_events is None else _samples(at_events, written)
+    sides = cycle(("before", "after"))
+    lines = ([t, side, *rest] for (t, *rest), side in zip(rows, sides, strict=False))
+    with atomic_stream(path) as stream:
+        _write_table(stream, [time, "side", *names], lines)
 
 
 def events_path(path: Path) -> Path:
@@ -109,8 +128,8 @@ def _written_contacts(run: Run) -> list[int]:
     return [k for k, kind in enumerate(kinds) if kind != LINK or touched[k]]
 
 
-def _samples(run: Run) -> Iterator[list[Any]]:
-    written = _written_contacts(run)
+def _samples(run: Run, written: list[int] | None = None) -> Iterator[list[Any]]:
+    written = _written_contacts(run) if written is None else written
     for k, t in enumerate(run.t.tolist()):
         row = [t]
         for array in (run.q, run.v, run.torques, run.z):

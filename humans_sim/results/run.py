@@ -17,6 +17,13 @@ from humans_sim.core.npz_file import LARGEST_HEADER, read_npz
 from humans_sim.core.npz_writer import write_npz
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.results.contact_table import ContactTable
+from humans_sim.results.event_states import (
+    FILE_ARRAYS,
+    NO_EVENT_STATES,
+    EventState,
+    EventStates,
+    stored_event_states,
+)
 from humans_sim.results.events import EVENTS_LEFT_OUT, FAILURE, Event
 from humans_sim.results.run_system import RunSystem
 from humans_sim.results.sample import Sample
@@ -57,6 +64,9 @@ class Run:
         signals: of sensors, observer and actuation (n, nsignals), their names and
             units in ``info``; each reading of a sensor is held until the next one is
             known, NaN before. What acts on the actuation is that of the sample's time.
+        event_states: right before and after events of contacts
+            (:class:`~humans_sim.results.event_states.EventStates`); empty with time
+            stepping, which locates nothing in time.
     """
 
     t: np.ndarray
@@ -74,6 +84,7 @@ class Run:
     velocity_names: tuple[str, ...]
     info: Mapping[str, Any] = field(default_factory=dict)
     signals: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    event_states: EventStates = NO_EVENT_STATES
 
     @classmethod
     def of_samples(
@@ -82,9 +93,11 @@ class Run:
         samples: Sequence[Sample],
         events: Sequence[Event],
         info: Mapping[str, Any],
+        event_states: Sequence[EventState] = (),
     ) -> Run:
         """Put samples together."""
-        return cls.of_arrays(system, columns_of(samples), events, info)
+        columns = columns_of(samples)
+        return cls.of_arrays(system, columns, events, info, event_states)
 
     @classmethod
     def of_arrays(
@@ -93,6 +106,7 @@ class Run:
         arrays: Mapping[str, np.ndarray],
         events: Sequence[Event],
         info: Mapping[str, Any],
+        event_states: Sequence[EventState] = (),
     ) -> Run:
         """Put the columns of samples together."""
         return cls(
@@ -102,6 +116,7 @@ class Run:
             position_names=system.position_names,
             velocity_names=system.velocity_names,
             info=dict(info),
+            event_states=event_states_of(system, arrays["z"].shape[1], event_states),
         )
 
     def __repr__(self) -> str:
@@ -136,6 +151,7 @@ class Run:
             self,
             **{name: getattr(self, name)[samples] for name in ARRAYS},
             events=tuple(e for e in self.events if after < e.time <= until),
+            event_states=self.event_states.between(after, until),
         )
 
     def joint(self, name: str) -> np.ndarray:
@@ -181,7 +197,8 @@ class Run:
         )
         arrays = {name: getattr(self, name) for name in ARRAYS}
         columns = {name: getattr(self.table, name) for name in TABLE_COLUMNS}
-        return write_npz(Path(path), header, {**arrays, **columns})
+        states = self.event_states.arrays()
+        return write_npz(Path(path), header, {**arrays, **columns, **states})
 
     def check(self) -> Check:
         """Examine gaps, forces, friction, energy and impacts of every sample."""
@@ -218,6 +235,14 @@ class Run:
         from humans_sim.view.run_topics import run_topics
 
         return write_mcap(self, Path(path), run_topics(self))
+
+
+def event_states_of(
+    system: RunSystem, nz: int, states: Sequence[EventState]
+) -> EventStates:
+    """States before and after events as arrays."""
+    sizes = len(system.position_names), len(system.velocity_names), nz
+    return EventStates.of(states, sizes, len(system.contacts))
 
 
 def columns_of(samples: Sequence[Sample]) -> dict[str, np.ndarray]:
@@ -284,7 +309,7 @@ def load_run(path: Path | str, lazy: bool = False) -> Run:
         RunFileError: the file is missing, damaged or no run.
     """
     path = Path(path)
-    names, later = (*_STATE, *TABLE_COLUMNS), ("signals",)
+    names, later = (*_STATE, *TABLE_COLUMNS), ("signals", *FILE_ARRAYS)
     header, arrays = read_npz(path, RunFileError, "a run file", names, later, lazy)
     try:
         return _put_together(header, arrays)
@@ -304,6 +329,7 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
         for key in ("names", "kinds", "position_names", "velocity_names")
     )
     columns = {name: arrays.pop(name) for name in TABLE_COLUMNS}
+    stored = {name: arrays.pop(name) for name in FILE_ARRAYS if name in arrays}
     if not isinstance(header["events"], list):
         raise ValueError("its events are no list")
     events = tuple(_event(**event) for event in header["events"])
@@ -315,6 +341,7 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
         raise ValueError("a contact has 0, 1 or 2 tangents")
     info = header["info"]
     _check_info(info)
+    sizes = len(positions), len(velocities), arrays["z"].shape[1]
     return Run(
         **arrays,
         events=events,
@@ -322,6 +349,7 @@ def _put_together(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:
         position_names=positions,
         velocity_names=velocities,
         info=info,
+        event_states=stored_event_states(stored, sizes, len(names)),
     )
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from humans_sim.core.errors import ParameterError, RunFileError, printable
 from humans_sim.core.npz_file import LARGEST_ARCHIVE, read_npz
 from humans_sim.core.npz_writer import COMPRESSED, Member, RowSpool, write_members
+from humans_sim.results.event_states import EventState
 from humans_sim.results.events import Event
 from humans_sim.results.run import (
     ARRAYS,
     TABLE_COLUMNS,
     Run,
     columns_of,
+    event_states_of,
     header_of,
 )
 from humans_sim.results.run_system import RunSystem
@@ -25,6 +27,13 @@ from humans_sim.results.sample import Sample
 
 _BLOCK = 512
 """Samples that are held in memory."""
+
+
+_Timed = TypeVar("_Timed", Event, EventState)
+
+
+def _time_of(happened: Event | EventState) -> float:
+    return happened.time if isinstance(happened, Event) else happened.t
 
 
 class RunStream:
@@ -93,7 +102,11 @@ class RunStream:
             self._spools[name].write(rows)
 
     def finish(
-        self, system: RunSystem, events: Sequence[Event], info: Mapping[str, Any]
+        self,
+        system: RunSystem,
+        events: Sequence[Event],
+        info: Mapping[str, Any],
+        event_states: Sequence[EventState] = (),
     ) -> Run:
         """Write the file.
 
@@ -102,6 +115,7 @@ class RunStream:
             events: what happened; where only the newest samples are kept, events before
                 them are left out.
             info: of the run.
+            event_states: states before and after events.
 
         Returns:
             The run. Where it is long, its arrays lie in the file, and are read from
@@ -111,11 +125,12 @@ class RunStream:
             FileWriteError: it cannot be written.
         """
         self._flush()
-        happened = self._kept_events(events)
+        happened = self._since_start(events)
+        states = self._since_start(event_states)
         held = sum(spool.nbytes for spool in self._spools.values())
         if held <= COMPRESSED:
             arrays = {name: spool.array() for name, spool in self._spools.items()}
-            run = Run.of_arrays(system, arrays, happened, info)
+            run = Run.of_arrays(system, arrays, happened, info, states)
             run.save(self.path)
             return run
         table = system.contacts
@@ -124,15 +139,19 @@ class RunStream:
         header = header_of(
             happened, table, system.position_names, system.velocity_names, info
         )
-        write_members(self.path, header, {**rows, **fixed})
+        nz = int(np.prod(self._spools["z"].shape))
+        instants = event_states_of(system, nz, states).arrays()
+        members = {name: Member.of(array) for name, array in instants.items()}
+        write_members(self.path, header, {**rows, **fixed, **members})
         _, arrays = read_npz(self.path, RunFileError, "a run file", ARRAYS, lazy=True)
-        return Run.of_arrays(system, arrays, happened, info)
+        return Run.of_arrays(system, arrays, happened, info, states)
 
-    def _kept_events(self, events: Sequence[Event]) -> list[Event]:
+    def _since_start(self, happened: Sequence[_Timed]) -> list[_Timed]:
+        """What happened since the first sample that is kept."""
         if self._newest is None:
-            return list(events)
+            return list(happened)
         start = float(self._spools["t"].first())
-        return [event for event in events if event.time >= start]
+        return [one for one in happened if _time_of(one) >= start]
 
     def close(self) -> None:
         """Forget the samples."""

@@ -8,8 +8,9 @@ import pinocchio as pin
 import pytest
 
 import humans_sim as hs
-from humans_sim.results.check import Check, Finding
+from humans_sim.results.check import Check
 from humans_sim.results.contact_table import POINT
+from humans_sim.results.finding import Finding
 
 SHAPES = "deepest shape below the ground"
 STANDS = "stays on its feet: tilt of the base"
@@ -133,3 +134,21 @@ def test_failures_of_control_are_said(standing: hs.Run) -> None:
     found = replace(standing, info=info, signals=counts).check()[name]
     assert found.ok is False and found.value == 3.0
     assert found.where == f"first at {standing.t[2]:.6g} s"
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "texts"),
+    [
+        (1.3589, 45.0, ("1.36", "45")),
+        (-5.852e-12, -1e-8, ("-5.85e-12", "-1e-08")),
+        (-0.0, 0.0, ("0", "0")),
+        (0.00999, 0.02, ("9.99e-03", "0.02")),
+    ],
+)
+def test_numbers_as_a_person_reads_them(
+    value: float, limit: float, texts: tuple[str, str]
+) -> None:
+    """A limit of 45 degrees is no 4e+01."""
+    shown = Finding("a", value, limit, "m", "", True)
+    assert (shown.value_text, shown.limit_text) == texts
+    assert not Finding("a", value, limit, "m", "", None).value_text

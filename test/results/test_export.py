@@ -143,7 +143,8 @@ def test_csv_of_events(run: Run, tmp_path: Path) -> None:
     odd = Event(0.1 + 0.2, "mine", 'a "b", c', {"text": "häls\nline", "x [m]": 1e-300})
     run = replace(run, events=(*run.events, odd))
     run.to_csv(tmp_path / "run.csv")
-    assert {p.name for p in tmp_path.iterdir()} == {"run.csv", "run.events.csv"}
+    files = {"run.csv", "run.events.csv", "run.event_states.csv"}
+    assert {p.name for p in tmp_path.iterdir()} == files
     with (tmp_path / "run.events.csv").open(newline="", encoding="utf-8") as stream:
         header, *rows = csv.reader(stream)
     assert header == ["time [s]", "kind", "subject", "detail"]

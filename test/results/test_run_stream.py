@@ -18,7 +18,7 @@ import humans_sim as hs
 from humans_sim.core import npz_writer
 from humans_sim.core.errors import FileWriteError, ParameterError
 from humans_sim.dynamics import problems
-from humans_sim.dynamics.simulation import SimulationError
+from humans_sim.dynamics.simulation_error import SimulationError
 from humans_sim.results import run, run_stream
 from humans_sim.results.events import EVENTS_LEFT_OUT, Event
 from humans_sim.results.run import ARRAYS

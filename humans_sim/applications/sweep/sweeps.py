@@ -149,7 +149,7 @@ class SweptRun:
 
     def _row(self) -> dict[str, Any]:
         """The run; an error of the package is a result like any other."""
-        from humans_sim.dynamics.simulation import SimulationError
+        from humans_sim.dynamics.simulation_error import SimulationError
 
         try:
             if self.seed is None:

@@ -19,6 +19,7 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.state import State
 from humans_sim.dynamics.stepper import Options, Stepper
 from humans_sim.dynamics.system import System
+from humans_sim.results.event_states import EventState
 from humans_sim.results.events import CONTACT_CLOSED
 from humans_sim.results.sample import Sample
 
@@ -118,6 +119,26 @@ class BrakedStepper(Stepper):
     def mode(self) -> np.ndarray:
         """Modes of all contacts: OPEN, STICK or SLIDE (nc,)."""
         return self.inner.mode[: len(self.system.contacts)]
+
+    @property
+    def event_states(self) -> list[EventState]:
+        """States before and after events; shoes are events, too."""
+        nq, nv, nc = self.system.nq, self.system.nv, len(self.system.contacts)
+        return [
+            state._replace(
+                q=state.q[:nq],
+                v=state.v[:, :nv],
+                torques=state.torques[:, :nv],
+                impulse=state.impulse[:nv],
+                correction=state.correction[:nv],
+                touches=state.touches[state.touches[:, 0] < nc],
+            )
+            for state in self.inner.event_states
+        ]
+
+    def keep_event_states(self) -> None:
+        """From now on."""
+        self.inner.keep_event_states()
 
     @property
     def evaluations(self) -> int:

@@ -24,6 +24,7 @@ from humans_sim.contact.problem.modes import (
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.creep_kernels import NEAR
+from humans_sim.dynamics.event_driven.event_recorder import EventRecorder
 from humans_sim.dynamics.event_driven.mode_decision import SPEED, ModeDecision
 from humans_sim.dynamics.event_driven.smooth_motion import SmoothMotion
 from humans_sim.dynamics.event_records import impact_event, mode_events
@@ -57,15 +58,21 @@ class ContactEvents:
         loads: what acts on the system.
         motion: of its bodies; its modes are set.
         options: impact law, and when impacts pile up.
+        recorder: takes note of impulses.
 
     Attributes:
         decision: of the modes behind an event.
     """
 
     def __init__(
-        self, loads: AppliedLoads, motion: SmoothMotion, options: Options
+        self,
+        loads: AppliedLoads,
+        motion: SmoothMotion,
+        options: Options,
+        recorder: EventRecorder,
     ) -> None:
         """No impact happened yet."""
+        self._recorder = recorder
         self._bodies, self._motion, self._options = motion.bodies, motion, options
         self._loads = loads
         self.decision = ModeDecision(loads, motion)
@@ -233,6 +240,7 @@ class ContactEvents:
         if impact is None:
             return False
         before, state.v = state.v, impact.velocity
+        self._recorder.note(terms.jacobian, impact.impulses, which)
         names = [table.names[i] for i in which]
         state.events.append(
             impact_event(state.t, names, terms.mass, before, impact, _NO_COLLISION)
@@ -296,6 +304,9 @@ class ContactEvents:
             impulse,
         )
         before, state.v = state.v, impact.velocity
+        self._recorder.note(terms.jacobian, impact.impulses, which)
+        if impulse is not None:
+            self._recorder.push(impulse)
         names = [table.names[i] for i in which]
         state.events.append(impact_event(state.t, names, terms.mass, before, impact))
         if piles_up:
@@ -366,7 +377,7 @@ class ContactEvents:
         k = len(which)
         frictionless = (friction == 0) & (tangents > 0)
         mode = np.where(slides | frictionless, SLIDE, STICK)
-        jump, _, residual = constrained_acceleration(
+        jump, impulses, residual = constrained_acceleration(
             terms.mass,
             np.zeros(self._bodies.nv),
             terms.jacobian,
@@ -382,4 +393,5 @@ class ContactEvents:
         )
         if math.isfinite(residual):
             state.v = state.v + jump
+            self._recorder.note(terms.jacobian, impulses)
         return slides

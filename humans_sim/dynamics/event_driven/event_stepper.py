@@ -32,6 +32,10 @@ from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.applied_loads import record_push
 from humans_sim.dynamics.control_clock import ControlClock
 from humans_sim.dynamics.event_driven.contact_events import NO_CONTACTS, ContactEvents
+from humans_sim.dynamics.event_driven.event_recorder import (
+    EventRecorder,
+    contact_forces,
+)
 from humans_sim.dynamics.event_driven.event_search import DetectedEvents, EventSearch
 from humans_sim.dynamics.event_driven.hand_over import HandOver
 from humans_sim.dynamics.event_driven.motion_integrator import MotionIntegrator
@@ -42,10 +46,9 @@ from humans_sim.dynamics.state import State
 from humans_sim.dynamics.step_failures import FAILURES, typed_failures
 from humans_sim.dynamics.stepper import ActuationError, Options, Stepper
 from humans_sim.dynamics.system import System
+from humans_sim.results.event_states import EventState
 from humans_sim.results.sample import Sample
 
-_ADMISSIBLE = -1e-10
-"""Margin from which on the forces of a sample are given as they are [N]."""
 _SHORTER_STEPS = 12
 """How often a step is made shorter that leads where there are no equations."""
 
@@ -84,7 +87,8 @@ class EventStepper(Stepper):
         )
         self._integrator = MotionIntegrator(system, self.motion, options)
         self._search = EventSearch(system, self.loads, self.motion, self._integrator)
-        self._contacts = ContactEvents(self.loads, self.motion, options)
+        self._recorder = EventRecorder(system, self.motion)
+        self._contacts = ContactEvents(self.loads, self.motion, options, self._recorder)
         self._budget = WorkBudget(
             self.motion, options.max_work, self.t, options.hand_over
         )
@@ -101,6 +105,15 @@ class EventStepper(Stepper):
         if self._hand_over.under_way:
             return self._hand_over.mode
         return self.motion.mode
+
+    @property
+    def event_states(self) -> list[EventState]:
+        """States before and after events, since they are kept."""
+        return self._recorder.states
+
+    def keep_event_states(self) -> None:
+        """From now on; not where the ground gives way, whose contacts are others."""
+        self._recorder.active = self.loads.reaction is None
 
     @property
     def evaluations(self) -> int:
@@ -243,7 +256,8 @@ class EventStepper(Stepper):
         if self._waiting is None and t == self._integrator.t:
             if self.motion.last.t != t:
                 self._integrator.evaluate_at(t)
-            self._contacts.follow(self.state)
+            with self._recorder.events_at(self.state):
+                self._contacts.follow(self.state)
             if self._integrator.worn:
                 self._forget_step()
 
@@ -256,21 +270,24 @@ class EventStepper(Stepper):
         """Handle events of the last step, now that their time has come."""
         self._forget_step()
         self._budget.count_event(self.t)
-        if events.facet:
-            self._contacts.let_separate(self.state)
-        if events.contact:
-            self._handle_contacts(events.stopped)
-        if events.signals.any():
-            self._handle_actuation(events.signals)
+        touches = events.facet or events.contact
+        with self._recorder.events_at(self.state, located=touches):
+            if events.facet:
+                self._contacts.let_separate(self.state)
+            if events.contact:
+                self._handle_contacts(events.stopped)
+            if events.signals.any():
+                self._handle_actuation(events.signals)
 
     def _handle_due_event(self) -> None:
         """An event whose time was known in advance."""
         pushed = self.loads.pushes.next_time(self.t) <= self.t
         self.loads.pushes.expire(self.t)
-        if self.next_event() <= self.t:
-            self._handle_actuation(None)
-        elif pushed:
-            self._decide_anew()
+        with self._recorder.events_at(self.state):
+            if self.next_event() <= self.t:
+                self._handle_actuation(None)
+            elif pushed:
+                self._decide_anew()
         self._forget_step()
         self._budget.count_event(self.t)
 
@@ -278,10 +295,11 @@ class EventStepper(Stepper):
         self, stopped: np.ndarray, impulse: np.ndarray | None = None
     ) -> None:
         """Impacts and new modes; the actuation adapts to what jumped."""
-        with typed_failures():
-            changed = self._contacts.handle(self.state, stopped, impulse)
-        if changed:
-            self._reset_actuation()
+        with self._recorder.events_at(self.state, located=impulse is not None):
+            with typed_failures():
+                changed = self._contacts.handle(self.state, stopped, impulse)
+            if changed:
+                self._reset_actuation()
 
     def _reset_actuation(self) -> None:
         z = self.actuation.reset(self.t, self.q, self.v, self.z)
@@ -315,7 +333,10 @@ class EventStepper(Stepper):
             now = self.motion.evaluate(self.state)
         if self.motion.modes.any_closed and self.motion.margin(now) < -FORCE:
             # Torques may jump: contacts may open, stick or slip at once.
-            with self._handed_over_where_it_jams():
+            with (
+                self._handed_over_where_it_jams(),
+                self._recorder.events_at(self.state),
+            ):
                 self._decide_anew()
         self._search.watch_signals(self.state)
 
@@ -327,7 +348,10 @@ class EventStepper(Stepper):
         self._forget_step()
         if duration > 0.0:
             self.loads.add_push(self.state, link, point, impulse, duration)
-            with self._handed_over_where_it_jams():
+            with (
+                self._handed_over_where_it_jams(),
+                self._recorder.events_at(self.state, located=True),
+            ):
                 self._decide_anew()
             return
         if self._hand_over.under_way:
@@ -366,12 +390,8 @@ class EventStepper(Stepper):
                 self._hand_over.forces,
             )
         now = self.motion.evaluate(self.state)
-        modes, forces = self.motion.modes, self.motion.bare_forces(now)
-        if modes.least_margin(forces) < _ADMISSIBLE:
-            forces = self.motion.best_distribution(forces, now).forces
-        all_forces = np.zeros((len(self.system.contacts), 3))
-        all_forces[modes.which] = forces
-        return self._sample(now.torques, all_forces)
+        count = len(self.system.contacts)
+        return self._sample(now.torques, contact_forces(self.motion, now, count))
 
     def _sample(self, torques: np.ndarray, forces: np.ndarray) -> Sample:
         kinetic, potential = self.system.energies(self.q, self.v)

@@ -295,6 +295,15 @@ class SmoothMotion:
         self.derivative(self._system.chart(state.q), state.t, y)
         return self.last
 
+    def evaluate_aside(self, state: State) -> Evaluation:
+        """The same, beside a motion that goes on as if it had not been asked for."""
+        names = ("last", "_last_state", "lowest_margin", "evaluations")
+        kept = {name: vars(self)[name] for name in names if name in vars(self)}
+        try:
+            return self.evaluate(state)
+        finally:
+            vars(self).update(kept)
+
     def bare_forces(self, evaluation: Evaluation) -> np.ndarray:
         """Contact forces without what pulls numerical drift back (k, 3) [N]."""
         terms = evaluation.terms

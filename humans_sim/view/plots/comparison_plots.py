@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from humans_sim.analysis.run_comparison import RunComparison
+from humans_sim.results.event_samples import with_event_samples
+from humans_sim.results.run import Run
 from humans_sim.view.plots.curve_panels import (
     ANGLES,
     CONTACTS,
@@ -48,12 +50,13 @@ def plot_comparison(
     """
     path = check_picture_path(path)
     parts = _differences(comparison)
-    pairs = _pairs(comparison)
+    runs = [with_event_samples(run) for run in (comparison.a, comparison.b)]
+    pairs = _pairs(*runs)
     count = len(parts) + len(pairs)
     size = (WIDTH, count * (PANEL + 0.1) + 1.2)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
-    impacts = [ImpactSamples(run) for run in (comparison.a, comparison.b)]
+    impacts = [ImpactSamples(run) for run in runs]
     styles = styles_of([*parts, *(first for first, _ in pairs)])
     here = ImpactSamples.of_times(comparison.t)
     for shown, panel in zip(parts, axes, strict=False):
@@ -108,11 +111,11 @@ def _differences(comparison: RunComparison) -> list[CurvePanel]:
     return panels
 
 
-def _pairs(comparison: RunComparison) -> list[tuple[CurvePanel, CurvePanel]]:
+def _pairs(a: Run, b: Run) -> list[tuple[CurvePanel, CurvePanel]]:
     """Panels that both runs have, with the same curves."""
-    second = {shown.title: shown for shown in run_panels(comparison.b)}
+    second = {shown.title: shown for shown in run_panels(b)}
     pairs = []
-    for shown in run_panels(comparison.a):
+    for shown in run_panels(a):
         other = second.get(shown.title)
         if other is None or tuple(other.names) != tuple(shown.names):
             continue

@@ -2,9 +2,11 @@
 """Curves with two more samples at each impact, before and after it.
 
 Samples lie a period apart, and an impact takes no time: joined by a line, two samples
-make it a ramp of one period. The run knows when each impact was, and what kinetic
-energy there was before and after it; what else jumps is held from the sample before,
-and back from the sample after.
+make it a ramp of one period. A run that holds its states at events has these samples
+(:func:`~humans_sim.results.event_samples.with_event_samples`). Of another one, as files
+of older versions are, it is known when each impact was, and what kinetic energy there
+was before and after it; what else jumps is held from the sample before, and back from
+the sample after.
 """
 
 from __future__ import annotations
@@ -28,11 +30,17 @@ class _Sampled(NamedTuple):
     events: tuple[Event, ...]
 
 
+def _has_both_sides(t: np.ndarray, time: float) -> bool:
+    """Whether there are two samples of one time."""
+    first = int(np.searchsorted(t, time))
+    return bool(first + 1 < len(t) and t[first] == t[first + 1] == time)
+
+
 class ImpactSamples:
     """The time axis of a run with its impacts in it.
 
     Args:
-        run: what is drawn.
+        run: what is drawn; impacts that have their two samples need no others.
 
     Attributes:
         sampled: times of the samples (n,) [s].
@@ -44,7 +52,9 @@ class ImpactSamples:
         events = [
             event
             for event in sorted(run.events, key=lambda event: event.time)
-            if event.kind == IMPACT and t[0] < event.time <= t[-1]
+            if event.kind == IMPACT
+            and t[0] < event.time <= t[-1]
+            and not _has_both_sides(t, event.time)
         ]
         self._times = np.array([event.time for event in events])
         # the sample after each impact, or at its time

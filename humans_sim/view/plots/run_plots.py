@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.results.contact_table import POINT
+from humans_sim.results.event_samples import with_event_samples
 from humans_sim.results.export import has_free_base
 from humans_sim.view.plots.actuation_panels import actuation_panels
 from humans_sim.view.plots.contact_rows import (
@@ -97,6 +98,7 @@ def check_picture_path(path: Path | str | None) -> Path | None:
 
 
 def _draw(run: Run) -> Figure:
+    run = with_event_samples(run)
     impacts = impacts_of(run)
     rows, pulsed = contact_rows(run, impacts), _pulses(run)
     shown = run_panels(run)

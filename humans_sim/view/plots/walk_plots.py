@@ -16,6 +16,7 @@ from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.models.soles import contacts_of, sole_named
+from humans_sim.results.event_samples import with_event_samples
 from humans_sim.view.plots.curve_styles import CurveStyles
 from humans_sim.view.plots.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
 from humans_sim.view.plots.impact_samples import ImpactSamples
@@ -45,6 +46,9 @@ def walk_figures(motion: RunMotion, summary: WalkSummary) -> dict[str, Figure]:
     if summary.on_feet:
         title = "Seen from above: footprints, centre of mass, zero-moment point"
         figures[title] = from_above(motion, summary)
+    if len(motion.run.event_states):  # curves jump where they do
+        motion = RunMotion.of_run(with_event_samples(motion.run))
+    if summary.on_feet:
         figures["Feet"] = feet(motion, summary)
     figures["Body"] = body(motion, summary)
     if any(_leg(motion, sole.name) for sole in motion.soles):

@@ -131,8 +131,8 @@ def check_table(checked: Check) -> Table:
         (
             finding.word,
             finding.name,
-            "" if finding.ok is None else f"{finding.value:.2e}",
-            f"{finding.limit:.0e}",
+            finding.value_text,
+            finding.limit_text,
             finding.unit,
             finding.where,
         )

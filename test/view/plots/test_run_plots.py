@@ -24,6 +24,8 @@ from humans_sim.dynamics.problems import (
     rocking_block,
     rocking_block_start,
 )
+from humans_sim.results.event_samples import samples_at_events, with_event_samples
+from humans_sim.results.event_states import NO_EVENT_STATES
 from humans_sim.results.events import IMPACT
 from humans_sim.view.plots.curve_panels import NAMED
 from humans_sim.view.plots.curve_styles import part_and_side
@@ -71,11 +73,16 @@ def lines(panel: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def at_samples(run: Run, curve: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Values of a curve at the samples; between them it has those at impacts only."""
-    impacts = ImpactSamples(run)
+    """Values of a curve at the samples; between them it has those at events only."""
+    drawn = with_event_samples(run)
+    impacts = ImpactSamples(drawn)
     assert np.array_equal(curve[0], impacts.t)
-    assert np.array_equal(curve[0][~impacts.inserted], run.t)
-    return np.asarray(curve[1])[~impacts.inserted]
+    between = impacts.inserted
+    if drawn is not run:
+        places = np.searchsorted(run.t, samples_at_events(run).t)
+        between = np.insert(np.zeros(len(run), dtype=bool), places, True)
+    assert np.array_equal(curve[0][~between], run.t)
+    return np.asarray(curve[1])[~between]
 
 
 def named_lines(panel: Any) -> dict[str, Any]:
@@ -214,23 +221,44 @@ def test_impacts_are_jumps() -> None:
         arriving = 9.81 * h * e ** (2 * k)
         assert kinetic[before] == pytest.approx(arriving, rel=1e-6)
         assert kinetic[after] == pytest.approx(arriving * e**2, rel=1e-6)
-        # the potential is prolonged from the samples: a hundredth is not seen
         fallen = 9.81 * h * (1 - np.array([e ** (2 * k), e ** (2 * k + 2)]))
-        assert total[[before, after]] == pytest.approx(-fallen, abs=0.01 * 9.81 * h)
-        assert lines(height)["height"][1][before] == pytest.approx(0.0, abs=0.01 * h)
+        assert total[[before, after]] == pytest.approx(-fallen, abs=1e-8)
+        assert lines(height)["height"][1][before] == pytest.approx(0.0, abs=1e-8)
+    # of a file without states at events the potential is prolonged from the samples
+    older = plot_run(replace(run, event_states=NO_EVENT_STATES)).axes
+    t, total = lines(older[2])["total"]
+    before, after = np.flatnonzero(np.abs(t - fall) < 1e-6)
+    fallen = 9.81 * h * (1 - np.array([1.0, e**2]))
+    assert total[[before, after]] == pytest.approx(-fallen, abs=0.01 * 9.81 * h)
+    assert lines(older[3])["height"][1][before] == pytest.approx(0.0, abs=0.01 * h)
 
 
 def test_forces_jump(block: Run, figure: Figure) -> None:
     """A corner that hits carries nothing before, and its load right after."""
-    impacts = ImpactSamples(block)
+    states = block.event_states
     t, force = lines(figure.axes[1])["corner_0"]
     hits = [e.time for e in block.events if e.kind == IMPACT and block.t[0] < e.time]
     assert hits
     jumps = 0
     for time in hits:
+        here = np.flatnonzero(t == time)
+        before, after = states.forces[states.t == time][0, :, 0, 0]
+        assert force[here[0]] == before and force[here[1]] == after
+        jumps += bool(abs(after - before) > 1.0)
+    assert jumps
+
+
+def test_forces_of_older_files_jump(block: Run) -> None:
+    """Without states at events, forces are those of the samples on both sides."""
+    run = replace(block, event_states=NO_EVENT_STATES)
+    impacts = ImpactSamples(run)
+    t, force = lines(plot_run(run).axes[1])["corner_0"]
+    hits = [e.time for e in run.events if e.kind == IMPACT and run.t[0] < e.time]
+    jumps = 0
+    for time in hits:
         here = np.flatnonzero((t == time) & impacts.inserted)
-        left = block.forces[np.searchsorted(block.t, time) - 1, 0, 0]
-        right = block.forces[np.searchsorted(block.t, time), 0, 0]
+        left = run.forces[np.searchsorted(run.t, time) - 1, 0, 0]
+        right = run.forces[np.searchsorted(run.t, time), 0, 0]
         assert force[here[0]] == left and force[here[-1]] in (left, right)
         jumps += bool(abs(force[here[-1]] - force[here[0]]) > 1.0)
     assert jumps
@@ -441,6 +469,7 @@ def test_nothing_overlaps(name: str, request: pytest.FixtureRequest) -> None:
             gaps=np.repeat(block.gaps[:, :1], n, axis=1),
             forces=np.repeat(block.forces[:, :1], n, axis=1)
             * np.arange(1, n + 1)[:, None],
+            event_states=NO_EVENT_STATES,
             table=type(block.table).of(
                 [f"a_rather_long_contact_{k}/chair_back" for k in range(n)],
                 ["point"] * n,
