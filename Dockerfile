@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # ROS 2 Jazzy with humans_sim set up: docker build -t humans_sim . ; docker run --rm -it humans_sim
 FROM ros:jazzy-ros-base-noble
+# hadolint ignore=DL3008
 RUN apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends git g++ liburdfdom-tools python3-venv python3-dev make \
+       ros-jazzy-control-msgs \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/humans_sim
 COPY . .
-RUN . /opt/ros/jazzy/setup.sh && colcon build --base-paths msgs
+# Jazzy's own simulation_interfaces is version 1; version 2 is served.
+RUN . /opt/ros/jazzy/setup.sh && colcon build --base-paths msgs msgs/compat/simulation_interfaces
 RUN . install/setup.sh && make setup EMULATE=0
 ENV PATH=/opt/humans_sim/.venv/bin:$PATH
 ENTRYPOINT ["/bin/bash", "-c", ". install/setup.bash && exec \"$@\"", "humans_sim"]

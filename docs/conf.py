@@ -44,6 +44,7 @@ html_theme = "furo"
 html_title = f"humans_sim {__version__}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sphinx = False

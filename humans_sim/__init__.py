@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulate, observe and drive bipeds: what users need, as docs/api.md lists it."""
+"""Simulate, observe and control bipeds: what users need, as docs/api.md lists it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

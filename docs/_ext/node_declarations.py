@@ -18,6 +18,8 @@ MAKERS = {
     "PatientServer": "Actions",
     "ActionServer": "Actions",
 }
+QOS_PLACE = {"create_publisher": 2, "create_subscription": 3}
+"""Which argument is the quality of service."""
 NODE_FIRST = {"create_deferred_service", "PatientServer", "ActionServer"}
 """Those whose first argument is the node."""
 WITH_DEFAULT = {"number", "changeable_number", "changeable_text", "count", "choice"}
@@ -34,11 +36,13 @@ class Declarations:
     Attributes:
         docstring: of the node's module.
         interfaces: rows of name and type, by heading.
+        qos: quality of service of topics, by heading and name.
         parameters: name, default and description of each.
     """
 
     docstring: str = ""
     interfaces: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    qos: dict[tuple[str, str], str] = field(default_factory=dict)
     parameters: list[tuple[str, str, str]] = field(default_factory=list)
 
 
@@ -47,6 +51,7 @@ class Module:
 
     def __init__(self, path: Path) -> None:
         """Read the file."""
+        self._path = path
         self.tree = ast.parse(path.read_text())
         self._types: dict[str, str] = {}
         self._values: dict[str, list[ast.expr]] = {}
@@ -112,6 +117,20 @@ class Module:
                             filled = filled.replace(f"<{argument}>", str(value.value))
                     yield filled
 
+    def loops(self, call: ast.Call) -> Iterator[dict[str, str]]:
+        """Texts of ``for name, text in TABLE.items()`` around a call, in each turn."""
+        for loop in ast.walk(self.tree):
+            if not isinstance(loop, ast.For) or call not in ast.walk(loop):
+                continue
+            name, _, method = ast.unparse(loop.iter).rpartition(".")
+            table = self._values.get(name, [None])[0]
+            if method != "items()" or not isinstance(table, ast.Dict):
+                continue
+            names = [ast.unparse(part) for part in getattr(loop.target, "elts", [])]
+            for key, value in zip(table.keys, table.values, strict=True):
+                texts = [self.text_of(part) for part in (key, value) if part]
+                yield dict(zip(names, texts, strict=True))
+
     def alternatives(self, call: ast.Call) -> list[str]:
         """The other text that the first argument may be: ``a if ... else b``."""
         known = self._value(call.args[0]) if call.args else None
@@ -126,6 +145,27 @@ class Module:
             return self._types[name]
         known = self._value(node)
         return self.type_of(known) if known is not None else ""
+
+    def qos_of(self, node: ast.expr) -> str:
+        """A quality of service in words: reliable with its depth, or latched."""
+        if isinstance(node, ast.Constant):
+            return f"reliable, {node.value}"
+        if isinstance(node, ast.Call):
+            return "latched" if ast.unparse(node) == "latched()" else ""
+        known = self._value(node)
+        if known is not None:
+            return self.qos_of(known)
+        module = self._imports.get(ast.unparse(node), "")
+        if not module.startswith("humans_sim.nodes."):
+            return ""
+        library = next(p for p in self._path.parents if p.name == "humans_sim")
+        path = library.parent / Path(*module.split(".")).with_suffix(".py")
+        return Module(path).qos_of(ast.Name(ast.unparse(node), lineno=10**6))
+
+    def usual_model(self) -> str:
+        """The model that a class of the file works on where none is named."""
+        values = self._values.get("usual_model", [])
+        return self.text_of(values[0]) if values else ""
 
     def text_of(self, node: ast.expr) -> str:
         """The text of an expression; what is known at run time only as ``<name>``."""
@@ -170,11 +210,24 @@ def _read(modules: list[Module]) -> Declarations:
                 if kind and len(call.args) > first + 1:
                     topic = module.text_of(call.args[first + 1])
                     found.interfaces[MAKERS[name]].append((topic, kind))
+                    place = QOS_PLACE.get(name, len(call.args))
+                    if place < len(call.args):
+                        qos = module.qos_of(call.args[place])
+                        found.qos[MAKERS[name], topic] = qos
             for row in _parameters(module, name, call):
                 if row[0] not in seen:
                     seen.add(row[0])
-                    found.parameters.append(row)
+                    found.parameters.append(_with_model(modules, row))
     return found
+
+
+def _with_model(
+    modules: list[Module], row: tuple[str, str, str]
+) -> tuple[str, str, str]:
+    """The parameter ``model`` with the model that a node's class names."""
+    if row[0] != "model":
+        return row
+    return row[0], next(filter(None, (m.usual_model() for m in modules)), ""), row[2]
 
 
 def _parameters(
@@ -184,6 +237,11 @@ def _parameters(
     row = _parameter(module, name, call)
     if row is None:
         return
+    for turn in module.loops(call):
+        filled = list(row)
+        for name, text in turn.items():
+            filled = [cell.replace(f"<{name}>", text) for cell in filled]
+        yield filled[0], filled[1], filled[2]
     prefixes = list(module.arguments_of(call, row[0]))
     for text in [row[0], *prefixes, *module.alternatives(call)]:
         if not text.startswith("<") or text.startswith("<kind>"):
@@ -200,7 +258,7 @@ def _parameter(
         return texts[0], default, ""
     if name == "request_folder":
         return name, "", "files of requests are in it; empty: where the node began"
-    if owner not in ("given", "parameters", "") or not texts:
+    if owner not in ("given", "parameters", "Parameters(self)", "") or not texts:
         return None
     if name in WITH_DEFAULT and len(texts) == 3:
         default = texts[1] if texts[1][:1] != "<" else "derived"

@@ -62,9 +62,15 @@ def node_page(name: str, found: Declarations) -> list[str]:
     lines = [*title(f"Node {name}"), found.docstring, ""]
     lines += ["``<...>`` stands for names that parameters or the model give.", ""]
     for heading, rows in found.interfaces.items():
-        cells = [(literal(topic), literal(kind)) for topic, kind in sorted(set(rows))]
-        if cells:
-            lines += [*title(heading, "-"), *table(("name", "type"), cells)]
+        cells = [
+            (literal(topic), literal(kind), found.qos.get((heading, topic), ""))
+            for topic, kind in sorted(set(rows))
+        ]
+        if cells and any(row[2] for row in cells):
+            lines += [*title(heading, "-"), *table(("name", "type", "QoS"), cells)]
+        elif cells:
+            short = [row[:2] for row in cells]
+            lines += [*title(heading, "-"), *table(("name", "type"), short)]
     rows = [
         (literal(parameter), literal(default), text)
         for parameter, default, text in found.parameters

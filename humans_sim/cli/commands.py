@@ -32,7 +32,7 @@ from humans_sim.core.version import __version__
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
-    help="Simulate, observe and drive bipeds: humans and robots.",
+    help="Simulate, observe and control bipeds: humans and robots.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -52,7 +52,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Simulate, observe and drive bipeds: humans and robots."""
+    """Simulate, observe and control bipeds: humans and robots."""
 
 
 register(app, doctor)

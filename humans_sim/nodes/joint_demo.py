@@ -21,6 +21,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.models.description import BASE_LINK
 from humans_sim.nodes.common.conversions import joint_state, transform
 from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
 
 _ODOM = "odom"
 
@@ -31,10 +32,13 @@ class JointDemo(ModelNode):
     def __init__(self, name: str = "joint_demo", **options: Any) -> None:
         """Start publishing."""
         super().__init__(name, **options)
-        rate = float(self.declare_parameter("rate", 50.0).value)
+        given = Parameters(self)
+        rate = given.number("rate", 50.0, "of joint_states [Hz]")
         if not 0.0 < rate <= 1000.0:
             raise ParameterError(f"rate must be in (0, 1000] Hz, not {rate}")
-        motion = str(self.declare_parameter("motion", "").value)
+        motion = given.text(
+            "motion", "", "file as in config/motions; empty: the model's own"
+        )
         self._sway = (
             Sway.from_file(self.model, Path(motion))
             if motion

@@ -18,6 +18,7 @@ from tf2_msgs.msg import TFMessage
 from humans_sim.models.description import BASE_LINK
 from humans_sim.models.links import LinkTree
 from humans_sim.nodes.common.conversions import transform
+from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.qos import latched
 from humans_sim.nodes.common.state_listener import StateListener
 
@@ -28,7 +29,9 @@ class StatePublisher(StateListener):
     def __init__(self, name: str = "state_publisher", **options: Any) -> None:
         """Publish the description and the fixed links."""
         super().__init__(name, **options)
-        self._footprint = bool(self.declare_parameter("publish_footprint", True).value)
+        self._footprint = Parameters(self).flag(
+            "publish_footprint", True, "whether base_footprint is on /tf"
+        )
         self._links = LinkTree(self.model)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         static = self.create_publisher(TFMessage, "/tf_static", latched())

@@ -33,7 +33,7 @@ def flat(values: dict[str, Any], prefix: str = "") -> list[str]:
 
 def known(name: str, declared: set[str]) -> bool:
     """Whether a parameter is declared, or has the form of one that is."""
-    forms = (re.sub(r"\\?<[^>]*>", r"[\\w.-]+", re.escape(d)) for d in declared)
+    forms = (re.sub(r"\\?<[^>]*>", r"[\\w./-]+", re.escape(d)) for d in declared)
     return any(re.fullmatch(form, name) for form in forms)
 
 
@@ -76,3 +76,32 @@ def test_a_node_as_its_code_has_it(nodes: dict[str, Any]) -> None:
     assert ("period", "0.02", "between two states [s]") in walk.parameters
     push = ("push", "humans_msgs/Push")
     assert push in nodes["dynamics"].interfaces["Services"]
+
+
+def test_qualities_of_service_are_those_of_the_guide(nodes: dict[str, Any]) -> None:
+    """The column QoS of docs/ros.md is what the code asks for."""
+    text = (ROOT / "docs" / "ros.md").read_text()
+    sections = re.split(r"^## The nodes? (.+)$", text, flags=re.M)[1:]
+    count = 0
+    for heading, section in zip(sections[::2], sections[1::2], strict=True):
+        if heading not in nodes:
+            continue
+        qualities = nodes[heading].qos
+        pattern = r"^\| (`[^|]*?) \|[^|]*\| (reliable, \d+|latched) \|"
+        for cell, quality in re.findall(pattern, section, re.M):
+            for form in re.findall(r"`([^`]+)`", cell):
+                topic = re.sub(r"<[^>]*>", "l_sole", form)
+                known_as = {q for (_, t), q in qualities.items() if known(topic, {t})}
+                assert quality in known_as, f"{heading}: {topic}: {known_as}"
+                count += 1
+    assert count > 50
+
+
+def test_parameters_of_a_loop_are_described(nodes: dict[str, Any]) -> None:
+    """Tolerances are declared in a loop over a table; each has its own row."""
+    rows = {
+        name: (default, text) for name, default, text in nodes["dynamics"].parameters
+    }
+    assert rows["rtol"][0] == "0.0"
+    assert rows["zeno_time"][1].startswith("impacts of one contact")
+    assert ("model", "bip", "name, or file of a URDF") in nodes["task_law"].parameters

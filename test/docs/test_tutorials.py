@@ -16,22 +16,51 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted([*(DOCS / "tutorials").glob("*.md"), *(DOCS / "howto").glob("*.md")])
 
 
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
 def blocks(text: str) -> list[tuple[str, str]]:
-    """Python snippets and commands of a page in their order."""
-    return re.findall(r"```(python|bash)\n(.*?)```", text, re.S)
+    """Python snippets, what they print, and commands of a page in their order."""
+    return re.findall(r"^```(python|bash|text)\n(.*?)^```", text, re.M | re.S)
+
+
+def check_printed(expected: str, printed: str) -> None:
+    """The same words, and numbers to 5 % or two of their last digits.
+
+    Three dots stand for anything: a line of them for lines, others for words.
+    """
+    pattern = re.escape(_NUMBER.sub("#", expected))
+    pattern = re.sub(r"(?m)^\\.\\.\\.\\\n", r"(?:.*\n)*?", pattern)
+    pattern = pattern.replace(r"\.\.\.", r".*").replace(r"\#", f"({_NUMBER.pattern})")
+    found = re.fullmatch(pattern.rstrip("\\\n") + r"\s*", printed)
+    assert found, f"{expected}\nbut it printed\n{printed}"
+    for wanted, number in zip(_NUMBER.findall(expected), found.groups(), strict=True):
+        unit = 10.0 ** -len(wanted.partition(".")[2])
+        off = abs(float(wanted) - float(number))
+        assert off <= max(2 * unit, 0.05 * abs(float(wanted))), (wanted, printed)
 
 
 @pytest.mark.study
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Snippets and commands run one after the other, in one folder."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     background: list[subprocess.Popen[str]] = []
+    printed = ""
     try:
         for kind, text in blocks(path.read_text()):
             if kind == "python":
+                capsys.readouterr()
                 exec(compile(text, path.name, "exec"), names)
+                printed = capsys.readouterr().out
+            elif kind == "text":
+                check_printed(text, printed)
             else:
                 for line in text.splitlines():
                     run_command(line, background)
@@ -60,3 +89,23 @@ def test_pages_have_something_to_run() -> None:
     assert len(tutorials) >= 6
     for path in tutorials:
         assert "python" in dict(blocks(path.read_text())), path.name
+
+
+@pytest.mark.parametrize(
+    ("printed", "right"),
+    [
+        ("a 1.30 kg\nx\ny\nend 7 N\n", True),
+        ("a 1.31 kg\nend 8 N\n", True),
+        ("a 1.50 kg\nend 7 N\n", False),
+        ("b 1.30 kg\nend 7 N\n", False),
+        ("a 1.30 kg\nx\n", False),
+    ],
+)
+def test_what_is_printed_is_compared(printed: str, right: bool) -> None:
+    """Words and numbers that differ are seen; lines may be left out."""
+    expected = "a 1.30 kg\n...\nend 7 N\n"
+    if right:
+        check_printed(expected, printed)
+        return
+    with pytest.raises(AssertionError):
+        check_printed(expected, printed)

@@ -9,6 +9,7 @@ from typing import Any
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import load_model
+from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.process_node import ProcessNode
 from humans_sim.observation.posture.subject import load_subject
 
@@ -29,8 +30,11 @@ class ModelNode(ProcessNode):
     def __init__(self, name: str, **options: Any) -> None:
         """Declare ``model`` and ``subject``, and load what they name."""
         super().__init__(name, **options)
-        model = str(self.declare_parameter("model", self.usual_model).value)
-        subject = str(self.declare_parameter("subject", "").value)
+        given = Parameters(self)
+        model = given.text("model", self.usual_model, "name, or file of a URDF")
+        subject = given.text(
+            "subject", "", "file of a calibrated person, in place of the model"
+        )
         self.subject = load_subject(subject) if subject else None
         self.model = (
             load_model(model, xacro=False)  # a parameter may come from anyone

@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.nodes.common.conversions import base_of, joints_of
 from humans_sim.nodes.common.model_node import ModelNode
+from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.refusals import warn_refused
 
 
@@ -30,7 +31,8 @@ class StateListener(ModelNode):
         self._joints = self.model.neutral()[7:]
         self._base: np.ndarray | None = None
         self.create_subscription(JointState, "joint_states", self._on_joints, 10)
-        topic = str(self.declare_parameter("odometry_topic", "odom").value)
+        given = Parameters(self)
+        topic = given.text("odometry_topic", "odom", "where the base is")
         self.create_subscription(Odometry, topic, self._on_odometry, 10)
 
     def configuration(self) -> np.ndarray:
