@@ -22,7 +22,7 @@ from websockets.sync.client import connect
 
 from humans_sim.core.doctor import find_chromium
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """How long anything may take on a busy machine [s]."""
 _CLICK = """
 (name) => {

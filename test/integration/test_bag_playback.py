@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import page_address, screenshot
+from browser import page_address
+from tab import Tab, wait
 
 import humans_sim as hs
 from humans_sim.dynamics import Run, Simulation
@@ -34,6 +35,7 @@ def stretching(khr1: hs.Model) -> Run:
 @pytest.mark.study
 def test_playback(
     stretching: Run,
+    request: pytest.FixtureRequest,
     node: Any,
     wait_for: Callable[..., None],
     start: Callable[..., Any],
@@ -52,7 +54,15 @@ def test_playback(
         *("-p", "model:=khr1", "-p", "port:=0", "-p", "commands:=false"),
     )
     url = page_address(viewer)
-    still = screenshot(url, tmp_path, 4000)
+
+    def page(name: str) -> Tab:
+        # A new one each: its camera looks at where the robot is then.
+        tab = Tab(url, tmp_path / name)
+        request.addfinalizer(tab.close)
+        wait(lambda: blue(tab.picture()) > 1000, "the robot on the page")
+        return tab
+
+    assert forearm(page("before").picture()) < 20
     joints: list[JointState] = []
     bases: list[Odometry] = []
     links: list[TFMessage] = []
@@ -78,11 +88,15 @@ def test_playback(
     assert late[0].data == hs.load_model("khr1").urdf()
 
     assert player.poll() is None and viewer.poll() is None
-    moved = screenshot(url, tmp_path, 6000)
-    assert forearm(still) < 20 and forearm(moved) > 300
+    tab = page("after")
+    wait(lambda: forearm(tab.picture()) > 300, "the raised arm on the page")
+
+
+def blue(picture: np.ndarray) -> int:
+    """Pixels of the robot's blue parts."""
+    return int(np.count_nonzero(picture[:, :, 2] - picture[:, :, 0] > 60))
 
 
 def forearm(picture: np.ndarray) -> int:
     """Blue pixels beside the robot's left shoulder: its forearm, once it is raised."""
-    beside = picture[190:260, 590:662]
-    return int(np.count_nonzero(beside[:, :, 2] - beside[:, :, 0] > 60))
+    return blue(picture[100:250, 575:660])
