@@ -40,6 +40,8 @@ from humans_sim.nodes.walk.diagnostics import WalkDiagnostics
 _DEPTH = 10
 _BEAT = 1.0
 """Wall time between diagnostics [s]."""
+_QUIET_BEATS = 5
+"""Of diagnostics without joint_states, before it says so."""
 _SILENCE = 0.5
 """Wall time without joint_states after which the walk begins anew [s]."""
 _PATIENCE = 1.0
@@ -73,7 +75,7 @@ class KondoWalk(ModelNode):
         self._angles = self.model.neutral()[7:]
         self._heard_at = -math.inf
         self._followed_at = self._velocity_at = math.inf
-        self._begun, self._t = False, 0.0
+        self._begun, self._t, self._quiet = False, 0.0, 0
         self._failure = self._note = ""
         self._diagnostics = WalkDiagnostics(self, self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
@@ -212,6 +214,12 @@ class KondoWalk(ModelNode):
         return status
 
     def _diagnose(self) -> None:
+        self._quiet = 0 if self._begun else self._quiet + 1
+        if self._quiet == _QUIET_BEATS:
+            self.get_logger().warning(
+                "nothing comes on joint_states; servos that are limp report none, the "
+                "service home energises them"
+            )
         state = "waiting for joint_states"
         if self._begun:
             state = self._walk.point.phase.name.lower()

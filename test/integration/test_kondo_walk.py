@@ -95,3 +95,13 @@ def test_walk_without_hardware(
     assert "All topics flowed." in output
     assert "EMULATED BOARDS" in output
     assert max(knees) > 1.0  # the walk's knees are bent
+
+
+def test_it_says_that_nothing_comes(
+    start: Callable[..., subprocess.Popen[str]],
+) -> None:
+    """Where the bridge has made the servos limp before the walk was there."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    process = start("-m", "humans_sim.nodes", "kondo_walk")
+    assert process.stdout is not None
+    assert any("the service home" in line for line in process.stdout)

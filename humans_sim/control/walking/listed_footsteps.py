@@ -24,6 +24,10 @@ _NEAREST = 0.6
 """Of the stance, that feet keep between them."""
 _PACE = 0.8
 """Of the longest step, that steps along a path have."""
+_BEND = 0.2
+"""Farther aside from its heading [rad] a walk that cannot turn does not go."""
+_HERE = 1e-3
+"""A point this near is reached [m]."""
 
 
 class ListedStep(NamedTuple):
@@ -132,24 +136,48 @@ def path_footsteps(
         side = side.other
 
     for goal in points:
-        while (distance := math.dist(goal, body[:2])) > 1e-3:
+        if turn == 0.0:
+            for ahead, aside in _straight_leg(settings, body, goal):
+                body = body.moved(ahead, aside)
+                put(body)
+            continue
+        while (distance := math.dist(goal, body[:2])) > _HERE:
             away = math.atan2(goal[1] - body.y, goal[0] - body.x) - body.yaw
             away = math.remainder(away, math.tau)
-            if turn == 0.0 and abs(away) > 0.2:
-                raise ParameterError(
-                    "the path bends, and this walk follows paths by yaw joints alone"
-                )
-            turned = 0.0 if turn == 0.0 else min(max(away, -turn), turn)
+            turned = min(max(away, -turn), turn)
             # Turn first: a step that still points elsewhere stays where it is.
-            ahead = 0.0 if abs(away) > turn > 0.0 else min(longest, distance)
+            ahead = 0.0 if abs(away) > turn else min(longest, distance)
             if turned and len(steps) == 0:
                 side = Side.LEFT if turned > 0 else Side.RIGHT
             body = body.moved(0.0, 0.0, turned).moved(ahead, 0.0)
             put(body)
-            if turn == 0.0 and distance <= longest:
-                break
     put(body)
     return steps
+
+
+def _straight_leg(
+    settings: WalkSettings, body: Footprint, goal: np.ndarray
+) -> list[tuple[float, float]]:
+    """Steps of a body that does not turn, forwards and to the left [m].
+
+    A goal a little to the side is reached by steps that go a little to the side.
+
+    Raises:
+        ParameterError: the goal is elsewhere than ahead.
+    """
+    c, s = math.cos(body.yaw), math.sin(body.yaw)
+    dx, dy = goal[0] - body.x, goal[1] - body.y
+    ahead, aside = c * dx + s * dy, c * dy - s * dx
+    longest = _PACE * settings.max_forward
+    if math.hypot(ahead, aside) > longest and abs(math.atan2(aside, ahead)) > _BEND:
+        raise ParameterError(
+            "the path bends, and this walk follows paths by yaw joints alone"
+        )
+    if ahead <= _HERE:
+        return []
+    count = math.ceil(ahead / longest - 1e-9)
+    most = 0.5 * _PACE * settings.max_sideways
+    return [(ahead / count, min(max(aside / count, -most), most))] * count
 
 
 def _check(

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch.utilities.type_utils import coerce_to_type
 from launch_ros.actions import Node
 
+from humans_sim.anatomy.wrist.hand_motion import AXES
 from humans_sim.applications.graphs import Graph, controllers_file, read_graph
 from humans_sim.core.errors import ParameterError
-from humans_sim.core.resources import resource
+from humans_sim.core.files import is_file
+from humans_sim.core.resources import named_file, resource
 from humans_sim.dynamics.simulation import METHODS
+from humans_sim.models import load_model
+from humans_sim.observation.markers.marker_set import CANONICAL
 from launch import LaunchContext, LaunchDescription
 
 _CLOCK, _PLAYER, _BRIDGE = "dynamics", "marker_player", "kondo_bridge"
@@ -46,6 +53,9 @@ _WORDS: dict[type, str] = {
     float: "a number",
     list: "three numbers, as [0.05, 0, 0]",
 }
+_ENDED = "the simulation has ended"
+_FILES = ("params_file", "controllers_file", "file", "subject")
+"""Arguments that name a file; some may be empty."""
 _WRIST_ARGUMENTS = {
     "motion": "adduction",
     "angle": "30.0",
@@ -54,7 +64,11 @@ _WRIST_ARGUMENTS = {
     "file": "",
 }
 """Of graphs with a wrist, and their defaults."""
-_CHOICES = {"sync": ["lockstep", "free"], "method": ["", *METHODS]}
+_CHOICES = {
+    "sync": ["lockstep", "free"],
+    "method": ["", *METHODS],
+    "motion": list(AXES),
+}
 _DESCRIPTIONS = {
     "model": "khr1, human36, bip, or the path of a URDF",
     "gui": "true: opens the page of the browser viewer",
@@ -139,10 +153,11 @@ def describe(
         for name, value in defaults.items()
     ]
 
-    # Arguments are read before any process is there, and RViz, which may be missing, is
-    # the first: launch leaves running what it has started when a later thing is wrong.
+    # All is checked before any process is there: launch leaves running what it has
+    # started when a later thing is wrong.
     def start(context: LaunchContext) -> list[Node]:
         given = {name: _value(context, name) for name in defaults}
+        _check(given)
         first = [_rviz(given)] if given["rviz"] else []
         if given.get("ros2_control"):
             first += _control(given)
@@ -162,11 +177,49 @@ def _value(context: LaunchContext, name: str) -> Any:
         if kind is list:
             # Not coerced by launch, which takes no whole numbers among others.
             forwards, left, turn = text.strip("[] ").split(",")
-            return [float(forwards), float(left), float(turn)]
-        return coerce_to_type(text, kind)
+            return [_finite(forwards), _finite(left), _finite(turn)]
+        return _finite(text) if kind is float else coerce_to_type(text, kind)
     except ValueError:
         word = _WORDS[kind]
         raise ParameterError(f"{name} must be {word}, not '{text}'") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+def _check(given: dict[str, Any]) -> None:
+    """See that what arguments name is there.
+
+    Raises:
+        HumansError: a file, a model, a marker set or a package is not.
+    """
+    files = (*_FILES, "rviz_config") if given["rviz"] else _FILES
+    for name in files:
+        if given.get(name) and not is_file(Path(given[name])):
+            raise ParameterError(f"{name}: there is no file '{given[name]}'")
+    if "model" in given:
+        load_model(given["model"])
+    if given.get("marker_set", CANONICAL) != CANONICAL and not given["subject"]:
+        named_file("marker_sets", given["marker_set"], "marker set")
+    for argument, package in (
+        ("rviz", "rviz2"),
+        ("ros2_control", "controller_manager"),
+    ):
+        if given.get(argument):
+            _find_package(argument, package)
+
+
+def _find_package(argument: str, package: str) -> None:
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError:
+        raise ParameterError(
+            f"{argument}:=true needs the package {package}, which is not installed"
+        ) from None
 
 
 def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
@@ -204,6 +257,8 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
                 namespace="",
                 output="screen",
                 parameters=[given["params_file"], own],
+                # The others would wait for its clock for ever.
+                on_exit=Shutdown(reason=_ENDED) if name == _CLOCK else None,
             )
         )
     return nodes

@@ -197,13 +197,13 @@ class SimulationServices:
         wanted = handle.request.steps
 
         def tell(left: int, problem: str) -> None:
-            if not left:
-                self._finish(handle, problem)
-            elif handle.is_active:
+            if not problem and handle.is_active:  # after each step, the last one too
                 feedback = SimulateSteps.Feedback()
                 feedback.completed_steps = wanted - left
                 feedback.remaining_steps = left
                 handle.publish_feedback(feedback)
+            if not left:
+                self._finish(handle, problem)
 
         handle.execute()
         # A step may be made at once, and the goal be over: it is known before.

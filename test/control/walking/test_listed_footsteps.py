@@ -12,6 +12,7 @@ import humans_sim as hs
 from humans_sim.control.walking import Footprint, WalkPattern, WalkPhase, WalkSettings
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.control.walking.listed_footsteps import ListedStep, path_footsteps
+from humans_sim.control.walking.settings import SLIP
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +120,21 @@ def test_a_path_is_followed_to_its_end(bip: hs.Model, settings: WalkSettings) ->
         path_footsteps(settings, pattern.feet, np.array([[math.nan, 0.0]]))
     with pytest.raises(hs.ParameterError, match="has points"):
         path_footsteps(settings, pattern.feet, np.zeros((0, 2)))
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.005, -0.02])
+def test_paths_ahead_of_hips_that_do_not_turn(khr1: hs.Model, aside: float) -> None:
+    """A point a little to the side, as after a walk that drifted, is reached."""
+    pattern = WalkPattern(khr1, WalkSettings.of_model(khr1))
+    settings = pattern.settings
+    assert settings.turns == SLIP
+    path = np.array([[0.2, aside / 2], [0.5, aside], [0.5, aside]])
+    steps = path_footsteps(settings, pattern.feet, path)
+    pattern.follow(steps)  # all within the limits
+    last = {step.side: step.place for step in steps}
+    middle = np.mean([place[:2] for place in last.values()], axis=0)
+    np.testing.assert_allclose(middle, path[-1], atol=1e-3)
+    assert {place.yaw for place in last.values()} == {0.0}
+    for bent in ([[0.2, 0.0], [0.2, 0.2]], [[-0.2, 0.0]]):
+        with pytest.raises(hs.ParameterError, match="bends"):
+            path_footsteps(settings, WalkPattern(khr1, settings).feet, np.array(bent))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launch files start with ros2_control; skipped where launch is not installed."""
+"""What launch files start, and when not; skipped where launch is not installed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 
 import humans_sim as hs
+from humans_sim.applications.graphs import graph_names, read_graph
 
 pytest.importorskip("launch_ros")
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RViz and ros2_control are there, whether or not they are."""
+    from humans_sim.nodes.common import launch_graph
+
+    monkeypatch.setattr(launch_graph, "get_package_prefix", lambda package: "")
 
 
 def started(graph: str, **arguments: str) -> list[Any]:
@@ -51,3 +60,53 @@ def test_what_cannot_be_ends_the_launch() -> None:
             started("simulate", **{"ros2_control": "true"} | wrong)
     with pytest.raises(AssertionError, match="no such arguments"):
         started("walk", ros2_control="true")
+
+
+def test_what_is_not_there_ends_the_launch() -> None:
+    """Files, models, marker sets and packages, before any node."""
+    for graph, argument, said in (
+        ("walk", "model:=nobody", "no model is called 'nobody'"),
+        ("walk", "params_file:=no.yaml", "params_file: there is no file 'no.yaml'"),
+        ("walk", "cmd_vel:=[nan, 0, 0]", "three numbers"),
+        ("walk", "real_time_factor:=inf", "a number"),
+        ("simulate", "controllers_file:=no.yaml", "no file 'no.yaml'"),
+        ("reconstruct", "file:=no.trc", "file: there is no file 'no.trc'"),
+        ("reconstruct", "subject:=no.yaml", "subject: there is no file"),
+        ("reconstruct", "marker_set:=nobody", "no marker set is called 'nobody'"),
+    ):
+        name, value = argument.split(":=")
+        with pytest.raises(hs.HumansError) as caught:
+            started(graph, **{name: value})
+        assert said in str(caught.value)
+
+
+def test_missing_packages_end_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RViz and the controllers are said to be missing by the argument's name."""
+    from ament_index_python.packages import PackageNotFoundError
+
+    from humans_sim.nodes.common import launch_graph
+
+    def missing(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(launch_graph, "get_package_prefix", missing)
+    for argument, package in (
+        ("rviz", "rviz2"),
+        ("ros2_control", "controller_manager"),
+    ):
+        with pytest.raises(hs.ParameterError, match=f"{argument}:=true.*{package}"):
+            started("simulate", **{argument: "true"})
+
+
+@pytest.mark.parametrize("graph", graph_names())
+def test_the_launch_ends_with_its_clock(graph: str) -> None:
+    """Nodes that follow a clock do not outlive it; a real robot outlives its walk."""
+    from launch.actions import Shutdown
+
+    ends = [
+        node.node_executable
+        for node in started(graph)
+        if isinstance(node._ExecuteLocal__on_exit, Shutdown)
+    ]
+    assert ends in (["dynamics"], [])
+    assert bool(ends) == ("dynamics" in read_graph(graph).nodes)
