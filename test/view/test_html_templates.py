@@ -74,6 +74,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "residuals": {"rows": [(EVIL, EVIL, EVIL, EVIL, EVIL)]},
     "scene_title": {"title": EVIL},
     "colour_scheme": {},
+    "control_names": {},
 }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages in the colours of the system: dark where the browser asks for it."""
+"""Pages as the system asks for them: dark, and with names that can be read aloud."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_system_colours(answer: Answer) -> Answer:
 
     viser draws a page dark whose address says so. A script at the beginning of the page
     adds that to the address before viser reads it, and loads the page again when the
-    system changes its mind.
+    system changes its mind. Another one gives names to controls that have none.
 
     Args:
         answer: what answers requests.
@@ -45,6 +45,6 @@ def in_system_colours(answer: Answer) -> Answer:
 @lru_cache(maxsize=4)
 def _with_script(page: bytes, zipped: bool) -> bytes:
     text = gzip.decompress(page) if zipped else page
-    script = render("colour_scheme").encode()
+    script = (render("colour_scheme") + render("control_names")).encode()
     text = text.replace(_HEAD, _HEAD + script, 1)
     return gzip.compress(text) if zipped else text

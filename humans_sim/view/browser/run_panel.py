@@ -93,7 +93,10 @@ class RunPanel:
         now, shown = self._line.time, float(self._slider.value)
         if wall - self._moved >= _CALM and abs(now - shown) > self._slider.step / 2:
             self._moved = wall
-            self._slider.value = now
+            steps = round((now - self._line.start) / self._slider.step)
+            self._slider.value = round(
+                min(self._line.start + steps * self._slider.step, self._slider.max), 6
+            )
 
     def say(self, text: str, failed: bool = False) -> None:
         """Show what happens, or nothing."""

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from humans_sim.view.plots.curve_panels import HELD, JOINTS, JUMPS, CurvePanel
+from humans_sim.view.plots.curve_panels import (
+    HELD,
+    JOINTS,
+    JUMPS,
+    STEPS,
+    CurvePanel,
+)
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -21,8 +27,12 @@ _QUANTITIES = {
     ("hoist", "tension"): ("tensions of the cables", "force"),
 }
 """Title of the panel and word of its axis, by kind and quantity of signals."""
-_JUMPING = {("motors", "current")}
-"""What follows the speed of a joint, and jumps with it at an impact."""
+_SHAPES = {
+    ("motors", "current"): JUMPS,
+    ("muscles", "u"): STEPS,
+    ("muscles", "alpha"): STEPS,
+}
+"""What follows the speed of a joint jumps with it; what is commanded makes steps."""
 
 
 def actuation_panels(run: Run) -> list[CurvePanel]:
@@ -51,7 +61,7 @@ def actuation_panels(run: Run) -> list[CurvePanel]:
                     values,
                     1.0 + np.ptp(np.nan_to_num(values), axis=0),
                     JOINTS,
-                    JUMPS if key in _JUMPING else HELD,
+                    _SHAPES.get(key, HELD),
                 )
             )
     return panels

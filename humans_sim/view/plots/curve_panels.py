@@ -28,6 +28,8 @@ ENERGY, POSITIONS, ANGLES, OTHERS = "energy", "positions", "angles", "others"
 """Families of curves: within one, a name has one colour in all panels."""
 HELD, JUMPS, BENDS, KINETIC = "held", "jumps", "bends", "kinetic"
 """What curves do at an impact; of the last kind the first one is kinetic energy."""
+STEPS = "steps"
+"""Of commands, which stay as they are until the next one."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,9 @@ class CurvePanel:
             drawn = impacts.bend(self.values)
             drawn[:, 0] = impacts.kinetic(self.values[:, 0])
             return impacts.t, drawn
+        if self.at_impact == STEPS:
+            t, values = impacts.sampled, np.asarray(self.values)
+            return np.repeat(t, 2)[1:], np.repeat(values, 2, axis=0)[:-1]
         return impacts.sampled, self.values
 
 

@@ -125,12 +125,11 @@ def _draw_print(
         panel.add_patch(Polygon(outline, fc=colour, alpha=0.18, lw=0, zorder=1))
         panel.add_patch(Polygon(outline, fill=False, ec=colour, ls=style, lw=0.9))
     if named:
-        outer = outline[np.argmax(side * outline[:, 1])]
         x = float(outline[:, 0].mean())
         panel.annotate(
             str(number),
-            (x, float(outer[1])),
-            xytext=(0, -7 * side),
+            (x, _outer_edge(outline, side, x)),
+            xytext=(0, -8 * side),
             textcoords="offset points",
             ha="center",
             va="center",
@@ -139,6 +138,17 @@ def _draw_print(
             clip_on=True,
             annotation_clip=True,
         )
+
+
+def _outer_edge(outline: np.ndarray, side: Side, x: float) -> float:
+    """Where the outer edge of a print is, at a place along it [m]."""
+    ends = np.roll(outline, -1, axis=0)
+    crossed = (outline[:, 0] - x) * (ends[:, 0] - x) < 0
+    if not crossed.any():
+        return float(outline[np.argmax(side * outline[:, 1]), 1])
+    a, b = outline[crossed], ends[crossed]
+    places = a[:, 1] + (x - a[:, 0]) / (b[:, 0] - a[:, 0]) * (b[:, 1] - a[:, 1])
+    return float(places[np.argmax(side * places)])
 
 
 def feet(motion: RunMotion, summary: WalkSummary) -> Figure:

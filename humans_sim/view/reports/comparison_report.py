@@ -78,7 +78,13 @@ def _verdict(comparison: RunComparison) -> Note:
         worst = max(own, key=lambda c: abs(c.largest))
         _, largest, time = difference_texts(worst)
         parts.append(f"{largest} ({worst.name}, at {time} s)")
-    return Note("plain", f"Largest differences: {', '.join(parts)}")
+    far = f"Largest differences: {', '.join(parts)}"
+    first, second = comparison.verdicts
+    if first == second:
+        return Note("plain", far)
+    ends = zip(comparison.labels, (first, second), strict=True)
+    outcomes = ", ".join(f"{label}: {outcome}" for label, outcome in ends)
+    return Note("bad", f"Other outcomes ({outcomes}). {far}")
 
 
 def _values(comparison: RunComparison) -> Table:

@@ -232,6 +232,60 @@ def test_in_a_browser(
         assert page._page.incoming.refused == 0
 
 
+_CONTROLS = """
+[...document.querySelectorAll("[role=slider], input, button")]
+  .filter((e) => e.offsetParent !== null)
+  .map((e) => [
+    e.getAttribute("aria-label") || e.innerText.trim()
+      || [...(e.labels || [])].map((label) => label.innerText).join(),
+    e.getBoundingClientRect().left, e.getBoundingClientRect().right, e.tabIndex])
+"""
+"""Names and places of all controls, and whether the keyboard reaches them."""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_by_keyboard_and_screen_reader(
+    flight: hs.Run, tmp_path: Path, width: int
+) -> None:
+    """Every control has a name, is reached and on the screen; space plays, pauses."""
+    with opened(flight) as page, playing(page):
+        page.line.seek(0.1)
+        tab = Tab(page.url, tmp_path / "profile", (width, 800))
+        try:
+            tab.call(
+                "Emulation.setDeviceMetricsOverride",
+                width=width,
+                height=800,
+                deviceScaleFactor=1,
+                mobile=False,
+            )
+            wait(lambda: "Screenshot" in tab.text(), "the controls")
+
+            def all_named() -> bool:
+                return all(name for name, *_ in tab.value(_CONTROLS))
+
+            wait(all_named, "names of all controls")
+            names = [name for name, *_ in tab.value(_CONTROLS)]
+            assert {"Time [s]", "Real time ×", "Loop", "Follow"} <= set(names)
+            for name, left, right, order in tab.value(_CONTROLS):
+                assert left >= 0 and right <= width and order == 0, name
+            wide = tab.value("document.documentElement.scrollWidth")
+            assert wide <= width
+            tab.value("document.activeElement.blur()")
+            for state in (True, False):
+                press(tab, " ")
+                wait(lambda state=state: page.line.playing == state, "the space bar")
+        finally:
+            tab.close()
+
+
+def press(tab: Tab, key: str) -> None:
+    """Press a key, and let it go."""
+    for kind in ("keyDown", "keyUp"):
+        tab.call("Input.dispatchKeyEvent", type=kind, key=key, text=key)
+
+
 def saved(folder: Path, pattern: str) -> Any:
     """A picture that the browser has saved whole."""
 

@@ -85,3 +85,15 @@ def test_the_same_run(comparison: hs.RunComparison, tmp_path: Path) -> None:
     assert "The same motion" in text
     texts = [t.get_text() for t in plot_comparison(same).axes[0].texts]
     assert texts == ["they do not differ"]
+
+
+def test_other_outcomes_come_first(
+    comparison: hs.RunComparison, tmp_path: Path
+) -> None:
+    """Where one fell and the other did not, the page says so at its head."""
+    other = replace(comparison, verdicts=("walked", "fell"), labels=("a", "b"))
+    text = write_comparison(other, tmp_path / "fall.html").read_text(encoding="utf-8")
+    assert "Other outcomes (a: walked, b: fell). Largest differences" in text
+    alike = replace(comparison, verdicts=("fell", "fell"))
+    text = write_comparison(alike, tmp_path / "alike.html").read_text(encoding="utf-8")
+    assert "Other outcomes" not in text
