@@ -50,6 +50,12 @@ def simulate(
             is wrong is known before anything is simulated.
         SimulationError: it could not be simulated to the end; the error holds the run
             so far.
+
+    Examples:
+        >>> import humans_sim as hs
+        >>> run = hs.simulate("drop", t_end=0.1)
+        >>> run.check().ok, len(run.t)
+        (True, 11)
     """
     if t_end is not None and not t_end > 0:
         raise ParameterError(f"t_end must be above 0 s, not {t_end}")

@@ -23,6 +23,14 @@ class Push:
         point: where, in the link's frame [m].
         duration: zero for an impact, else the time over which a constant force gives
             the impulse [s].
+
+    Examples:
+        >>> import humans_sim as hs
+        >>> robot = hs.load_model("khr1")
+        >>> push = hs.Push(time=0.01, impulse=(0.0, 0.1, 0.0), link="torso")
+        >>> run = hs.Simulation(robot, pushes=[push], locked=["*"]).run(t_end=0.02)
+        >>> [event.kind for event in run.events if event.kind == "push"]
+        ['push']
     """
 
     time: float

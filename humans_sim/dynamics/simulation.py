@@ -64,6 +64,8 @@ SAMPLING_PERIOD = 0.01
 class Simulation(OwnIntegration):
     """A system, its actuation and its controller, ready to run.
 
+    ``hs.Simulation(hs.load_model("khr1")).run(t_end=0.3)`` is a whole one: it falls.
+
     Args:
         model: a biped model, or a system in general coordinates.
         actuation: what turns commands into torques; none for a passive system.

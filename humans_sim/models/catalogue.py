@@ -47,6 +47,12 @@ def load_model(
         UnknownModelError: no such model and no such file.
         ParameterError: a parameter is out of range or unknown to the model.
         ModelFileError: a model file is malformed.
+
+    Examples:
+        >>> import humans_sim as hs
+        >>> person = hs.load_model("human36", height=1.80, mass=75.0)
+        >>> person.name, len(person.joint_names), round(person.mass, 3)
+        ('human36', 36, 75.0)
     """
     text = str(name)
     path = model_file(text) if text in NAMES else Path(name)

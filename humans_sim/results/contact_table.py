@@ -26,6 +26,7 @@ class ContactTable:
             joint limit.
         friction: Coulomb's coefficients; infinite for the sticking law.
         restitution: Newton's coefficients.
+        units: of the gaps, derived: ``rad`` for joint limits, else ``m``.
     """
 
     names: tuple[str, ...]

@@ -51,6 +51,13 @@ class Ground:
             (method ``time_stepping``).
         surface: one that gives way, above the solid of its name; None for none
             (:mod:`humans_sim.soft`).
+
+    Examples:
+        >>> import humans_sim as hs
+        >>> ice = hs.Ground(friction=0.1)
+        >>> stairs = ice.with_stairs(count=3, rise=0.02, depth=0.4, start=0.5)
+        >>> len(ice.solids), stairs.friction
+        (1, 0.1)
     """
 
     friction: float = 0.7

@@ -38,6 +38,9 @@ _WORDS = ("frame", "sole")
 def read_sensors(path: Path | str) -> list[Sensor]:
     """The sensors that a file describes, by name.
 
+    Args:
+        path: the file, ``.yaml``.
+
     Raises:
         ModelFileError: the file is missing, or something in it is wrong; it names the
             line and the key.

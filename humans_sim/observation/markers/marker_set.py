@@ -60,7 +60,13 @@ class SetMarker:
 
 @dataclass(frozen=True)
 class MarkerSet:
-    """Markers of a laboratory on a model."""
+    """Markers of a laboratory on a model.
+
+    Attributes:
+        name: of the set, ``plug-in-gait``.
+        title: in words.
+        markers: where each sits on the body.
+    """
 
     name: str
     title: str

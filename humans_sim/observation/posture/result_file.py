@@ -53,6 +53,9 @@ def is_reconstruction(path: Path | str) -> bool:
 def load_reconstruction(path: Path | str) -> Reconstruction:
     """Read what :meth:`Reconstruction.save` wrote.
 
+    Args:
+        path: the file, ``.npz``.
+
     Raises:
         MarkerFileError: the file is missing, damaged or of another kind.
     """

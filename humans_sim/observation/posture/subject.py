@@ -106,6 +106,9 @@ def _entry(marker: SetMarker) -> dict[str, object]:
 def load_subject(path: Path | str) -> Subject:
     """Read a subject file.
 
+    Args:
+        path: the file, ``.yaml``, that ``humans-sim calibrate`` wrote.
+
     Raises:
         ModelFileError: the file is malformed or does not fit its model.
     """
