@@ -2,8 +2,8 @@
 """What Foxglove shows of a graph, and of an MCAP file of a run: panels by topics.
 
 ``python -m humans_sim.applications.foxglove_layout`` writes
-``config/foxglove/<graph>.json`` anew for every graph of the package, and ``run.json``.
-In Foxglove they are opened by *Import from file* of its layouts.
+``config/foxglove/<graph>.json`` anew for every graph of the package, ``run.json`` and
+``run-small.json``. In Foxglove they are opened by *Import from file* of its layouts.
 """
 
 from __future__ import annotations
@@ -25,9 +25,14 @@ from humans_sim.core.resources import resource
 Panel = tuple[str, dict[str, Any]]
 """Number of a panel, which begins with its type, and its settings."""
 
-RUN = "run"
-"""Name of the layout of MCAP files."""
-RUN_TOPICS = ("robot_markers", "scene", "terrain", "walk_markers", "contact_markers")
+RUN, RUN_SMALL = "run", "run-small"
+"""Names of the layouts of MCAP files: of humans and large robots, of small ones."""
+RUNS = {RUN: 2.0, RUN_SMALL: 0.4}
+"""Heights of what these show [m]."""
+RUN_TOPICS = (
+    *("robot_markers", "scene", "terrain", "walk_markers", "contact_markers"),
+    "reconstruction_markers",
+)
 """Drawings of an MCAP file."""
 _MARKERS = "visualization_msgs/msg/MarkerArray"
 _SHOWN = (_MARKERS, "nav_msgs/msg/OccupancyGrid")
@@ -35,8 +40,10 @@ _SHOWN = (_MARKERS, "nav_msgs/msg/OccupancyGrid")
 _IMAGE, _WRENCH = "sensor_msgs/msg/Image", "geometry_msgs/msg/WrenchStamped"
 _JOINTS = ("hip_pitch", "knee", "ankle_pitch")
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b")
-_RUN_SIZE = 2.0
-"""Height of what a file may hold [m]."""
+_TITLES = ("foxglovePanelTitle", "lichtblickPanelTitle")
+"""Where Foxglove and Lichtblick, which came from it, look for the title of a panel."""
+_LEGEND = 150
+"""Width of the names beside the lines of a plot [px]."""
 
 
 def foxglove_layout(graph: Graph) -> str:
@@ -49,14 +56,18 @@ def foxglove_layout(graph: Graph) -> str:
     return _layout(scene, [*_plots(graph), *_others(graph)])
 
 
-def run_layout() -> str:
-    """The text of the layout of MCAP files of runs."""
-    scene = _scene(RUN_TOPICS, "base_link", "world", _RUN_SIZE, False)
+def run_layout(size: float = RUNS[RUN]) -> str:
+    """The text of a layout of MCAP files of runs.
+
+    Args:
+        size: height of what they show [m].
+    """
+    scene = _scene(RUN_TOPICS, "base_link", "world", size, False)
     energies = [
         (f"/energy/{name}.data", name) for name in ("kinetic", "potential", "total")
     ]
-    height = [("/odom.pose.pose.position.z", "height of the base")]
-    angles = [("/joint_states.position[:]", "")]
+    height = [("/odom.pose.pose.position.z", "height")]
+    angles = [(f"/joints/{s}_{j}.data", f"{s}_{j}") for j in _JOINTS for s in "lr"]
     plots = [
         _plot("joints", "Joint angles [rad]", angles, live=False),
         _plot("base", "Base [m]", height, live=False),
@@ -114,7 +125,13 @@ def _scene(
         },
         "followMode": "follow-position",
         "followTf": follow,
-        "scene": {"transforms": {"showLabel": False, "axisScale": round(size / 8, 3)}},
+        "scene": {
+            "transforms": {
+                "showLabel": False,
+                "axisScale": round(size / 16, 3),
+                "lineWidth": 0,
+            }
+        },
         "transforms": {},
         "topics": {f"/{topic}": {"visible": True} for topic in topics},
         "layers": layers,
@@ -175,18 +192,19 @@ def _plot(
             "value": path,
             "enabled": True,
             "timestampMethod": "receiveTime",
-            **({"label": label} if label else {}),
-            **({"color": _COLOURS[k % len(_COLOURS)]} if label else {}),
+            "label": label,
+            "color": _COLOURS[k % len(_COLOURS)],
         }
         for k, (path, label) in enumerate(paths)
     ]
     return f"Plot!{name}", {
-        "foxglovePanelTitle": title,
+        **dict.fromkeys(_TITLES, title),
         "paths": lines,
         "showXAxisLabels": True,
         "showYAxisLabels": True,
         "showLegend": True,
-        "legendDisplay": "floating",
+        "legendDisplay": "left",
+        "sidebarDimension": _LEGEND,
         "isSynced": True,
         "xAxisVal": "timestamp",
         **({"followingViewWidth": 10} if live else {}),
@@ -234,7 +252,8 @@ def main() -> None:
     folder = resource("config", "foxglove")
     for name in graph_names():
         write_atomically(folder / f"{name}.json", foxglove_layout(read_graph(name)))
-    write_atomically(folder / f"{RUN}.json", run_layout())
+    for name, size in RUNS.items():
+        write_atomically(folder / f"{name}.json", run_layout(size))
 
 
 if __name__ == "__main__":
