@@ -42,7 +42,9 @@ _JOINTS = ("hip_pitch", "knee", "ankle_pitch")
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b")
 _TITLES = ("foxglovePanelTitle", "lichtblickPanelTitle")
 """Where Foxglove and Lichtblick, which came from it, look for the title of a panel."""
-_LEGEND = 150
+_WRIST = 0.12
+"""Of the bones that are looked at, without the forearm [m]."""
+_LEGEND = 170
 """Width of the names beside the lines of a plot [px]."""
 
 
@@ -51,7 +53,7 @@ def foxglove_layout(graph: Graph) -> str:
     wrist = has_wrist(graph)
     follow = fixed_frame(graph) if wrist else "base_link"
     drawn = [topic for topic, kind in graph.topics.items() if kind in _SHOWN]
-    size = graph_height(graph)
+    size = _WRIST if wrist else graph_height(graph)
     scene = _scene(drawn, follow, fixed_frame(graph), size, not wrist)
     return _layout(scene, [*_plots(graph), *_others(graph)])
 
@@ -80,7 +82,7 @@ def _scene(
     topics: Iterable[str], follow: str, world: str, size: float, robot: bool
 ) -> Panel:
     """The 3D panel: floor, robot, drawings."""
-    cell = 0.05 if size < 0.6 else 0.25
+    cell = 0.01 if size < 0.25 else 0.05 if size < 0.6 else 0.25
     layers: dict[str, Any] = {
         "floor": {
             "layerId": "foxglove.Grid",
@@ -152,13 +154,13 @@ def _plots(graph: Graph) -> list[Panel]:
     if soles:
         loads = [(f"/{t}.wrench.force.z", t.partition("/")[0]) for t in soles]
         plots.append(_plot("soles", "Load of the soles [N]", loads))
-    for topic, path, title in (
-        ("walk_status", "support_margin", "Margin of the support [m]"),
-        ("reconstruction_quality", "rms", "Distance of the markers, rms [m]"),
-        ("bone_turns", "position[0]", "Turn of the first bone [rad]"),
+    for topic, path, label, title in (
+        ("walk_status", "support_margin", "margin", "Margin of the support [m]"),
+        ("reconstruction_quality", "rms", "rms", "Distance of the markers [m]"),
+        ("bone_turns", "position[0]", "hand", "Turn of the hand [rad]"),
     ):
         if topic in topics:
-            plots.append(_plot(topic, title, [(f"/{topic}.{path}", topic)]))
+            plots.append(_plot(topic, title, [(f"/{topic}.{path}", label)]))
     return plots
 
 
