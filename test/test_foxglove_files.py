@@ -37,7 +37,7 @@ PANELS = {
     "3D": {"cameraState", "followMode", "followTf", "scene", "transforms", "topics"}
     | {"layers"},
     "Plot": {"foxglovePanelTitle", "paths", "showXAxisLabels", "showYAxisLabels"}
-    | {"showLegend", "legendDisplay", "isSynced", "xAxisVal", "followingViewWidth"}
+    | {"showLegend", "legendDisplay", "isSynced", "xAxisVal"}
     | {"lichtblickPanelTitle", "sidebarDimension"},
     "DiagnosticSummary": {"topicToRender", "minLevel", "pinnedIds", "hardwareIdFilter"}
     | {"sortByLevel"},
@@ -113,6 +113,13 @@ def test_panels_are_those_of_foxglove(path: Path) -> None:
     assert sorted(panels(file["layout"])) == sorted(file["configById"])
     for name, settings in file["configById"].items():
         assert set(settings) <= PANELS[name.partition("!")[0]], name
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_frames_are_loaded_ahead(path: Path) -> None:
+    """After a jump, Foxglove reads one message of TF: others' frames are missing."""
+    shown = content(path)["configById"]["3D!scene"]
+    assert shown["scene"]["transforms"]["enablePreloading"] is True
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -71,9 +71,9 @@ def run_layout(size: float = RUNS[RUN]) -> str:
     height = [("/odom.pose.pose.position.z", "height")]
     angles = [(f"/joints/{s}_{j}.data", f"{s}_{j}") for j in _JOINTS for s in "lr"]
     plots = [
-        _plot("joints", "Joint angles [rad]", angles, live=False),
-        _plot("base", "Base [m]", height, live=False),
-        _plot("energy", "Energy [J]", energies, live=False),
+        _plot("joints", "Joint angles [rad]", angles),
+        _plot("base", "Base [m]", height),
+        _plot("energy", "Energy [J]", energies),
     ]
     return _layout(scene, [*plots, _messages("events", "/events")])
 
@@ -132,6 +132,7 @@ def _scene(
                 "showLabel": False,
                 "axisScale": round(size / 16, 3),
                 "lineWidth": 0,
+                "enablePreloading": True,  # bags: a jump in time finds all frames
             }
         },
         "transforms": {},
@@ -185,10 +186,8 @@ def _others(graph: Graph) -> list[Panel]:
     return panels
 
 
-def _plot(
-    name: str, title: str, paths: Sequence[tuple[str, str]], live: bool = True
-) -> Panel:
-    """Lines over time: the last seconds of what lives, all of a file."""
+def _plot(name: str, title: str, paths: Sequence[tuple[str, str]]) -> Panel:
+    """Lines over all time: a view that follows stands still in files (Lichtblick)."""
     lines = [
         {
             "value": path,
@@ -209,7 +208,6 @@ def _plot(
         "sidebarDimension": _LEGEND,
         "isSynced": True,
         "xAxisVal": "timestamp",
-        **({"followingViewWidth": 10} if live else {}),
     }
 
 
