@@ -17,6 +17,7 @@ from humans_sim.actuation import Servo
 from humans_sim.applications.foxglove_layout import (
     RUN,
     RUN_TOPICS,
+    RUNS,
     foxglove_layout,
     run_layout,
 )
@@ -29,14 +30,15 @@ from humans_sim.results.ros_schemas import DEFINITIONS
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "config" / "foxglove"
 FILES = sorted(FOLDER.glob("*.json"))
-GRAPHS = [path for path in FILES if path.stem != RUN]
+GRAPHS = [path for path in FILES if path.stem not in RUNS]
 
 # Settings of Foxglove's panels, as its exported layouts have them.
 PANELS = {
     "3D": {"cameraState", "followMode", "followTf", "scene", "transforms", "topics"}
     | {"layers"},
     "Plot": {"foxglovePanelTitle", "paths", "showXAxisLabels", "showYAxisLabels"}
-    | {"showLegend", "legendDisplay", "isSynced", "xAxisVal", "followingViewWidth"},
+    | {"showLegend", "legendDisplay", "isSynced", "xAxisVal"}
+    | {"lichtblickPanelTitle", "sidebarDimension"},
     "DiagnosticSummary": {"topicToRender", "minLevel", "pinnedIds", "hardwareIdFilter"}
     | {"sortByLevel"},
     "RawMessages": {"topicPath", "diffEnabled", "expansion"},
@@ -89,13 +91,16 @@ def kind_of(path: str, topics: dict[str, str]) -> tuple[str, str]:
 
 def test_there_is_one_for_each_graph() -> None:
     """And one for the files of runs."""
-    assert {path.stem for path in FILES} == {*graph_names(), RUN}
+    assert {path.stem for path in FILES} == {*graph_names(), *RUNS}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files_are_written_by_their_module(path: Path) -> None:
     """``python -m humans_sim.applications.foxglove_layout`` changes nothing."""
-    made = run_layout() if path.stem == RUN else foxglove_layout(read_graph(path.stem))
+    if path.stem in RUNS:
+        made = run_layout(RUNS[path.stem])
+    else:
+        made = foxglove_layout(read_graph(path.stem))
     assert path.read_text() == made
 
 
@@ -108,6 +113,23 @@ def test_panels_are_those_of_foxglove(path: Path) -> None:
     assert sorted(panels(file["layout"])) == sorted(file["configById"])
     for name, settings in file["configById"].items():
         assert set(settings) <= PANELS[name.partition("!")[0]], name
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_frames_are_loaded_ahead(path: Path) -> None:
+    """After a jump, Foxglove reads one message of TF: others' frames are missing."""
+    shown = content(path)["configById"]["3D!scene"]
+    assert shown["scene"]["transforms"]["enablePreloading"] is True
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_line_is_one_number(path: Path) -> None:
+    """A line of a plot is no list: Foxglove draws all its numbers as one zigzag."""
+    for name, settings in content(path)["configById"].items():
+        if name.startswith("Plot!"):
+            assert settings["lichtblickPanelTitle"] == settings["foxglovePanelTitle"]
+            for line in settings["paths"]:
+                assert "[:]" not in line["value"] and line["label"], path.stem
 
 
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
@@ -170,7 +192,7 @@ def test_layout_of_files(khr1: hs.Model, tmp_path: Path) -> None:
     shown = set(file["3D!scene"]["topics"])
     assert shown == {f"/{topic}" for topic in RUN_TOPICS}
     drawn = {topic for topic, kind in topics.items() if kind in DRAWN}
-    assert shown - {"/terrain"} == drawn
+    assert shown - {"/terrain", "/reconstruction_markers"} == drawn
     for name in ("Plot!joints", "Plot!base", "Plot!energy"):
         for line in file[name]["paths"]:
             assert kind_of(line["value"], topics)[1] == "float64"

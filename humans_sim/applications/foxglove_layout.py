@@ -2,8 +2,8 @@
 """What Foxglove shows of a graph, and of an MCAP file of a run: panels by topics.
 
 ``python -m humans_sim.applications.foxglove_layout`` writes
-``config/foxglove/<graph>.json`` anew for every graph of the package, and ``run.json``.
-In Foxglove they are opened by *Import from file* of its layouts.
+``config/foxglove/<graph>.json`` anew for every graph of the package, ``run.json`` and
+``run-small.json``. In Foxglove they are opened by *Import from file* of its layouts.
 """
 
 from __future__ import annotations
@@ -25,9 +25,14 @@ from humans_sim.core.resources import resource
 Panel = tuple[str, dict[str, Any]]
 """Number of a panel, which begins with its type, and its settings."""
 
-RUN = "run"
-"""Name of the layout of MCAP files."""
-RUN_TOPICS = ("robot_markers", "scene", "terrain", "walk_markers", "contact_markers")
+RUN, RUN_SMALL = "run", "run-small"
+"""Names of the layouts of MCAP files: of humans and large robots, of small ones."""
+RUNS = {RUN: 2.0, RUN_SMALL: 0.4}
+"""Heights of what these show [m]."""
+RUN_TOPICS = (
+    *("robot_markers", "scene", "terrain", "walk_markers", "contact_markers"),
+    "reconstruction_markers",
+)
 """Drawings of an MCAP file."""
 _MARKERS = "visualization_msgs/msg/MarkerArray"
 _SHOWN = (_MARKERS, "nav_msgs/msg/OccupancyGrid")
@@ -35,8 +40,12 @@ _SHOWN = (_MARKERS, "nav_msgs/msg/OccupancyGrid")
 _IMAGE, _WRENCH = "sensor_msgs/msg/Image", "geometry_msgs/msg/WrenchStamped"
 _JOINTS = ("hip_pitch", "knee", "ankle_pitch")
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b")
-_RUN_SIZE = 2.0
-"""Height of what a file may hold [m]."""
+_TITLES = ("foxglovePanelTitle", "lichtblickPanelTitle")
+"""Where Foxglove and Lichtblick, which came from it, look for the title of a panel."""
+_WRIST = 0.12
+"""Of the bones that are looked at, without the forearm [m]."""
+_LEGEND = 170
+"""Width of the names beside the lines of a plot [px]."""
 
 
 def foxglove_layout(graph: Graph) -> str:
@@ -44,23 +53,27 @@ def foxglove_layout(graph: Graph) -> str:
     wrist = has_wrist(graph)
     follow = fixed_frame(graph) if wrist else "base_link"
     drawn = [topic for topic, kind in graph.topics.items() if kind in _SHOWN]
-    size = graph_height(graph)
+    size = _WRIST if wrist else graph_height(graph)
     scene = _scene(drawn, follow, fixed_frame(graph), size, not wrist)
     return _layout(scene, [*_plots(graph), *_others(graph)])
 
 
-def run_layout() -> str:
-    """The text of the layout of MCAP files of runs."""
-    scene = _scene(RUN_TOPICS, "base_link", "world", _RUN_SIZE, False)
+def run_layout(size: float = RUNS[RUN]) -> str:
+    """The text of a layout of MCAP files of runs.
+
+    Args:
+        size: height of what they show [m].
+    """
+    scene = _scene(RUN_TOPICS, "base_link", "world", size, False)
     energies = [
         (f"/energy/{name}.data", name) for name in ("kinetic", "potential", "total")
     ]
-    height = [("/odom.pose.pose.position.z", "height of the base")]
-    angles = [("/joint_states.position[:]", "")]
+    height = [("/odom.pose.pose.position.z", "height")]
+    angles = [(f"/joints/{s}_{j}.data", f"{s}_{j}") for j in _JOINTS for s in "lr"]
     plots = [
-        _plot("joints", "Joint angles [rad]", angles, live=False),
-        _plot("base", "Base [m]", height, live=False),
-        _plot("energy", "Energy [J]", energies, live=False),
+        _plot("joints", "Joint angles [rad]", angles),
+        _plot("base", "Base [m]", height),
+        _plot("energy", "Energy [J]", energies),
     ]
     return _layout(scene, [*plots, _messages("events", "/events")])
 
@@ -69,7 +82,7 @@ def _scene(
     topics: Iterable[str], follow: str, world: str, size: float, robot: bool
 ) -> Panel:
     """The 3D panel: floor, robot, drawings."""
-    cell = 0.05 if size < 0.6 else 0.25
+    cell = 0.01 if size < 0.25 else 0.05 if size < 0.6 else 0.25
     layers: dict[str, Any] = {
         "floor": {
             "layerId": "foxglove.Grid",
@@ -114,7 +127,14 @@ def _scene(
         },
         "followMode": "follow-position",
         "followTf": follow,
-        "scene": {"transforms": {"showLabel": False, "axisScale": round(size / 8, 3)}},
+        "scene": {
+            "transforms": {
+                "showLabel": False,
+                "axisScale": round(size / 16, 3),
+                "lineWidth": 0,
+                "enablePreloading": True,  # bags: a jump in time finds all frames
+            }
+        },
         "transforms": {},
         "topics": {f"/{topic}": {"visible": True} for topic in topics},
         "layers": layers,
@@ -135,13 +155,13 @@ def _plots(graph: Graph) -> list[Panel]:
     if soles:
         loads = [(f"/{t}.wrench.force.z", t.partition("/")[0]) for t in soles]
         plots.append(_plot("soles", "Load of the soles [N]", loads))
-    for topic, path, title in (
-        ("walk_status", "support_margin", "Margin of the support [m]"),
-        ("reconstruction_quality", "rms", "Distance of the markers, rms [m]"),
-        ("bone_turns", "position[0]", "Turn of the first bone [rad]"),
+    for topic, path, label, title in (
+        ("walk_status", "support_margin", "margin", "Margin of the support [m]"),
+        ("reconstruction_quality", "rms", "rms", "Distance of the markers [m]"),
+        ("bone_turns", "position[0]", "hand", "Turn of the hand [rad]"),
     ):
         if topic in topics:
-            plots.append(_plot(topic, title, [(f"/{topic}.{path}", topic)]))
+            plots.append(_plot(topic, title, [(f"/{topic}.{path}", label)]))
     return plots
 
 
@@ -166,30 +186,28 @@ def _others(graph: Graph) -> list[Panel]:
     return panels
 
 
-def _plot(
-    name: str, title: str, paths: Sequence[tuple[str, str]], live: bool = True
-) -> Panel:
-    """Lines over time: the last seconds of what lives, all of a file."""
+def _plot(name: str, title: str, paths: Sequence[tuple[str, str]]) -> Panel:
+    """Lines over all time: a view that follows stands still in files (Lichtblick)."""
     lines = [
         {
             "value": path,
             "enabled": True,
             "timestampMethod": "receiveTime",
-            **({"label": label} if label else {}),
-            **({"color": _COLOURS[k % len(_COLOURS)]} if label else {}),
+            "label": label,
+            "color": _COLOURS[k % len(_COLOURS)],
         }
         for k, (path, label) in enumerate(paths)
     ]
     return f"Plot!{name}", {
-        "foxglovePanelTitle": title,
+        **dict.fromkeys(_TITLES, title),
         "paths": lines,
         "showXAxisLabels": True,
         "showYAxisLabels": True,
         "showLegend": True,
-        "legendDisplay": "floating",
+        "legendDisplay": "left",
+        "sidebarDimension": _LEGEND,
         "isSynced": True,
         "xAxisVal": "timestamp",
-        **({"followingViewWidth": 10} if live else {}),
     }
 
 
@@ -234,7 +252,8 @@ def main() -> None:
     folder = resource("config", "foxglove")
     for name in graph_names():
         write_atomically(folder / f"{name}.json", foxglove_layout(read_graph(name)))
-    write_atomically(folder / f"{RUN}.json", run_layout())
+    for name, size in RUNS.items():
+        write_atomically(folder / f"{name}.json", run_layout(size))
 
 
 if __name__ == "__main__":

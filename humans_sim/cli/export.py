@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 _RUNS = (*ANIMATIONS, ".mcap", ".csv")
+_WRISTS = (*ANIMATIONS, ".mcap")
 _RECONSTRUCTIONS = (*SCENES, ".mcap", ".mot", ".trc")
 _EVERY = tuple(dict.fromkeys((*_RUNS, *_RECONSTRUCTIONS)))
 
@@ -87,7 +88,7 @@ def _export_motion(source: Path, file: Path) -> None:
     else:
         kind, title, endings = "run", str(motion.info.get("system", "")), _RUNS
         if "wrist" in motion.info:
-            kind, endings = "wrist", ANIMATIONS
+            kind, endings = "wrist", _WRISTS
     _check_ending(f"a {kind}", file, endings)
     with described_os_errors(file):
         if file.suffix.lower() in ANIMATIONS:
@@ -118,6 +119,10 @@ def _write_table(motion: Any, file: Path) -> None:
         from humans_sim.observation.markers.trc_file import write_trc
 
         write_trc(motion.trial, file)
+    elif suffix == ".mcap" and "wrist" in getattr(motion, "info", ()):
+        from humans_sim.view.wrist_topics import write_wrist_mcap
+
+        write_wrist_mcap(motion, file)
     elif suffix == ".mcap" and not hasattr(motion, "to_mcap"):
         from humans_sim.observation.posture.mcap_file import write_mcap
         from humans_sim.view.posture_topics import posture_topics

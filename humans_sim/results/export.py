@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -157,6 +158,9 @@ def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
     ``/joint_states`` (sensor_msgs/msg/JointState)
         Angles, speeds and torques of the joints; for a system in general coordinates,
         all coordinates.
+    ``/joints/<name>`` (std_msgs/msg/Float64)
+        Angles of a biped's joints by their names [rad]: tools that plot an element of a
+        list do not know its name.
     ``/odom`` (nav_msgs/msg/Odometry), ``/tf`` (tf2_msgs/msg/TFMessage)
         The base; bipeds only. With a scene, all links.
     ``/ground_contacts`` (humans_msgs/msg/ContactStates)
@@ -171,11 +175,13 @@ def write_mcap(run: Run, path: Path, scene: RosTopics | None = None) -> Path:
     ``/states/<name>`` (std_msgs/msg/Float64)
         The states z of the actuation.
 
-    A run does not keep where its contact points are and which way their surfaces face.
-    So in ``/ground_contacts`` position, normal and velocity are NaN, link_name and
-    soles are empty, and the force is given in the point's own frame (``contact``):
-    z along the normal, x and y along the tangents. On a level floor these are the axes
-    of the world. Joint limits are no ground contacts and are left out.
+    A run does not keep where its contact points are and which way their surfaces face:
+    that follows from its model and scene. The ``/ground_contacts`` of a biped's scene
+    topics have it all, in the frame ``world``. Without them position, normal and
+    velocity are NaN, link_name and soles are empty, and the force is given in the
+    point's own frame (``contact``): z along the normal, x and y along the tangents. On
+    a level floor these are the axes of the world. Joint limits are no ground contacts
+    and are left out.
 
     Messages are stamped with the time of the simulation, rounded to 1 ns, and lie in
     the order of time, an event before the sample of the same time.
@@ -239,6 +245,7 @@ def _topics(run: Run) -> dict[str, tuple[str, MessageMaker]]:
     if has_free_base(run):
         topics["/odom"] = "nav_msgs/Odometry", _odometry(run)
         topics["/tf"] = "tf2_msgs/TFMessage", _transform(run)
+        topics |= joint_topics(_joint_names(run), run.q[:, 7:])
     if POINT in run.table.kinds:
         topics["/ground_contacts"] = "humans_msgs/ContactStates", _contacts(run)
     kinetic, potential = run.energy.T
@@ -258,6 +265,21 @@ def _topics(run: Run) -> dict[str, tuple[str, MessageMaker]]:
     return topics
 
 
+def joint_topics(
+    names: Sequence[str], angles: np.ndarray
+) -> dict[str, tuple[str, MessageMaker]]:
+    """A topic for each joint, so that its angle is plotted by its name.
+
+    Args:
+        names: of the joints.
+        angles: (n, as many or more) [rad].
+    """
+    return {
+        f"/joints/{_topic_words(name)}": ("std_msgs/Float64", _number(angles[:, k]))
+        for k, name in enumerate(names)
+    }
+
+
 def _topic_words(name: str) -> str:
     """A name by the letters of topics, no part of which begins with a digit."""
     parts = [re.sub(r"[^A-Za-z0-9_]", "_", part) for part in name.split("/")]
@@ -266,12 +288,25 @@ def _topic_words(name: str) -> str:
     )
 
 
+def _joint_names(run: Run) -> tuple[str, ...]:
+    """Joints of a biped; free bodies beside it have other names of their speeds."""
+    pairs = zip(run.position_names[7:], run.velocity_names[6:], strict=False)
+    return tuple(
+        name for name, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
+    )
+
+
 def _joint_states(run: Run) -> MessageMaker:
     q, v, torques = run.q, run.v, run.torques
     names = run.position_names
     if has_free_base(run):
-        names = run.velocity_names[6:]
-        q, v, torques = q[:, 7:], v[:, 6:], torques[:, 6:]
+        names = _joint_names(run)
+        count = len(names)
+        q, v, torques = (
+            q[:, 7 : 7 + count],
+            v[:, 6 : 6 + count],
+            torques[:, 6 : 6 + count],
+        )
     elif len(names) != len(run.velocity_names):
         v = torques = np.zeros((len(run.t), 0))  # they have no place in the message
 

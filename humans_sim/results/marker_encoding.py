@@ -56,7 +56,7 @@ def marker_array_bytes(markers: Sequence[Mapping[str, Any]]) -> bytes:
     Args:
         markers: with ``header``, ``ns``, ``id``, ``type``, ``action``, ``pose`` (7,),
             ``scale`` (3,), ``color`` (4,); and where they are wanted ``points`` (n, 3),
-            ``text`` and ``frame_locked``.
+            ``colors`` of these (n, 4), ``text`` and ``frame_locked``.
     """
     cdr = _Cdr()
     cdr.put("I", len(markers))
@@ -75,7 +75,9 @@ def _put_marker(cdr: _Cdr, marker: Mapping[str, Any]) -> None:
     cdr.put("I", 0)
     cdr.put("B", bool(marker.get("frame_locked", False)))
     cdr.points(np.asarray(marker.get("points", np.zeros((0, 3)))))
-    cdr.put("I", 0)  # colors
+    colours = np.asarray(marker.get("colors", np.zeros((0, 4))))
+    cdr.put("I", len(colours))
+    cdr.content += np.ascontiguousarray(colours, "<f4").tobytes()
     cdr.text("")  # texture_resource
     cdr.header({"stamp": _NO_TIME, "frame_id": ""})  # texture
     cdr.text("")

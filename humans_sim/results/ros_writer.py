@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mcap_ros2.writer import Writer
 
+from humans_sim.core.files import atomic_stream
 from humans_sim.results.marker_encoding import marker_array_bytes
+from humans_sim.results.ros_messages import nanoseconds, stamp_of
+from humans_sim.results.ros_schemas import schema
 
 Message = dict[str, Any]
 MessageMaker = Callable[[int, Mapping[str, int]], Message]
@@ -80,3 +85,41 @@ class RosWriter(Writer):
             self._writer.add_message(self._channel_ids[topic], time, data, time, n)
         else:
             self.write_message(topic, kind, message, time, time, n)
+
+
+def write_topics(
+    path: Path, times: Sequence[float], topics: RosTopics, about: Mapping[str, Any]
+) -> Path:
+    """Write a file of topics, whole or not at all.
+
+    Args:
+        path: the file; rosbag2 knows it by the ending ``.mcap``.
+        times: of the samples [s].
+        topics: what is written.
+        about: metadata of the file.
+
+    Raises:
+        ParameterError: a time is negative or too large for a ROS 2 stamp.
+        FileWriteError: it cannot be written.
+    """
+    stamps = [nanoseconds(time) for time in times]
+    kinds = {
+        t: kind for t, (kind, _) in (*topics.latched.items(), *topics.sampled.items())
+    }
+    with atomic_stream(path) as stream:
+        writer = RosWriter(stream)
+        texts = {name: json.dumps(value) for name, value in about.items()}
+        writer.add_metadata("humans_sim", texts)
+        known = {
+            kind: writer.register_msgdef(kind.replace("/", "/msg/"), schema(kind))
+            for kind in dict.fromkeys(kinds.values())
+        }
+        for topic, kind in kinds.items():
+            writer.add_topic(topic, known[kind], topic in topics.latched)
+        for topic, (kind, message) in topics.latched.items():
+            writer.put(topic, known[kind], message, stamps[0], 0)
+        for k, time in enumerate(stamps):
+            for topic, (kind, make) in topics.sampled.items():
+                writer.put(topic, known[kind], make(k, stamp_of(time)), time, k)
+        writer.finish()
+    return path

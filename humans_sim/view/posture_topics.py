@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ROS 2 tools need to show a reconstruction, as topics of an MCAP file.
 
-The person as of a run (:mod:`humans_sim.view.run_topics`), its base on ``/odom``, and
+The person as of a run (:mod:`humans_sim.view.run_topics`), its base on ``/odom``, its
+joints on ``/joints/<name>``, and
 
 ``/reconstruction_markers`` (visualization_msgs/msg/MarkerArray)
     Markers as they were measured and where the person has them, as the node
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from humans_sim.observation.posture.result import MarkerStatus, Reconstruction
+from humans_sim.results.export import joint_topics
 from humans_sim.results.ros_messages import odometry_message
 from humans_sim.results.ros_writer import Message, MessageMaker, RosTopics
 from humans_sim.view.run_topics import (
@@ -49,6 +51,7 @@ def posture_topics(result: Reconstruction) -> RosTopics:
         lambda k, stamp: odometry_message(stamp, result.q[k], still),
     )
     sampled["/reconstruction_markers"] = MARKERS, _markers(result)
+    sampled |= joint_topics(result.model.joint_names, result.q[:, 7:])
     return RosTopics(latched, sampled)
 
 

@@ -17,6 +17,8 @@ Foxglove and RViz draw all of it without a plug-in and without files of meshes:
     Centre of mass, its place on the floor, centre of pressure, edge of the support.
 ``/contact_markers`` (visualization_msgs/msg/MarkerArray)
     An arrow for the force of each contact point.
+``/ground_contacts`` (humans_msgs/msg/ContactStates)
+    Contact points and soles, in the world.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.contact import Box, Ground
-from humans_sim.core.errors import HumansError
+from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.models import Model
 from humans_sim.models.description import BASE_LINK
 from humans_sim.models.links import LinkTree
@@ -44,7 +46,7 @@ from humans_sim.results.ros_writer import Message, MessageMaker, RosTopics
 from humans_sim.results.run import Run
 from humans_sim.view.body_meshes import COLOURS
 from humans_sim.view.browser.geometry import Solid, body_height, solids
-from humans_sim.view.browser.replay import Replay
+from humans_sim.view.browser.run_contacts import RunContacts
 from humans_sim.view.browser.scene import FORCE_COLOUR
 from humans_sim.view.browser.surroundings import (
     BOX_COLOUR,
@@ -52,6 +54,7 @@ from humans_sim.view.browser.surroundings import (
     drawn_boxes,
     terrain_of,
 )
+from humans_sim.view.contact_messages import CONTACTS, contact_states
 
 MARKERS, TF = "visualization_msgs/MarkerArray", "tf2_msgs/TFMessage"
 _ARROW, _CUBE, _SPHERE, _LINE_STRIP, _TRIANGLES = 0, 1, 2, 4, 11
@@ -87,12 +90,34 @@ def _topics(run: Run) -> RosTopics:
         sampled["/scene"] = MARKERS, _bodies(run, boxes)
     else:
         latched["/scene"] = MARKERS, {"markers": boxes}
-        replay = Replay(run)
-        sampled["/walk_markers"] = MARKERS, _balance(replay)
-        sampled["/contact_markers"] = MARKERS, _forces(replay)
+    contacts = _contacts(run, model, ground)
+    if contacts is not None:
+        sampled["/walk_markers"] = MARKERS, _balance(contacts)
+        sampled["/contact_markers"] = MARKERS, _forces(contacts)
+        if contacts.soles is not None:
+            sampled["/ground_contacts"] = CONTACTS, contact_states(contacts)
     if terrain_of(ground):
         latched["/terrain"] = MARKERS, {"markers": _terrain(ground)}
     return RosTopics(latched, sampled)
+
+
+def _contacts(run: Run, model: Model, ground: Ground) -> RunContacts | None:
+    """Where the biped touches; None where a scene of bodies is not known well enough.
+
+    Raises:
+        ParameterError: the run has other joints or contacts than its model.
+    """
+    if run.position_names[7 : model.nq] != model.joint_names:
+        name = str(run.info.get("system", "run"))
+        raise ParameterError(
+            f"the run of {name} has other joints than the model {model.name}"
+        )
+    try:
+        return RunContacts(run, model, ground)
+    except ParameterError:
+        if "bodies" in run.info:
+            return None
+        raise
 
 
 def body_topics(
@@ -198,16 +223,17 @@ def _bodies(run: Run, boxes: list[Message]) -> MessageMaker:
     return message
 
 
-def _balance(replay: Replay) -> MessageMaker:
-    size = body_height(replay.model)
+def _balance(contacts: RunContacts) -> MessageMaker:
+    model, postures, weight = contacts.model, contacts.run.q, contacts.weight
+    size = body_height(model)
 
     def message(k: int, stamp: Mapping[str, int]) -> Message:
-        com = replay.model.com(np.ascontiguousarray(replay.run.q[k]))
-        touches = replay.touches(k)
+        com = model.com(np.ascontiguousarray(postures[k, : model.nq]))
+        touches = contacts.touches(k)
         pressure, support = None, np.zeros((0, 3))
         if touches is not None:
-            pressure = touches.centre(replay.weight)
-            support = touches.support(replay.weight, _NEAR * size)
+            pressure = touches.centre(weight)
+            support = touches.support(weight, _NEAR * size)
         floor = float(support[:, 2].mean()) if len(support) else 0.0
         below = np.array([com[0], com[1], floor])
         markers = [
@@ -239,16 +265,18 @@ def _outline(corners: np.ndarray, size: float) -> Message:
     return marker | {"points": np.vstack([corners, corners[:1]])}
 
 
-def _forces(replay: Replay) -> MessageMaker:
-    thick = _SHAFT * body_height(replay.model)
+def _forces(contacts: RunContacts) -> MessageMaker:
+    size = body_height(contacts.model)
+    thick = _SHAFT * size
     scale = np.array([thick, 2.5 * thick, 5.0 * thick])
     away = marker_message("forces", 0, _ARROW, FORCE_COLOUR, scale) | {
         "action": _DELETE_ALL
     }
 
     def message(k: int, stamp: Mapping[str, int]) -> Message:
-        markers = [away]
-        for number, arrow in enumerate(replay.arrows(k, each=True)):
+        markers, touches = [away], contacts.touches(k)
+        arrows = () if touches is None else touches.arrows(contacts.weight, size, True)
+        for number, arrow in enumerate(arrows):
             drawn = marker_message("forces", number, _ARROW, FORCE_COLOUR, scale)
             markers.append(drawn | {"points": arrow})
         return {"markers": stamped(markers, stamp)}
@@ -260,7 +288,7 @@ def marker_message(
     space: str,
     number: int,
     kind: int,
-    colour: Sequence[int],
+    colour: Sequence[float],
     scale: np.ndarray,
     pose: np.ndarray = _AT_REST,
     frame: str = WORLD,

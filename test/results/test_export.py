@@ -28,6 +28,7 @@ from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics import Event, Run, Simulation
 from humans_sim.dynamics.problems import pendulum, rocking_block, rocking_block_start
 from humans_sim.results import events
+from humans_sim.results.export import write_mcap
 from humans_sim.results.ros_schemas import DEFINITIONS, schema
 
 with warnings.catch_warnings():
@@ -173,6 +174,7 @@ def test_mcap_is_whole(run: Run, tmp_path: Path) -> None:
     once: tuple[str, ...] = ()
     if "base_x" in run.position_names:
         topics += ["/odom", "/tf", "/walk_markers", "/contact_markers"]
+        topics += [f"/joints/{name}" for name in run.velocity_names[6:]]
         once = ONCE
     expected = {**dict.fromkeys(topics, len(run.t)), **dict.fromkeys(once, 1)}
     assert counts == {**expected, "/events": len(run.events)}
@@ -244,6 +246,9 @@ def test_mcap_of_a_biped(drop: Run, tmp_path: Path) -> None:
     assert np.array_equal([m.velocity for m in joints], drop.v[:, 6:])
     assert np.array_equal([m.effort for m in joints], drop.torques[:, 6:])
     assert np.ptp(drop.q[:, 7:]) > 0
+    for k, name in enumerate(drop.velocity_names[6:]):
+        got = [m.ros_msg.data for m in by_topic[f"/joints/{name}"]]
+        assert np.array_equal(got, drop.q[:, 7 + k]), name
     odometry = [m.ros_msg for m in by_topic["/odom"]]
     base = [
         numbers(m.pose.pose.position) + numbers(m.pose.pose.orientation, "xyzw")
@@ -278,9 +283,9 @@ def test_mcap_of_general_coordinates(block: Run, tmp_path: Path) -> None:
 
 
 def test_mcap_contacts(run: Run, tmp_path: Path) -> None:
-    """Mode, gap and force of the contact points; what a run does not keep is NaN."""
+    """Mode, gap and force of the contact points; NaN is what only a model knows."""
     points = [k for k, kind in enumerate(run.table.kinds) if kind == "point"]
-    sent = messages(run.to_mcap(tmp_path / "run.mcap"))["/ground_contacts"]
+    sent = messages(write_mcap(run, tmp_path / "run.mcap"))["/ground_contacts"]
     states = [m.ros_msg for m in sent]
     assert {m.header.frame_id for m in states} == {"contact"}
     assert all(m.soles == [] for m in states)

@@ -7,18 +7,10 @@ import numpy as np
 
 from humans_sim.contact import Ground
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics.model_system import ModelSystem
-from humans_sim.dynamics.soles import Soles
 from humans_sim.models import Model
-from humans_sim.results.contact_table import POINT
 from humans_sim.results.export import has_free_base
-from humans_sim.results.record import (
-    recorded_features,
-    recorded_ground,
-    recorded_model,
-)
+from humans_sim.results.record import recorded_ground, recorded_model
 from humans_sim.results.run import Run
-from humans_sim.results.sample import Sample
 from humans_sim.soft.coats.packed_tracks import CoatTracks
 from humans_sim.soft.ground.footprints import (
     Footprints,
@@ -27,11 +19,11 @@ from humans_sim.soft.ground.footprints import (
 )
 from humans_sim.view.browser.cables import RunCables
 from humans_sim.view.browser.geometry import body_height
+from humans_sim.view.browser.run_contacts import RunContacts
 from humans_sim.view.browser.touches import Touches
 
 WEIGHT_LENGTH, _POINT_LENGTH = 0.45, 1.0
 """Length of an arrow of one weight, of a link and of a point, in body heights."""
-_GRAVITY = 9.81
 
 
 class Replay:
@@ -42,6 +34,7 @@ class Replay:
         model: its model.
         ground: its scene.
         height: of the body in its zero position [m].
+        contacts: where it touches, sample by sample.
         history: of a ground that gives way; None for others.
     """
 
@@ -72,7 +65,7 @@ class Replay:
             raise ParameterError(
                 f"the run of {name} has other joints than the model {self.model.name}"
             )
-        self._soles = self._contacts(name)
+        self.contacts = RunContacts(run, self.model, self.ground)
         self._cables = RunCables(run, self.model)
         self._coat = CoatTracks(run.info)
         soft = run.info.get("surface") or {}
@@ -88,37 +81,6 @@ class Replay:
         """Cables that it hangs on and what it wears, as lines (n, 2, 3) [m]."""
         worn = self._coat.at(float(self.run.t[k]))
         return np.concatenate([self._cables.at(k), worn])
-
-    def _contacts(self, name: str) -> Soles | None:
-        table, solids = self.run.table, self.ground.solids
-        names = [
-            n for n, kind in zip(table.names, table.kinds, strict=True) if kind == POINT
-        ]
-        if not names:
-            return None
-        points = names
-        if len(solids) > 1:
-            points = [n.rpartition("/")[0] for n in names[:: len(solids)]]
-        body = recorded_features(self.run.info)
-        own = set(() if body is None else body.names)
-        tags = [point for point in points if point not in own]
-        known = set(tags) <= set(self.model.tag_names)
-        if known:
-            system = ModelSystem(
-                self.model,
-                self.ground,
-                limits=False,
-                contacts=tags,
-                radii=self.run.info.get("radii", {}),
-                features=body,
-            )
-            known = system.contacts.names == tuple(names)
-        if not known:
-            raise ParameterError(
-                f"the run of {name} has other contacts than this scene: give the "
-                "ground it was simulated on"
-            )
-        return Soles(system)
 
     def indices(self, period: float) -> list[int]:
         """Samples at least a period apart, the first and the last among them."""
@@ -154,22 +116,8 @@ class Replay:
     @property
     def weight(self) -> float:
         """Of the model [N]."""
-        return float(self.model.mass * _GRAVITY)
+        return self.contacts.weight
 
     def touches(self, k: int) -> Touches | None:
         """Contact points at a sample, in the world; None where there are none."""
-        run, soles = self.run, self._soles
-        if soles is None:
-            return None
-        sample = Sample(
-            float(run.t[k]),
-            run.q[k],
-            np.zeros(self.model.nv),
-            run.z[k],
-            run.torques[k],
-            run.contacts[k],
-            np.nan_to_num(run.forces[k]),
-            run.gaps[k],
-            *run.energy[k].tolist(),
-        )
-        return Touches.of_points(soles, soles.points(sample))
+        return self.contacts.touches(k)
