@@ -54,6 +54,9 @@ def _add_joint(control: ET.Element, joint: Joint, interface: str) -> None:
     # Servos that are not asked for it report no speed.
     speed = ET.SubElement(element, "state_interface", name="velocity")
     _parameter(speed, "initial_value", "0.0")
+    # A simulated joint reports its torque, too, and the hardware interface fails on
+    # what it reads and finds no interface for. Nobody knows a real servo's: no number.
+    ET.SubElement(element, "state_interface", name="effort")
 
 
 def _parameter(element: ET.Element, name: str, value: str) -> None:

@@ -14,14 +14,15 @@ from launch.utilities.type_utils import coerce_to_type
 from launch_ros.actions import Node
 
 from humans_sim.anatomy.wrist.hand_motion import AXES
-from humans_sim.applications.graphs import Graph, controllers_file, read_graph
+from humans_sim.applications.graphs import Graph, read_graph
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource
 from humans_sim.dynamics.simulation import METHODS
 from humans_sim.models import load_model
+from humans_sim.nodes.common.launch_control import control_actions
 from humans_sim.observation.markers.marker_set import CANONICAL
-from launch import LaunchContext, LaunchDescription
+from launch import Action, LaunchContext, LaunchDescription
 
 _CLOCK, _PLAYER, _BRIDGE = "dynamics", "marker_player", "kondo_bridge"
 """Nodes: the clock of its graph, that which plays markers, that of a real robot."""
@@ -33,8 +34,6 @@ _MOVES = _WALKS | {"motion_player"}
 """Nodes that move a robot on its soles: both methods can simulate it."""
 _COMMANDERS = _MOVES | {"actuation", "task_law", "scenario_law", "retarget"}
 """Nodes that command the joints; ros2_control takes their place."""
-_CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller")
-"""Of ros2_control."""
 _TYPES: dict[str, type] = {
     "ros2_control": bool,
     "gui": bool,
@@ -155,12 +154,12 @@ def describe(
 
     # All is checked before any process is there: launch leaves running what it has
     # started when a later thing is wrong.
-    def start(context: LaunchContext) -> list[Node]:
+    def start(context: LaunchContext) -> list[Action]:
         given = {name: _value(context, name) for name in defaults}
         _check(given)
-        first = [_rviz(given)] if given["rviz"] else []
+        first: list[Action] = [_rviz(given)] if given["rviz"] else []
         if given.get("ros2_control"):
-            first += _control(given)
+            first += control_actions(given)
         return first + _nodes(chosen, given)
 
     return LaunchDescription([*arguments, OpaqueFunction(function=start)])
@@ -262,33 +261,6 @@ def _nodes(graph: Graph, given: dict[str, Any]) -> list[Node]:
             )
         )
     return nodes
-
-
-def _control(given: dict[str, Any]) -> list[Node]:
-    """The controllers of ros2_control, and what loads them.
-
-    Raises:
-        ParameterError: each period would wait for a command, or there is no file of
-            the model's controllers.
-    """
-    if given.get("sync") == "lockstep":
-        raise ParameterError("ros2_control runs on the clock: it needs sync:=free")
-    file = given["controllers_file"] or controllers_file(given["model"])
-    sim_time = {"use_sim_time": given["use_sim_time"]}
-    manager = Node(
-        package="controller_manager",
-        executable="ros2_control_node",
-        output="screen",
-        parameters=[str(file), sim_time],
-    )
-    spawner = Node(
-        package="controller_manager",
-        executable="spawner",
-        output="screen",
-        arguments=[*_CONTROLLERS, "--param-file", str(file)],
-        parameters=[sim_time],
-    )
-    return [manager, spawner]
 
 
 def _rviz(given: dict[str, Any]) -> Node:

@@ -69,6 +69,8 @@ CONTROLLERS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
+TOLERANCES = {"trajectory": float, "goal": float}
+"""Of a joint, in the constraints."""
 
 
 def tag_of(model: hs.Model) -> ET.Element:
@@ -121,7 +123,8 @@ def test_tag_is_what_upstream_reads(name: str) -> None:
             state.attrib["name"]: parameters(state, INTERFACE)
             for state in joints[joint].findall("state_interface")
         }
-        assert "position" in states and set(states) <= STATES
+        # All that a message says: upstream fails on what it finds no interface for.
+        assert set(states) == STATES
         # A controller that took an invented angle for the joint's would drive it there.
         assert "initial_value" not in states["position"]
 
@@ -141,11 +144,16 @@ def test_controllers_are_what_upstream_reads(name: str) -> None:
     rate = manager.pop("update_rate")
     assert isinstance(rate, int) and rate > 0
     assert set(manager) == set(root) == set(CONTROLLERS)
+    given = root["joint_trajectory_controller"]["ros__parameters"]
+    tolerances = {joint: given["constraints"].pop(joint) for joint in model.joint_names}
+    check_types(tolerances, dict.fromkeys(model.joint_names, TOLERANCES))
     for controller, (kind, known) in CONTROLLERS.items():
         assert manager[controller] == {"type": kind}
         check_types(root[controller]["ros__parameters"], known)
-    given = root["joint_trajectory_controller"]["ros__parameters"]
     assert tuple(given["joints"]) == model.joint_names
+    # Without tolerances a controller reports goals as reached that no joint followed.
+    assert all(tolerances[joint]["goal"] > 0.0 for joint in model.joint_names)
+    assert given["constraints"]["goal_time"] > 0.0
     for joint in tag_of(model).findall("joint"):
         for word in ("command", "state"):
             offered = {

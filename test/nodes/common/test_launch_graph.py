@@ -41,12 +41,39 @@ def started(graph: str, **arguments: str) -> list[Any]:
     return nodes
 
 
+def is_node(action: Any) -> bool:
+    """Whether an action of a launch file starts a node."""
+    from launch_ros.actions import Node
+
+    return isinstance(action, Node)
+
+
 @pytest.mark.parametrize("graph", ["simulate", "kondo"])
 def test_controllers_are_started(graph: str) -> None:
-    """The controller manager and a spawner, beside the nodes of the graph."""
+    """The controller manager, beside the nodes of the graph."""
     usual = [node.node_executable for node in started(graph)]
-    nodes = [node.node_executable for node in started(graph, ros2_control="true")]
-    assert nodes == ["ros2_control_node", "spawner", *usual]
+    actions = started(graph, ros2_control="true")
+    nodes = [action.node_executable for action in actions if is_node(action)]
+    assert nodes == ["ros2_control_node", *usual]
+
+
+@pytest.mark.parametrize("graph", ["simulate", "kondo"])
+def test_controllers_are_loaded_at_the_first_state(graph: str) -> None:
+    """A controller that is active before takes no number for where it begins."""
+    from launch.actions import RegisterEventHandler
+
+    from humans_sim.nodes.common.launch_control import FirstState
+    from launch import Event
+
+    (register,) = (
+        action
+        for action in started(graph, ros2_control="true")
+        if isinstance(action, RegisterEventHandler)
+    )
+    handler = register.event_handler
+    assert handler.matches(FirstState()) and not handler.matches(Event())
+    assert handler.handle_once
+    assert [node.node_executable for node in handler.entities] == ["spawner"]
 
 
 def test_what_cannot_be_ends_the_launch() -> None:
