@@ -148,6 +148,19 @@ def test_a_robot_beside_free_bodies(
     assert len(arrows) == len(pushing.t) and len(arrows[-1].markers) > 1
 
 
+def test_joints_beside_free_bodies(
+    pushing: Run, khr1: hs.Model, tmp_path: Path
+) -> None:
+    """Names, angles and speeds are those of the robot's joints, without the box."""
+    read = read_ros2_messages(str(pushing.to_mcap(tmp_path / "run.mcap")))
+    states = [m.ros_msg for m in read if m.channel.topic == "/joint_states"]
+    assert states and len(states) == len(pushing.t)
+    for state, q, v in zip(states, pushing.q, pushing.v, strict=True):
+        assert tuple(state.name) == khr1.joint_names
+        assert state.position == q[7 : khr1.nq].tolist()
+        assert state.velocity == v[6 : khr1.nv].tolist()
+
+
 def test_files_of_before(sloped: Run, tmp_path: Path) -> None:
     """A stored run gives the same places; one whose model is gone is written, too."""
     stored = load_run(sloped.save(tmp_path / "run.npz"))
