@@ -17,6 +17,7 @@ from humans_sim.analysis.run_motion import RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.models.soles import contacts_of, sole_named
 from humans_sim.results.event_samples import with_event_samples
+from humans_sim.view.plots.curve_panels import NAMED
 from humans_sim.view.plots.curve_styles import CurveStyles
 from humans_sim.view.plots.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
 from humans_sim.view.plots.impact_samples import ImpactSamples
@@ -248,9 +249,27 @@ def _draw_normal_forces(
     panel.set_title(f"normal forces on the points of {sole.name}")
     panel.set_ylabel("force [N]")
     forces = impacts.jump(sole.forces[:, :, 0])
-    for name, values in zip(_point_names(motion, sole), forces.T, strict=True):
-        panel.plot(impacts.t, values, lw=1.0, label=name, **styles.of(name))
+    names = _point_names(motion, sole)
+    named = _heaviest(forces)
+    others = [k for k in range(len(names)) if k not in named]
+    for n, k in enumerate(others):
+        label = f"{len(others)} smaller ones" if n == 0 else "_"
+        panel.plot(impacts.t, forces[:, k], color="0.75", lw=0.7, label=label)
+    for k in named:
+        panel.plot(
+            impacts.t, forces[:, k], lw=1.0, label=names[k], **styles.of(names[k])
+        )
     _cut(panel, motion, [sole.forces[:, :, 0]])
+
+
+def _heaviest(forces: np.ndarray) -> list[int]:
+    """Points that get a colour and a name, those with the largest forces.
+
+    Args:
+        forces: of the points over time (n, k) [N].
+    """
+    peaks = np.nan_to_num(forces).max(axis=0, initial=0.0)
+    return sorted(np.argsort(-peaks, kind="stable")[:NAMED].tolist())
 
 
 def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from humans_sim.control.walking.footsteps import Side
-from humans_sim.view.plots.curve_panels import HELD, STEPS, CurvePanel
+from humans_sim.view.plots.curve_panels import HELD, NAMED, STEPS, CurvePanel
 from humans_sim.view.plots.impact_samples import ImpactSamples
-from humans_sim.view.plots.walk_plots import _outer_edge
+from humans_sim.view.plots.walk_plots import _heaviest, _outer_edge
 
 TIMES, VALUES = np.arange(3.0), np.array([[0.0], [1.0], [5.0]])
 
@@ -33,3 +33,12 @@ def test_edges_of_prints(side: Side, edge: float) -> None:
     outline = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 2.0]])
     assert _outer_edge(outline, side, 2.0) == pytest.approx(edge)
     assert _outer_edge(outline[:1], side, 0.0) == 0.0
+
+
+def test_points_with_names() -> None:
+    """Of a sole of many points those with the largest forces; of few, all."""
+    peaks = np.arange(3.0 * NAMED)
+    forces = np.stack([0 * peaks, peaks, 0.5 * peaks])
+    assert _heaviest(forces) == list(range(2 * NAMED, 3 * NAMED))
+    assert _heaviest(forces[:, :4]) == [0, 1, 2, 3]
+    assert _heaviest(np.zeros((5, 0))) == []
