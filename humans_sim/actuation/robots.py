@@ -19,7 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from humans_sim.actuation.robot_files import read_robot_file, robot_of
+import numpy as np
+import pinocchio as pin
+
+from humans_sim.actuation.robot_files import (
+    has_robot_file,
+    read_robot_file,
+    robot_of,
+)
 from humans_sim.actuation.servo import Servo
 from humans_sim.actuation.servo_numbers import SERVO, ServoNumbers
 from humans_sim.actuation.servo_set import ServoSet, robot_file
@@ -31,6 +38,8 @@ from humans_sim.models import Model
 
 _POSITIVE = ("time_step", "sampling_period")
 _NUMBERS = ("friction", "fall_tilt", "lag", *_POSITIVE)
+_STRENGTH = 17.0
+"""Weight times height that servos of the KHR-1's size carry, at most [N m]."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +133,21 @@ class RobotSetup:
             return cls(**values)
         except ParameterError as error:
             raise root.error(str(error)) from None
+
+    def servo_problem(self, model: Model) -> str:
+        """Why servos that nobody chose for a model cannot carry it; else empty."""
+        if has_robot_file(model) or self.servo_joints:
+            return ""
+        data = model.data()
+        pin.forwardKinematics(model.pin, data, model.neutral())
+        height = max(joint.translation[2] for joint in data.oMi)
+        weight = model.mass * np.linalg.norm(model.pin.gravity.linear)
+        if weight * height <= _STRENGTH:
+            return ""
+        return (
+            f"{model.name} is too heavy for small servos: give it others, or a "
+            "file in config/robots"
+        )
 
     def servos(self, model: Model, *arguments: Any, **changes: Any) -> Servo:
         """The servos of a robot.

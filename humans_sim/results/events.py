@@ -37,3 +37,14 @@ class Event:
     kind: str
     subject: str = ""
     detail: Mapping[str, float | str] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Those of the detail, by name with unit."""
+        return {n: float(v) for n, v in self.detail.items() if not isinstance(v, str)}
+
+    @property
+    def words(self) -> str:
+        """What else the detail says, for a person."""
+        words = {n: v for n, v in self.detail.items() if isinstance(v, str)}
+        return "; ".join(v if n == "text" else f"{n}: {v}" for n, v in words.items())

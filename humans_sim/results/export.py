@@ -370,15 +370,13 @@ def _number(values: np.ndarray) -> MessageMaker:
 
 
 def _event(event: Event, stamp: Mapping[str, int]) -> dict[str, Any]:
-    words = {n: v for n, v in event.detail.items() if isinstance(v, str)}
-    numbers = {n: float(v) for n, v in event.detail.items() if n not in words}
-    text = [v if n == "text" else f"{n}: {v}" for n, v in words.items()]
+    numbers = event.numbers
     return {
         "header": head(stamp),
         "time": event.time,
         "kind": event.kind,
         "subject": event.subject,
-        "detail": "; ".join(text),
+        "detail": event.words,
         "value_names": list(numbers),
         "values": list(numbers.values()),
     }

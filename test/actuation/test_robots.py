@@ -48,6 +48,16 @@ def test_a_model_without_a_file_has_defaults(human: hs.Model) -> None:
     assert own == {"method": "time_stepping", "integrator": "rosenbrock"}
 
 
+def test_small_servos_do_not_carry_a_human(
+    human: hs.Model, khr1: hs.Model, bip: hs.Model
+) -> None:
+    """What nobody chose is a small robot's: too weak for a human, which is said."""
+    assert "human36 is too heavy" in RobotSetup.of_model(human).servo_problem(human)
+    for robot in (khr1, bip):
+        assert not RobotSetup.of_model(robot).servo_problem(robot)
+    assert not RobotSetup().servo_problem(khr1)
+
+
 def test_scenario_viewer_boards_and_library_simulate_one_robot(khr1: hs.Model) -> None:
     """The same servos, floor, contacts, steps and fall limit in all of them."""
     setup = RobotSetup.of_model(khr1)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -85,3 +86,13 @@ def test_bad_parameters(node: Any) -> None:
         given = [Parameter(name, value=value) for name, value in values.items()]
         with pytest.raises(ParameterError, match=re.escape(said)):
             kind("bad", context=node.context, parameter_overrides=given)
+
+
+def test_small_servos_of_a_heavy_model_are_said(start: Callable[..., Any]) -> None:
+    """A human on servos of a small robot falls: the node says why as it starts."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    process = start(
+        *("-m", "humans_sim.nodes", "dynamics", "--ros-args", "-p", "model:=human36"),
+        *("-p", "actuation:=servo", "-r", "__ns:=/heavy"),
+    )
+    assert any("too heavy for small servos" in line for line in process.stdout)

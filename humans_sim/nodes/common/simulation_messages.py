@@ -11,8 +11,6 @@ from humans_sim.dynamics.soles import PointContacts, SoleLoad, Soles
 from humans_sim.nodes.common.conversions import set_vector, set_wrench, time_of
 from humans_sim.results.events import Event
 
-_TEXT = "text"
-
 
 def contact_states(
     soles: Soles, points: PointContacts, loads: Iterable[SoleLoad]
@@ -49,10 +47,7 @@ def simulation_event(event: Event) -> SimulationEvent:
     message.time = float(event.time)
     message.kind = event.kind
     message.subject = event.subject
-    for name, value in event.detail.items():
-        if name == _TEXT:
-            message.detail = str(value)
-        else:
-            message.value_names.append(name)
-            message.values.append(float(value))
+    message.detail = event.words
+    numbers = event.numbers
+    message.value_names, message.values = list(numbers), list(numbers.values())
     return message

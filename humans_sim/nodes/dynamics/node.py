@@ -76,6 +76,8 @@ class Dynamics(ModelNode):
         super().__init__(name, **options)
         parameters = Parameters(self)
         self._settings = DynamicsSettings.declare(parameters, self.model)
+        if problem := self._settings.servo_problem(self.model):
+            self.get_logger().warning(problem)
         self._pace = self._settings.pace(
             parameters.changeable_number(
                 "real_time_factor",

@@ -221,6 +221,13 @@ class DynamicsSettings:
         """Least wall time between states at a real-time factor, 0 for none [s]."""
         return self.period / factor if factor else 0.0
 
+    def servo_problem(self, model: Model) -> str:
+        """Why servos that nobody chose cannot carry the model; else empty."""
+        chosen = self.servo.keys() - {"command_period"}
+        if not self.servos or chosen:
+            return ""
+        return RobotSetup.of_model(model).servo_problem(model)
+
     def simulation(self, model: Model) -> Simulation:
         """A simulation with an actuation of its own."""
         actuation: Actuation

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from humans_sim.actuation.robot_files import has_robot_file
 from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.robots import rising_walker, walking_robot
 from humans_sim.contact import Ground
@@ -26,8 +25,6 @@ from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.soles import Soles
 from humans_sim.kondo.motion.get_up import can_get_up
 from humans_sim.models import Model
-from humans_sim.view.browser.footprints import weight_of
-from humans_sim.view.browser.geometry import body_height
 from humans_sim.view.browser.panel import UNLIMITED
 from humans_sim.view.browser.planned_steps import StepPlan
 from humans_sim.view.browser.touches import Touches
@@ -36,8 +33,6 @@ from humans_sim.view.browser.walk_page import Seen
 PUSH_TIME = 0.05
 """How long a push lasts [s]."""
 FALLEN = "fallen"
-_STRENGTH = 17.0
-"""Weight times height that servos of the KHR-1's size carry, at most [N m]."""
 _CATCH_UP = 0.1
 """Wall time that the simulation may be late and still catch up [s]."""
 _IDLE = 0.2
@@ -74,13 +69,8 @@ class LiveWalk:
             ParameterError: no walk is set up for the model, or it needs other servos.
         """
         setup = RobotSetup.of_model(model)
-        heavy = weight_of(model) * body_height(model) > _STRENGTH
-        known = has_robot_file(model) or setup.servo_joints
-        if servo is None and heavy and not known:
-            raise ParameterError(
-                f"{model.name} is too heavy for small servos: give it others, or a "
-                "file in config/robots"
-            )
+        if servo is None and (problem := setup.servo_problem(model)):
+            raise ParameterError(problem)
         self.model = model
         self._setup = replace(
             setup,
