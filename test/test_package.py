@@ -95,6 +95,7 @@ def third_party(folder: Path) -> set[str]:
     return imports(folder) - set(sys.stdlib_module_names) - own
 
 
+@pytest.mark.study
 def test_imports_are_dependencies_of_ros() -> None:
     """What the code imports stands in package.xml by its rosdep key."""
     package = parse_package(str(ROOT / "package.xml"))

@@ -30,6 +30,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("reader", TARGETS)
 def test_reader(reader: str, seeds: Path) -> None:
     """Each file is read or refused with a typed error; none is half believed."""
@@ -73,6 +74,7 @@ def test_sound_files_are_read(reader: str, seeds: Path) -> None:
         target.read(path)
 
 
+@pytest.mark.study
 def test_command_lines(seeds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each ends with a documented code or a typed error, with nothing half written."""
     lines, runner = Lines(commands(app), seeds), CliRunner()

@@ -44,6 +44,7 @@ def walk(request: pytest.FixtureRequest, shared_data: Path) -> ForceComparison:
     return compare_with_plates(result, hs.read_force_file(place / forces))
 
 
+@pytest.mark.study
 def test_markers_alone_agree_with_plates(walk: ForceComparison) -> None:
     """Vertical force of each foot: r above 0.98, within 8 % of body weight."""
     assert set(walk.feet) == {"l_sole", "r_sole"}

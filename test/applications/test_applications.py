@@ -87,6 +87,7 @@ def test_bip_one_step(friction: float | None) -> None:
     assert tilt(model, run.q[-1], "base_link") < 0.01
 
 
+@pytest.mark.study
 def test_bip_steps_by_its_sensors_as_by_the_true_state() -> None:
     """Feet, centre of mass and lift of the foot differ by less than a millimetre."""
     measured = simulated("bip-one-step", method="time_stepping")[1]
@@ -222,6 +223,7 @@ def test_a_simulation_can_run_twice() -> None:
     np.testing.assert_array_equal(first.z, second.z)
 
 
+@pytest.mark.study
 def test_fes_sit_to_stand_by_muscles_alone() -> None:
     """The torque of the knees is that of the muscles, and what they store is there."""
     model, run = simulated("fes-sit-to-stand", end=0.8)

@@ -26,6 +26,7 @@ def sound(khr1: hs.Model) -> bytes:
     return khr1.urdf().encode()
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("kind", dict.fromkeys(KINDS), ids=lambda kind: kind.__name__)
 def test_damaged_urdf(kind, sound: bytes, tmp_path: Path) -> None:
     """Refused with an error of one line and no file, or written files load."""

@@ -101,6 +101,7 @@ def test_export(tmp_path: Path) -> None:
     assert document["frames"] == 1 and file.read_bytes().startswith(b"glTF")
 
 
+@pytest.mark.study
 def test_runs(tmp_path: Path) -> None:
     """A run, its check and its report: the same checks, numbers in full."""
     file = tmp_path / "run.npz"

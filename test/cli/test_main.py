@@ -37,6 +37,7 @@ def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.study
 def test_help_names_every_command() -> None:
     """--help lists the commands with a sentence each."""
     done = run("--help")
@@ -62,6 +63,7 @@ def test_doctor() -> None:
     assert "Everything that is needed is here." in done.stdout
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -103,6 +105,7 @@ def test_without_a_command() -> None:
     assert "reconstruct" in done.stdout + done.stderr
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("words", [("models",), ("models", "--json"), ("--help",)])
 def test_a_full_device(words: tuple[str, ...]) -> None:
     """What cannot be printed is a failure, in one line."""
@@ -119,6 +122,7 @@ def test_a_full_device(words: tuple[str, ...]) -> None:
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("words", [("models",), ("models", "--json"), ("--help",)])
 def test_a_closed_pipe(words: tuple[str, ...]) -> None:
     """Nobody reads any more: no word about it."""
@@ -179,6 +183,7 @@ def complete(*words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("words", "completions"),
     [
@@ -210,6 +215,7 @@ def test_flags_have_no_type() -> None:
     assert "<bool>" not in run_command("view", "--help").stdout
 
 
+@pytest.mark.study
 def test_view_serves_on_this_machine_only() -> None:
     """The printed address answers, with its token; the command ends by itself."""
     command = [sys.executable, "-m", "humans_sim", "view", "khr1"]

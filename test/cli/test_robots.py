@@ -60,6 +60,7 @@ def test_what_is_no_biped(urdf: Path) -> None:
     assert not urdf.with_suffix(".yaml").exists()
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("actuation", ["torque", "servo"])
 def test_a_walk_by_commands_alone(
     shared_data: Path, tmp_path: Path, actuation: str

@@ -44,6 +44,7 @@ def test_during_imports(module: str) -> None:
     assert end(process)[0] == 130
 
 
+@pytest.mark.study
 def test_during_compilation(tmp_path: Path) -> None:
     """Kernels are being compiled: 130, nothing written."""
     cache = tmp_path / "cache"
@@ -112,6 +113,7 @@ def test_calibrate_and_reconstruct(standing: Path, tmp_path: Path) -> None:
     assert {path.name for path in files} <= {"lock", "journal.jsonl"}, files
 
 
+@pytest.mark.study
 def test_workers_end(human: hs.Model, tmp_path: Path) -> None:
     """SIGTERM of a batch with workers: none of them stays."""
     write_recordings(human, tmp_path / "in", 8, 300)

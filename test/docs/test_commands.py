@@ -71,6 +71,7 @@ def settings_of(words: list[str]) -> tuple[str, list[str]]:
     return words[1], [words[k] for k in places]
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_document(path: Path) -> None:
     """Its commands exist with these options, its scenarios with these keys."""

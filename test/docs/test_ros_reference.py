@@ -37,6 +37,7 @@ def known(name: str, declared: set[str]) -> bool:
     return any(re.fullmatch(form, name) for form in forms)
 
 
+@pytest.mark.study
 def test_parameters_of_the_files_are_described(nodes: dict[str, Any]) -> None:
     """Every parameter that a graph's file sets is one that the reference has."""
     common = {"use_sim_time", "qos_overrides"}

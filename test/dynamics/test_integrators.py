@@ -27,6 +27,7 @@ def cvode_here() -> bool:
     return True
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "implicit",
     [
@@ -86,6 +87,7 @@ def test_soles_creep(khr1: hs.Model) -> None:
     assert np.abs(run.q[:, 3:7] - steps.q[:, 3:7]).max() < 2e-3
 
 
+@pytest.mark.study
 def test_events_that_jam_are_handed_over(khr1: hs.Model) -> None:
     """Where events take too much work, time steps of the same contact problem go on."""
     q = khr1.neutral()

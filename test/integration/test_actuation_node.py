@@ -170,6 +170,7 @@ def test_servos_in_lockstep(
     assert heard.actuators[0].actuators[head].command == 0.0
 
 
+@pytest.mark.study
 def test_bad_messages_are_refused(
     processes: Any, node: Any, wait_for: Callable[..., None], khr1: hs.Model
 ) -> None:
@@ -303,6 +304,7 @@ class Body:
         return float(self._heard.torques[k * NANOSECONDS].effort[self._knee])
 
 
+@pytest.mark.study
 def test_stimulation(
     processes: Any, node: Any, wait_for: Callable[..., None], human: hs.Model
 ) -> None:

@@ -42,6 +42,7 @@ def graph(
     graph.close()
 
 
+@pytest.mark.study
 def test_a_stored_motion_is_played(
     graph: ObservedGraph, run: WristRun, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_stored_motion_is_played(
     assert graph.call(Trigger, "anatomy/restart", Trigger.Request()).success
 
 
+@pytest.mark.study
 def test_a_motion_is_computed(graph: ObservedGraph, tmp_path: Path) -> None:
     """Bones stand at rest first; the state is on /diagnostics; then the hand turns."""
     from diagnostic_msgs.msg import DiagnosticArray
@@ -119,6 +121,7 @@ def test_a_motion_is_computed(graph: ObservedGraph, tmp_path: Path) -> None:
     graph.wait(lambda: any("playing" in state for state in states), "the state")
 
 
+@pytest.mark.study
 def test_ball_models_are_made_of_files_below_the_folder(
     graph: ObservedGraph, run: WristRun, tmp_path: Path
 ) -> None:

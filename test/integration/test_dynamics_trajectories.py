@@ -95,6 +95,7 @@ def servos(ros_environment: dict[str, str], khr1: hs.Model) -> Iterator[Servos]:
     graph.close()
 
 
+@pytest.mark.study
 def test_goals_are_followed_in_simulated_time(servos: Servos) -> None:
     """Two goals from the same state: the same joint states, to the last bit."""
     from action_msgs.msg import GoalStatus
@@ -124,6 +125,7 @@ def test_goals_are_followed_in_simulated_time(servos: Servos) -> None:
     assert len(servos.feedbacks) >= 2 * 8
 
 
+@pytest.mark.study
 def test_one_commands_at_a_time(servos: Servos) -> None:
     """Replaced, cancelled, reset and refused, as the bridge of a real robot does."""
     from action_msgs.msg import GoalStatus

@@ -97,6 +97,7 @@ def test_walk_without_hardware(
     assert max(knees) > 1.0  # the walk's knees are bent
 
 
+@pytest.mark.study
 def test_it_says_that_nothing_comes(
     start: Callable[..., subprocess.Popen[str]],
 ) -> None:

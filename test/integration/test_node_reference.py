@@ -42,6 +42,7 @@ def quality(profile: Any) -> str:
     return f"reliable, {profile.depth}"
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("kind", NODES)
 def test_node(kind: str, declared: dict[str, Any]) -> None:
     """Parameters, topics and qualities of service are those of the reference."""

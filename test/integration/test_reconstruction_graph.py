@@ -211,6 +211,7 @@ def frame_of(names: Any, positions: np.ndarray, t: float, number: int) -> Any:
     return message
 
 
+@pytest.mark.study
 def test_hostile_frames(lab: Laboratory, human: hs.Model) -> None:
     """Frames that make no sense are refused and counted; sound ones go on."""
     trial = synthetic_trial(human, duration=0.2)
@@ -355,6 +356,7 @@ def test_action(lab: Laboratory, human: hs.Model, tmp_path: Path) -> None:
     lab.end("reconstruction")
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [

@@ -15,6 +15,7 @@ from humans_sim.core.doctor import ros_hint
 pytestmark = pytest.mark.ros
 
 
+@pytest.mark.study
 def test_reconstruction_leads_the_bridge(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
 ) -> None:

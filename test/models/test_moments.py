@@ -13,6 +13,7 @@ from humans_sim.models.moments import joint_moments
 STEP = 1e-6
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("convention", ["humans", "opensim", "rajagopal"])
 def test_power_is_the_same(
     human: hs.Model, rng: np.random.Generator, convention: str

@@ -159,6 +159,7 @@ def test_failures_are_written(tmp_path: Path, moment: str) -> None:
     assert (len(stored.t) > 2) == (moment == "later")
 
 
+@pytest.mark.study
 def test_a_disk_that_fills_up(tmp_path: Path) -> None:
     """The run ends with one line; the old file stays and nothing else is left."""
     if os.uname().sysname != "Linux":

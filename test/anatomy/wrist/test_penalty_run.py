@@ -140,6 +140,7 @@ def moved(wrist, stiffness, duration=0.1, settling=0.0):
     return move_by_penalty(wrist, motion, PenaltyLaw(stiffness))
 
 
+@pytest.mark.study
 def test_bones_alone_leave_the_more_the_stiffer(hand):
     """Balls half a voxel too large, as the thesis' are, drive the bones apart."""
     wrist = hand.grown(1.5e-4).bare()

@@ -17,6 +17,7 @@ def wrist():
     return load_wrist("wrist", spacing=1.4e-3)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("kind", AXES)
 def test_every_motion_obeys_the_contact_law(wrist, kind):
     """No overlap, friction in its cone, few balls touch, none deep; steps settle."""

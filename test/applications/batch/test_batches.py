@@ -57,6 +57,7 @@ def states(outcomes: Iterator[Outcome]) -> dict[str, str]:
     return {outcome.name: outcome.state for outcome in outcomes}
 
 
+@pytest.mark.study
 def test_the_tree_of_results_is_that_of_the_recordings(
     human: hs.Model, tmp_path: Path
 ) -> None:
@@ -365,6 +366,7 @@ def test_settings_that_cannot_be(human: hs.Model, tmp_path: Path) -> None:
         states(run_batch(jobs))
 
 
+@pytest.mark.study
 def test_on_a_cluster(human: hs.Model, tmp_path: Path) -> None:
     """A dask cluster gives what processes here give; a failing file fails alone."""
     distributed = pytest.importorskip("distributed")

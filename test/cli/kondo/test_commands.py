@@ -98,6 +98,7 @@ def test_info_moves_nothing(boards: Emulator) -> None:
     assert not driven(boards)
 
 
+@pytest.mark.study
 def test_info_says_which_boards_are_silent(boards: Emulator) -> None:
     """A board with another id is found, and reported."""
     boards.boards[1].hear(rcb1.SetId(7), 0.0)
@@ -153,6 +154,7 @@ def test_a_joint_that_does_not_come_is_a_failure(boards: Emulator) -> None:
     assert "not there (more than 5 degrees off): head_yaw" in errors
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
@@ -231,6 +233,7 @@ def test_trim(boards: Emulator) -> None:
     assert not driven(boards)
 
 
+@pytest.mark.study
 def test_walk(boards: Emulator) -> None:
     """The package's steps go over the line."""
     code, out, _ = kondo("walk", "--steps", 1, "--free", port=boards.port)

@@ -104,6 +104,7 @@ KEPT: dict[str, tuple[ContactJoint, tuple[float, ...], tuple[float, ...], Gap]] 
 }
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", KEPT)
 def test_contact_is_kept_whatever_the_step(name: str) -> None:
     """Ten thousand arcs about the axes of curvature, from a hair to a whole turn.

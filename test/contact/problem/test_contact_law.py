@@ -78,6 +78,7 @@ def noticed(solver: Solver, mu: float, count: int) -> tuple[int, float]:
     return int(np.sum(np.array(errors) > NOTICED)), max(errors)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("mu", [0.2, 0.7])
 def test_forgetful_solvers_are_noticed(mu: float) -> None:
     """Our solver obeys the law in every problem, the mutants in few."""

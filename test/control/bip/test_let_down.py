@@ -154,6 +154,7 @@ def test_code_4_loads_the_suspension_alone(
     assert knees[-1] == pytest.approx(abs(after[knee]), rel=0.05)
 
 
+@pytest.mark.study
 def test_let_down_stands_by_its_sensors(bip: hs.Model) -> None:
     """It hangs, lands, and stands on both feet, the cables slack; its check holds.
 

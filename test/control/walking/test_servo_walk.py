@@ -66,6 +66,7 @@ def gentle(khr1: hs.Model) -> hs.Run:
     )[0]
 
 
+@pytest.mark.study
 def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
     """Straight ahead, as fast as commanded; does not sink or slide; then stands."""
     summary = WalkSummary.of_run(straight)
@@ -79,6 +80,7 @@ def test_twenty_steps(khr1: hs.Model, straight: hs.Run) -> None:
     assert np.abs(straight.v[last]).max() < 5e-3
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", ["straight", "gentle"])
 def test_stands_on_flat_feet(
     khr1: hs.Model, name: str, request: pytest.FixtureRequest
@@ -130,6 +132,7 @@ def test_turn(khr1: hs.Model) -> None:
     assert summary.distance < 0.05
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_sideways_and_stop(khr1: hs.Model, side: float) -> None:
     """Steps to both sides; commanded to stop, it does with two steps at most."""

@@ -66,6 +66,7 @@ def rotation(quaternion: np.ndarray) -> np.ndarray:
     )
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("sprung", [False, True])
 @pytest.mark.parametrize(
     ("flight", "order"), [(None, 2), ("lie", 4), ("rk4", 4), ("explicit_euler", 1)]

@@ -196,6 +196,7 @@ def test_loads_in_a_scene_and_in_the_air() -> None:
     np.testing.assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 1, atol=0.4)
 
 
+@pytest.mark.study
 def test_springs_between_bodies_keep_momentum_and_energy() -> None:
     """Two bodies that pull each other; what is refused of loads."""
     bodies = RigidBodies([of_box(1.0, (0.2, 0.1, 0.1)), of_box(2.0, (0.1, 0.1, 0.3))])

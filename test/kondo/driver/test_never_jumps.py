@@ -114,6 +114,7 @@ def standing(boards: LossyBoards, command_timeout: float) -> Iterator[KondoRobot
         yield robot
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("plan", PLANS)
 def test_steps_count_from_what_was_taken(plan: str) -> None:
     """Frames that no board took do not let the next one go further."""
@@ -227,6 +228,7 @@ def test_a_lost_robot_is_freed_when_it_is_back(tmp_path: Path) -> None:
         assert robot.state == RobotState.LIMP
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("delay", [0.04, 0.12])
 def test_a_slow_line_goes_on(delay: float) -> None:
     """Every answer is late: the robot follows all the same, by steps as ever."""

@@ -105,6 +105,7 @@ def test_two_readings_must_agree(
         robot.read(sure=True)
 
 
+@pytest.mark.study
 def test_memory_is_right_on_a_bad_line() -> None:
     """Every pose is read back: what the sum does not see is found, too."""
     faults = LineFaults(lost=0.01, corrupted=0.02, seed=8)

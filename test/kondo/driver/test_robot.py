@@ -218,6 +218,7 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
     wait(lambda: robot.state == RobotState.STOPPED, "return")
 
 
+@pytest.mark.study
 def test_a_board_that_falls_silent(robot: KondoRobot, boards: Emulator) -> None:
     """It is named; when it is back, all resumes."""
     robot.energise()
@@ -228,6 +229,7 @@ def test_a_board_that_falls_silent(robot: KondoRobot, boards: Emulator) -> None:
     wait(lambda: robot.state == RobotState.HOLDING, "return")
 
 
+@pytest.mark.study
 def test_opening_needs_every_board(tmp_path: Path) -> None:
     """No port, half a robot: said at once, and nothing stays open."""
     with pytest.raises(PortError, match="no such port"):

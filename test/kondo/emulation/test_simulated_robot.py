@@ -216,6 +216,7 @@ def test_a_body_refuses_what_cannot_be() -> None:
 # -- walks through the line, by its own clock ------------------------------------------
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("friction", "faults", "home"),
     [
@@ -267,6 +268,7 @@ def from_memory(line: TimedLine, poses: Iterable[tuple[int, Sequence[int]]]) -> 
         line.say(rcb1.PlayMotion(board, 0), 0.5)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("played", ["streamed", "from memory"])
 def test_the_factory_walk_stays_up(
     khr1: hs.Model, shared_data: Path, played: str

@@ -55,6 +55,7 @@ def test_sides(khr1: hs.Model, human: hs.Model) -> None:
         get_up_motions(human)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("side", "name", "after"),
     [

@@ -77,6 +77,7 @@ def test_bip_step(bip: hs.Model, step: Run, use: str) -> None:
     assert np.ptp(step.q[:, 1]) > 0.04
 
 
+@pytest.mark.study
 def test_reference_changes(bip: hs.Model, step: Run) -> None:
     """Left first: left, then right while it swings, then left again where it landed."""
     seen = observe_run(bip, step, order=LEFT_FIRST)

@@ -113,6 +113,7 @@ def apply(data: bytes, kind: str, place: int, value: int) -> bytes:
     return b"\n".join(lines)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("ending", ["trc", "c3d", "csv"])
 def test_damaged_files(ending: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each reads, or raises MarkerFileError; none crashes, hangs or raises another."""

@@ -116,6 +116,7 @@ def test_sets_fit_every_stature(name: str, height: float) -> None:
         assert 0.001 < marker.spread.min() <= marker.spread.max() < 0.1
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", SETS)
 def test_markers_sit_on_the_body(
     name: str, human: hs.Model, skin: trimesh.Trimesh

@@ -112,6 +112,7 @@ def test_factorisation_of_a_tree_equals_a_dense_one(
     assert not factorise(-np.tril(matrix), tree.above)
 
 
+@pytest.mark.study
 def test_a_thousand_postures_are_recovered(
     human: hs.Model, tags: MarkerSet, rng: np.random.Generator
 ) -> None:

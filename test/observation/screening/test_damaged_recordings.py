@@ -184,11 +184,13 @@ ON_A_TREADMILL = {
 """What is less sure of somebody who stays in one place."""
 
 
+@pytest.mark.study
 def test_the_recordings_are_good(walker: Walker) -> None:
     """As they are, nothing speaks against them."""
     assert walker.good.verdict.good, walker.good.verdict
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("damage", TABLE)
 def test_damaged(walker: Walker, damage: str) -> None:
     """Each damage is refused, corrected or doubtful, with its reason."""
@@ -222,6 +224,7 @@ def test_a_wrong_set(walker: Walker) -> None:
         hs.reconstruct(walker.model, walker.trial, others)
 
 
+@pytest.mark.study
 def test_each_pair_of_a_segment(walker: Walker) -> None:
     """Any two labels of a segment on each other's markers: refused, or doubtful."""
     used = motion_markers(walker.markers)

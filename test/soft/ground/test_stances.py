@@ -69,6 +69,7 @@ def statics(feet, ground, q) -> tuple[np.ndarray, np.ndarray]:
     return stiff @ plane @ tilt, plane @ tilt
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("law", "seconds"), [("hard", 1.6), ("soil", 1.6), ("viscous", 1.6), ("water", 6.0)]
 )

@@ -239,6 +239,7 @@ def test_the_puppet_dances_and_stands(dance: hs.Run, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.q, dance.q)
 
 
+@pytest.mark.study
 def test_the_puppet_in_pictures(dance: hs.Run, tmp_path: Path) -> None:
     """A strip, a film and a page; curves pass the masses they are drawn through."""
     for ending in (".png", ".gif", ".html"):

@@ -109,6 +109,7 @@ def test_implicit_steps_hold_stiff_coats() -> None:
     assert 0 < pulled < 1e-2
 
 
+@pytest.mark.study
 def test_implicit_and_explicit_agree_for_short_periods() -> None:
     """Both steps follow one motion; the implicit one errs by its period's order."""
     tracks = {}

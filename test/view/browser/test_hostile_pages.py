@@ -75,6 +75,7 @@ class Elsewhere(HTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
+@pytest.mark.study
 @pytest.mark.browser
 def test_a_page_elsewhere_gets_nothing(page: PageServer, tmp_path: Path) -> None:
     """The page's own slider acts; another page with its cookie connects to nothing."""

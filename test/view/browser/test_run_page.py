@@ -243,6 +243,7 @@ _CONTROLS = """
 """Names and places of all controls, and whether the keyboard reaches them."""
 
 
+@pytest.mark.study
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_by_keyboard_and_screen_reader(

@@ -269,6 +269,7 @@ def test_page_shows_a_push(page: WalkPage, khr1: hs.Model) -> None:
     assert calls.made == [("push", pytest.approx([0.0, 0.03]))]
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("impulse", [1e9, -1.0, float("nan"), "0.05"])
 def test_no_browser_pushes_harder_than_the_slider(page: WalkPage, impulse: Any) -> None:
     """What the slider cannot have is ignored, and the button pushes as it stood."""

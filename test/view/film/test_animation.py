@@ -226,6 +226,7 @@ def test_a_run_file_is_enough(drop: Run, tmp_path: Path) -> None:
     assert path.read_bytes() == film_strip(Replay(drop))
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("k", [0, -1])
 @pytest.mark.parametrize("name", ["a.png", "a.GIF", "a.html"])
 def test_one_sample(drop: Run, tmp_path: Path, name: str, k: int) -> None:

@@ -67,6 +67,7 @@ def test_mesh_follows_the_heights(run: hs.Run) -> None:
             scene.stop()
 
 
+@pytest.mark.study
 def test_films_have_the_ground_from_above(run: hs.Run, tmp_path: Path) -> None:
     """A film is higher by the picture from above; a report has one, too."""
     path = hs.animate(run, tmp_path / "mud.gif")

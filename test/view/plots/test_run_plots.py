@@ -457,6 +457,7 @@ def boxes(figure: Figure) -> dict[str, Any]:
     return places
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", ["block", "flight", "leg", "crowd"])
 def test_nothing_overlaps(name: str, request: pytest.FixtureRequest) -> None:
     """Titles, labels, legends and panels keep apart and inside the picture."""

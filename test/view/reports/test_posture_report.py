@@ -203,6 +203,7 @@ def test_hostile_names_stay_text(result: Reconstruction, tmp_path: Path) -> None
     posture_plots.marker_bars(bad).draw_without_rendering()
 
 
+@pytest.mark.study
 def test_poor_reconstructions(result: Reconstruction, tmp_path: Path) -> None:
     """One frame; nothing seen at all; no minimum: the page says so."""
     one = replace(
@@ -338,6 +339,7 @@ def test_map_of_markers(result: Reconstruction) -> None:
     assert posture_plots.marker_map(calm) is None
 
 
+@pytest.mark.study
 @pytest.mark.browser
 @pytest.mark.usefixtures("one_picture")
 def test_page_in_a_browser(result: Reconstruction, tmp_path: Path) -> None:

@@ -281,6 +281,7 @@ def test_command(walk: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "bad.html").exists()
 
 
+@pytest.mark.study
 @pytest.mark.browser
 @pytest.mark.usefixtures("one_picture")
 def test_page_in_a_browser(walk: Run, tmp_path: Path) -> None:

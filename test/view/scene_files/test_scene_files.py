@@ -368,6 +368,7 @@ def test_endings_of_commands_are_those_of_the_library() -> None:
     assert SCENES == tuple(scene_file.SCENE_FORMATS)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("suffix", (*SCENES, ".mcap", ".csv"))
 def test_command_exports_runs(waving: Run, tmp_path: Path, suffix: str) -> None:
     """A stored run becomes each kind of file, the same as by the library."""
