@@ -25,7 +25,7 @@ from humans_sim.actuation.robots import RobotSetup
 from humans_sim.actuation.sampled_actuation import JointSample, SampledActuation
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 HERE = Path(__file__).parent
 PARAMETERS = HERE.parents[1] / "config" / "params" / "servos.yaml"
@@ -118,7 +118,6 @@ def processes(
         process.communicate()
 
 
-@pytest.mark.study
 def test_servos_in_lockstep(
     processes: Any,
     node: Any,
@@ -170,7 +169,6 @@ def test_servos_in_lockstep(
     assert heard.actuators[0].actuators[head].command == 0.0
 
 
-@pytest.mark.study
 def test_bad_messages_are_refused(
     processes: Any, node: Any, wait_for: Callable[..., None], khr1: hs.Model
 ) -> None:
@@ -304,7 +302,6 @@ class Body:
         return float(self._heard.torques[k * NANOSECONDS].effort[self._knee])
 
 
-@pytest.mark.study
 def test_stimulation(
     processes: Any, node: Any, wait_for: Callable[..., None], human: hs.Model
 ) -> None:

@@ -17,7 +17,7 @@ from humans_sim.anatomy import WristRun, load_ball_model
 from humans_sim.core.doctor import ros_hint
 from humans_sim.core.errors import HumansError
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 PARAMETERS = Path(__file__).parents[2] / "config" / "params" / "carpus.yaml"
 URDF = """<robot name="arm"><link name="bone"><collision><geometry>
@@ -42,7 +42,6 @@ def graph(
     graph.close()
 
 
-@pytest.mark.study
 def test_a_stored_motion_is_played(
     graph: ObservedGraph, run: WristRun, tmp_path: Path
 ) -> None:
@@ -100,7 +99,6 @@ def test_a_stored_motion_is_played(
     assert graph.call(Trigger, "anatomy/restart", Trigger.Request()).success
 
 
-@pytest.mark.study
 def test_a_motion_is_computed(graph: ObservedGraph, tmp_path: Path) -> None:
     """Bones stand at rest first; the state is on /diagnostics; then the hand turns."""
     from diagnostic_msgs.msg import DiagnosticArray
@@ -121,7 +119,6 @@ def test_a_motion_is_computed(graph: ObservedGraph, tmp_path: Path) -> None:
     graph.wait(lambda: any("playing" in state for state in states), "the state")
 
 
-@pytest.mark.study
 def test_ball_models_are_made_of_files_below_the_folder(
     graph: ObservedGraph, run: WristRun, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.doctor import ros_hint
 from humans_sim.dynamics.system import TIME_STEPPING
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 PERIOD = 0.005
 """Between two states of every graph below [s]."""
@@ -78,7 +78,6 @@ def listen(node: Any, graph: Graph) -> set[str]:
     return silent
 
 
-@pytest.mark.study
 @pytest.mark.parametrize("given", APPLICATIONS, ids=lambda given: given.graph)
 def test_graph_is_the_librarys_run(
     given: Application,

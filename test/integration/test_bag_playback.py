@@ -16,6 +16,8 @@ from tab import Tab, wait
 import humans_sim as hs
 from humans_sim.dynamics import Run, Simulation
 
+pytestmark = pytest.mark.study
+
 PLAYER = Path(__file__).with_name("play_bag.py")
 
 
@@ -32,7 +34,6 @@ def stretching(khr1: hs.Model) -> Run:
     return replace(run, q=q)
 
 
-@pytest.mark.study
 def test_playback(
     stretching: Run,
     request: pytest.FixtureRequest,

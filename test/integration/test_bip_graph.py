@@ -14,13 +14,12 @@ import humans_sim as hs
 from humans_sim.control.bip.step import StepShape
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 DOWN = 4.5
 """By then the foot that steps has come down [s]."""
 
 
-@pytest.mark.study
 def test_one_step(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any], tmp_path: Path
 ) -> None:

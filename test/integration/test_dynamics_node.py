@@ -317,7 +317,6 @@ def test_bad_commands_are_refused(robot: Robot, khr1: hs.Model) -> None:
     assert robot.status["level"] == b"\x00"
 
 
-@pytest.mark.study
 def test_timeout_holds_the_last_command(robot: Robot) -> None:
     """Without a command the last one acts on, and that is reported."""
     from builtin_interfaces.msg import Time
@@ -347,7 +346,6 @@ def test_timeout_holds_the_last_command(robot: Robot) -> None:
     assert int(robot.status["held_commands"]) > held
 
 
-@pytest.mark.study
 def test_interrupt_while_waiting(robot: Robot, running: Callable[[], Any]) -> None:
     """A node that owes an answer refuses a second request, and ends with code 0."""
     from simulation_interfaces.srv import StepSimulation
@@ -370,7 +368,6 @@ def ends_well(process: Any, number: signal.Signals) -> str:
     return str(output)
 
 
-@pytest.mark.study
 def test_simulate_graph_on_the_wall_clock(
     node: Any,
     wait_for: Callable[..., None],

@@ -15,7 +15,7 @@ from node_processes import ObservedGraph
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 PARAMETERS = Path(__file__).parents[2] / "config" / "params" / "simulate.yaml"
 LOCKSTEP = (
@@ -95,7 +95,6 @@ def servos(ros_environment: dict[str, str], khr1: hs.Model) -> Iterator[Servos]:
     graph.close()
 
 
-@pytest.mark.study
 def test_goals_are_followed_in_simulated_time(servos: Servos) -> None:
     """Two goals from the same state: the same joint states, to the last bit."""
     from action_msgs.msg import GoalStatus
@@ -125,7 +124,6 @@ def test_goals_are_followed_in_simulated_time(servos: Servos) -> None:
     assert len(servos.feedbacks) >= 2 * 8
 
 
-@pytest.mark.study
 def test_one_commands_at_a_time(servos: Servos) -> None:
     """Replaced, cancelled, reset and refused, as the bridge of a real robot does."""
     from action_msgs.msg import GoalStatus

@@ -100,7 +100,6 @@ def active(client: BridgeClient, line: Line) -> BridgeClient:
     return client
 
 
-@pytest.mark.study
 def test_life_cycle(client: BridgeClient, line: Line, port: str) -> None:
     """Without boards it says so and lives on; with them it energises, and stays."""
     assert client.stage() == "unconfigured"
@@ -139,7 +138,6 @@ def test_life_cycle(client: BridgeClient, line: Line, port: str) -> None:
     assert all(abs(angle) < 1e-9 for angle in client.states.values())
 
 
-@pytest.mark.study
 def test_commands_and_watchdog(active: BridgeClient, line: Line) -> None:
     """Good commands reach the servos, bad ones do not; silence holds."""
     client = active
@@ -170,7 +168,6 @@ def test_commands_and_watchdog(active: BridgeClient, line: Line) -> None:
     assert client.status["state"] == "holding"
 
 
-@pytest.mark.study
 def test_trajectories(node: Any, active: BridgeClient, line: Line) -> None:
     """Goals are followed, replaced, cancelled, rejected and given up."""
     client = active
@@ -269,7 +266,6 @@ def test_action_is_that_of_control_msgs(bridge: Any) -> None:
     assert own["hash_string"] == ACTION_HASH
 
 
-@pytest.mark.study
 def test_services(active: BridgeClient, line: Line) -> None:
     """Motions are played, home is found, a stop stays, free is limp."""
     client = active

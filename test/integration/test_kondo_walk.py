@@ -12,10 +12,9 @@ import pytest
 from humans_sim.core.doctor import ros_hint
 from humans_sim.kondo.driver.robot_settings import load_robot
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 
-@pytest.mark.study
 def test_it_stands_when_nobody_leads_it(
     node: Any,
     wait_for: Callable[..., None],
@@ -56,7 +55,6 @@ def test_it_stands_when_nobody_leads_it(
     wait_for(lambda: status[0].phase == WalkStatus.STANDING, "rest")
 
 
-@pytest.mark.study
 def test_walk_without_hardware(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
 ) -> None:
@@ -97,7 +95,6 @@ def test_walk_without_hardware(
     assert max(knees) > 1.0  # the walk's knees are bent
 
 
-@pytest.mark.study
 def test_it_says_that_nothing_comes(
     start: Callable[..., subprocess.Popen[str]],
 ) -> None:

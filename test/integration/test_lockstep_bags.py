@@ -13,7 +13,7 @@ import pytest
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STEPS = 25
@@ -35,7 +35,6 @@ def bags(ros_environment: dict[str, str], khr1: hs.Model, monkeypatch: Any) -> A
     return __import__("lockstep_bags")
 
 
-@pytest.mark.study
 def test_the_same_bag_twice(bags: Any, tmp_path: Path) -> None:
     """Simulation, servos and frames in three processes."""
     paths = [tmp_path / f"{name}.mcap" for name in ("one", "two")]

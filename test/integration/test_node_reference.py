@@ -12,7 +12,7 @@ import pytest
 
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ["actuation", "dynamics", "joint_demo", "kondo_bridge", "kondo_walk"]
 NODES += ["marker_player", "motion_player", "observer", "state_publisher", "walk"]
@@ -42,7 +42,6 @@ def quality(profile: Any) -> str:
     return f"reliable, {profile.depth}"
 
 
-@pytest.mark.study
 @pytest.mark.parametrize("kind", NODES)
 def test_node(kind: str, declared: dict[str, Any]) -> None:
     """Parameters, topics and qualities of service are those of the reference."""

@@ -76,7 +76,6 @@ def test_topics_are_as_the_documentation_says(
     assert kept == {"/tf_static", "/robot_description"}
 
 
-@pytest.mark.study
 def test_overrides_take_effect(
     node: Any,
     wait_for: Callable[..., None],
@@ -108,7 +107,6 @@ def test_overrides_take_effect(
     wait_for(lambda: "l_foot" in links, "transforms")
 
 
-@pytest.mark.study
 @pytest.mark.parametrize("value", ["perhaps", "7"])
 def test_overrides_that_cannot_be(start: Callable[..., Any], value: str) -> None:
     """One line, and exit code 1."""

@@ -20,7 +20,7 @@ from humans_sim.observation.markers.marker_set import load_marker_set
 from humans_sim.observation.markers.synthetic import swaying, synthetic_trial
 from humans_sim.observation.posture.live import LivePostures
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 PARAMETERS = read_graph("reconstruct").parameters
 PAIR = ("r_radial_styloid", "l_radial_styloid")
@@ -136,7 +136,6 @@ def player(lab: Laboratory) -> Iterator[Callable[..., None]]:
         lost.communicate()
 
 
-@pytest.mark.study
 def test_player_and_reconstruction(
     lab: Laboratory, player: Callable[..., None], human: hs.Model
 ) -> None:
@@ -211,7 +210,6 @@ def frame_of(names: Any, positions: np.ndarray, t: float, number: int) -> Any:
     return message
 
 
-@pytest.mark.study
 def test_hostile_frames(lab: Laboratory, human: hs.Model) -> None:
     """Frames that make no sense are refused and counted; sound ones go on."""
     trial = synthetic_trial(human, duration=0.2)
@@ -277,7 +275,6 @@ def test_hostile_frames(lab: Laboratory, human: hs.Model) -> None:
     assert lab.processes["reconstruction"].poll() is None
 
 
-@pytest.mark.study
 def test_action(lab: Laboratory, human: hs.Model, tmp_path: Path) -> None:
     """A file is done beside live frames; goals are refused, and cancelled."""
     from humans_msgs.action import Reconstruct
@@ -356,7 +353,6 @@ def test_action(lab: Laboratory, human: hs.Model, tmp_path: Path) -> None:
     lab.end("reconstruction")
 
 
-@pytest.mark.study
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [

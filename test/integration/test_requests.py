@@ -13,7 +13,7 @@ from node_processes import ObservedGraph, is_done, make_steps
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 PARAMETERS = Path(__file__).parents[2] / "config" / "params" / "simulate.yaml"
 FALLING = ("floor:=false", "actuation:=torque", "method:=time_stepping")
@@ -53,7 +53,6 @@ def simulation_time(call: Any) -> float:
     return seconds(states[0].header.stamp)
 
 
-@pytest.mark.study
 def test_a_busy_simulation_answers(start: Callable[..., ObservedGraph]) -> None:
     """Requests do not wait for as many periods as the simulation has made before."""
     from rosgraph_msgs.msg import Clock
@@ -72,7 +71,6 @@ def test_a_busy_simulation_answers(start: Callable[..., ObservedGraph]) -> None:
     assert min(waits) < BUSY / 4
 
 
-@pytest.mark.study
 def test_every_step_is_answered(start: Callable[..., ObservedGraph]) -> None:
     """Some hundred requests of one to four steps, at the speed of the wall clock."""
     from simulation_interfaces.srv import StepSimulation

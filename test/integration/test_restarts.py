@@ -21,7 +21,7 @@ from kondo_line import line_manager
 from humans_sim.applications.graphs import read_graph
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 EXIT = 60.0
 """Wall time in which processes must have ended, on any machine [s]."""
@@ -146,7 +146,6 @@ def processes(
         graph.close()
 
 
-@pytest.mark.study
 def test_walk(processes: Callable[[str], Processes]) -> None:
     """A killed simulation is missed, begins anew and is walked in; so are the rest."""
     from humans_msgs.msg import WalkStatus
@@ -177,7 +176,6 @@ def test_walk(processes: Callable[[str], Processes]) -> None:
     graph.stop()
 
 
-@pytest.mark.study
 def test_kondo_walk(
     processes: Callable[[str], Processes], tmp_path: Path, ros_environment: Any
 ) -> None:
@@ -216,7 +214,6 @@ def test_kondo_walk(
         manager.shutdown()
 
 
-@pytest.mark.study
 def test_reconstruct(processes: Callable[[str], Processes]) -> None:
     """Markers are missed, and explained again when both ends have come back."""
     from sensor_msgs.msg import JointState

@@ -12,10 +12,9 @@ import pytest
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 
-@pytest.mark.study
 def test_reconstruction_leads_the_bridge(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
 ) -> None:

@@ -59,7 +59,6 @@ def test_demo_graph_flows(start: Callable[..., Any]) -> None:
     assert "All topics flowed." in output
 
 
-@pytest.mark.study
 def test_graph_with_another_model(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any], bip: hs.Model
 ) -> None:
@@ -79,7 +78,6 @@ def test_graph_with_another_model(
     assert process.returncode == 0, output
 
 
-@pytest.mark.study
 @pytest.mark.parametrize("kind", NODES)
 def test_parameters_remapping_and_sim_time(
     kind: str,
@@ -158,7 +156,6 @@ def test_joint_demo_follows_the_clock(
     assert all(1000 <= stamp <= time_now.clock.sec for stamp in stamps)
 
 
-@pytest.mark.study
 def test_state_publisher(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any], khr1: hs.Model
 ) -> None:

@@ -39,7 +39,6 @@ def graph(ros_environment: dict[str, str], compiled: None) -> Iterator[ObservedG
     graph.close()
 
 
-@pytest.mark.study
 def test_bodies_are_published_and_pushed(graph: ObservedGraph) -> None:
     """The box is a marker and a frame; a push moves it, a reset puts it back."""
     from humans_msgs.srv import Push, Reset
@@ -78,7 +77,6 @@ def test_bodies_are_published_and_pushed(graph: ObservedGraph) -> None:
     )
 
 
-@pytest.mark.study
 def test_a_scene_is_refused_in_one_line(ros_environment: dict[str, str]) -> None:
     """Bodies with the event-driven method end the node with a reason."""
     pytest.importorskip("humans_msgs", reason=ros_hint())

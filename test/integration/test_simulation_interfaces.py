@@ -76,7 +76,6 @@ def test_every_feature_does_what_it_says(
     assert done.stdout.count("ok  ") == len(features(graph).features) == 18
 
 
-@pytest.mark.study
 def test_what_cannot_be_is_answered_with_a_code(graph: ObservedGraph) -> None:
     """Malformed requests change nothing and end nothing."""
     from simulation_interfaces.msg import Bounds, Result
@@ -163,7 +162,6 @@ class StepGoals:
         return ended.status, ended.result.result
 
 
-@pytest.mark.study
 def test_goals_in_each_others_way(graph: ObservedGraph) -> None:
     """One goal at a time; a reset or a change of the state ends it, with its reason."""
     from action_msgs.msg import GoalStatus
@@ -216,7 +214,6 @@ def test_goals_in_each_others_way(graph: ObservedGraph) -> None:
     assert answer.result == Result.RESULT_OK
 
 
-@pytest.mark.study
 def test_runs_without_free_bodies_say_so(
     ros_environment: dict[str, str], compiled: None
 ) -> None:
@@ -239,7 +236,6 @@ def test_runs_without_free_bodies_say_so(
         graph.close()
 
 
-@pytest.mark.study
 def test_quitting_ends_the_process(graph: ObservedGraph) -> None:
     """The answer comes first, then the node ends as by a signal."""
     from simulation_interfaces.msg import Result, SimulationState

@@ -49,7 +49,6 @@ def graph(ros_environment: dict[str, str]) -> Iterator[ObservedGraph]:
     graph.close()
 
 
-@pytest.mark.study
 def test_footprints_are_published(graph: ObservedGraph) -> None:
     """Heights as floats, a map and a picture of them; a reset makes it level."""
     from humans_msgs.srv import Reset
@@ -89,7 +88,6 @@ def test_footprints_are_published(graph: ObservedGraph) -> None:
     graph.wait(lambda: max(seen["depth"].data) == 0, "level ground")
 
 
-@pytest.mark.study
 def test_bad_grounds_are_refused(ros_environment: dict[str, str]) -> None:
     """A law that is unstable ends the node, and it says which mode and bound."""
     pytest.importorskip("humans_msgs", reason=ros_hint())

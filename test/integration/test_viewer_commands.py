@@ -17,7 +17,6 @@ FALLING = ("floor:=false", "actuation:=torque", "method:=time_stepping")
 """A robot that falls for ever: its periods are short."""
 
 
-@pytest.mark.study
 @pytest.mark.parametrize("commands", [False, True])
 def test_commands(
     commands: bool, node: Any, wait_for: Callable[..., None], start: Callable[..., Any]

@@ -24,7 +24,7 @@ from humans_sim.control.walking import Velocity, Walker
 from humans_sim.control.walking.servo_walk import ScheduledCommand
 from humans_sim.core.doctor import ros_hint
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.study]
 
 PARAMETERS = read_graph("walk").parameters
 VELOCITY = Velocity(0.05, 0.0, 0.0)
@@ -70,7 +70,6 @@ def library_run(ros_environment: dict[str, str], khr1: hs.Model) -> hs.Run:
     return robot.simulation.run(walker.start(), t_end=END, sampling_period=PERIOD)
 
 
-@pytest.mark.study
 def test_composed_graph_is_pushed_and_walks_on(
     library_run: hs.Run,
     node: Any,
@@ -236,7 +235,6 @@ def robot(
     made.close()
 
 
-@pytest.mark.study
 def test_three_processes_walk_as_the_library(robot: Robot, library_run: hs.Run) -> None:
     """In lock-step it is the same walk, to the bit."""
     robot.go()
@@ -295,7 +293,6 @@ def test_speed_is_a_parameter(robot: Robot) -> None:
     assert put(0.0).successful
 
 
-@pytest.mark.study
 def test_walk_that_is_killed_and_comes_back(robot: Robot) -> None:
     """The last command is held and reported; the node that comes back lets it stand."""
     robot.go()
@@ -357,7 +354,6 @@ def test_a_fall_is_reported_and_ends_the_walk(robot: Robot) -> None:
         ends_well(robot.processes[kind])
 
 
-@pytest.mark.study
 def test_play_motion(
     library_run: hs.Run,
     node: Any,
