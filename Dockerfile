@@ -8,7 +8,7 @@ RUN apt-get update -qq \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/humans_sim
 COPY . .
-# Jazzy's own simulation_interfaces is version 1; version 2 is served.
+# Jazzy's own simulation_interfaces is version 1; with this the graphs speak version 2.
 RUN . /opt/ros/jazzy/setup.sh && colcon build --base-paths msgs msgs/compat/simulation_interfaces
 RUN . install/setup.sh && make setup EMULATE=0
 ENV PATH=/opt/humans_sim/.venv/bin:$PATH
