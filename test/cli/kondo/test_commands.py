@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from unhurried import type_unhurried
 
 import humans_sim as hs
-from humans_sim.cli.commands import app
-from humans_sim.cli.kondo.commands import app as kondo_app
+from humans_sim.cli.kondo.commands import app
 from humans_sim.core.resources import resource
 from humans_sim.kondo import read_motion
 from humans_sim.kondo.emulation.emulator import Emulator
@@ -56,8 +55,8 @@ def start(*words: object, port: str = "") -> Process:
 
 def kondo(*words: object, port: str = "") -> tuple[int, str, str]:
     """Type a command here, and wait for it: exit code, output, one line of error."""
-    runner = CliRunner(env={"COLUMNS": "160", "NO_COLOR": "1", "KONDO_PORT": port})
-    done = runner.invoke(app, ["kondo", *map(str, words)])
+    typed = ["kondo", *map(str, words)]
+    done = type_unhurried(typed, COLUMNS="160", NO_COLOR="1", KONDO_PORT=port)
     if done.exception is None or isinstance(done.exception, SystemExit):
         return done.exit_code, done.output, ""
     assert isinstance(done.exception, hs.HumansError), done.exception
@@ -82,9 +81,7 @@ def test_the_guide_lists_the_commands() -> None:
     text = (Path(__file__).parents[3] / "docs" / "kondo.md").read_text()
     table = text.split("| `humans-sim kondo` |")[1].split("\n\n")[0]
     named = set(re.findall(r"^\| `(\w+)", table, re.M))
-    assert named == {
-        command.callback.__name__ for command in kondo_app.registered_commands
-    }
+    assert named == {command.callback.__name__ for command in app.registered_commands}
 
 
 def test_info_moves_nothing(boards: Emulator) -> None:
