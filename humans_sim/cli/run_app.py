@@ -30,7 +30,6 @@ from humans_sim.core.errors import (
     printable,
 )
 from humans_sim.core.files import remove_unfinished
-from humans_sim.core.kernel_compilation import ensure_cache
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises where the words make no sense; it has no public name there."""
@@ -44,7 +43,6 @@ def run_app(words: Sequence[str]) -> int:
     """
     signals.at_forced_end(remove_unfinished)
     signals.at_forced_end(_show_cursor)
-    ensure_cache()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
