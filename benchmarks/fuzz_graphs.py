@@ -21,15 +21,19 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from humans_sim.core.resources import resource_names
+from humans_sim.applications.graphs import graph_names, read_graph
+from humans_sim.nodes.common.message_types import full_name, message_class
 
 PATIENCE = float(os.environ.get("HUMANS_SIM_TEST_PATIENCE", "120"))
 """Longest wait for a graph to start, or for an answer [s of wall time]."""
@@ -117,8 +121,7 @@ class Hostile:
     def _sequence(self, element: str, size: int, present: Any, surely: bool) -> Any:
         """An array or a list of values."""
         if "/" in element:
-            package, name = element.split("/")
-            kind = getattr(__import__(f"{package}.msg", fromlist=[name]), name)
+            kind = message_class(full_name(element))
             few = min(size, 50)
             return [self._value(element, kind(), surely) for _ in range(few)]
         if element in ("float", "double"):
@@ -245,13 +248,12 @@ class GraphFuzzer:
             self.findings.faults.append("it never reported diagnostics")
             return self.findings
         before = self.others()
-        for topic, kinds in self.node.get_topic_names_and_types():
-            if topic not in SKIPPED_TOPICS:
-                self._listen(topic, kinds[0])
+        topics = self._topics()
+        for topic, kind in topics:
+            self._listen(topic, kind)
         self.spin(lambda: False, 3.0)
-        for topic, kinds in self.node.get_topic_names_and_types():
-            if topic not in SKIPPED_TOPICS:
-                self._fuzz_topic(topic, kinds[0], count)
+        for topic, kind in topics:
+            self._fuzz_topic(topic, kind, count)
         for name, kind in self._services():
             self._fuzz_service(name, kind, max(count // 5, 2))
         for name, kind in self._actions():
@@ -259,13 +261,20 @@ class GraphFuzzer:
         self._judge(before)
         return self.findings
 
+    def _topics(self) -> list[tuple[str, str]]:
+        """Topics of the graph, but for those that actions are made of."""
+        return [
+            (topic, kinds[0])
+            for topic, kinds in self.node.get_topic_names_and_types()
+            if topic not in SKIPPED_TOPICS and "/_action/" not in topic
+        ]
+
     def _listen(self, topic: str, kind: str) -> None:
         """Keep the last message of a topic, to change it."""
         from rclpy.qos import qos_profile_sensor_data
-        from rosidl_runtime_py.utilities import get_message
 
         self.node.create_subscription(
-            get_message(kind),
+            message_class(kind),
             topic,
             lambda message: self._seen.__setitem__(topic, message),
             qos_profile_sensor_data,
@@ -273,13 +282,11 @@ class GraphFuzzer:
 
     def _fuzz_topic(self, topic: str, kind: str, count: int) -> None:
         """Publish to those that listen."""
-        from rosidl_runtime_py.utilities import get_message
-
         ends = self.node.get_subscriptions_info_by_topic(topic)
         listeners = {end.node_name for end in ends} - {self.node.get_name()}
         if not listeners:
             return
-        message = get_message(kind)
+        message = message_class(kind)
         durability = ends[0].qos_profile.durability
         publisher = self.node.create_publisher(message, topic, _reliable(durability))
         self.spin(lambda: publisher.get_subscription_count() > len(listeners) - 1, 5.0)
@@ -313,9 +320,7 @@ class GraphFuzzer:
 
     def _fuzz_service(self, name: str, kind: str, count: int) -> None:
         """Call a service; each call must be answered."""
-        from rosidl_runtime_py.utilities import get_service
-
-        service = get_service(kind)
+        service = message_class(kind)
         client = self.node.create_client(service, name)
         if not self.spin(client.service_is_ready, 20.0):
             self.findings.faults.append(f"{name} is not there any more")
@@ -341,9 +346,8 @@ class GraphFuzzer:
     def _fuzz_action(self, name: str, kind: str, count: int) -> None:
         """Send goals, and cancel what is taken; each must end."""
         from rclpy.action import ActionClient
-        from rosidl_runtime_py.utilities import get_action
 
-        action = get_action(kind)
+        action = message_class(kind)
         client = ActionClient(self.node, action, name)
         for _ in range(count):
             goal = client.send_goal_async(self.hostile.message(action.Goal))
@@ -403,13 +407,18 @@ def fuzz_graph(graph: str, count: int, seed: int, words: list[str]) -> Findings:
     """
     import rclpy
 
-    command = [sys.executable, "-m", "humans_sim", "up", graph, "--headless", *words]
+    command = [sys.executable, "-m", "humans_sim"]
+    boards, port = None, ""
+    if "kondo_bridge" in read_graph(graph).nodes:
+        port = os.path.join(tempfile.mkdtemp(), "port")
+        boards = subprocess.Popen([*command, "kondo", "emulate", "--link", port])
+        words = [*words, "--ros", f"p kondo_bridge:port:={port}"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [*command, "up", graph, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     output: list[bytes] = []
-    import threading
-
     assert process.stdout is not None
     reader = threading.Thread(target=lambda: output.extend(process.stdout), daemon=True)
     reader.start()
@@ -428,6 +437,10 @@ def fuzz_graph(graph: str, count: int, seed: int, words: list[str]) -> Findings:
             process.wait()
             fuzzer.findings.faults.append("it did not end at SIGINT")
         reader.join()
+        if boards is not None:
+            boards.send_signal(signal.SIGINT)
+            boards.wait()
+            shutil.rmtree(os.path.dirname(port))
     text = b"".join(output).decode(errors="replace")
     if "Traceback" in text:
         findings.faults.append("a traceback: " + text[text.index("Traceback") :][:2000])
@@ -439,7 +452,7 @@ def fuzz_graph(graph: str, count: int, seed: int, words: list[str]) -> Findings:
 def main() -> int:
     """Fuzz graphs; 1 where a node ends, hangs or refuses in silence."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("graphs", nargs="*", default=resource_names("graphs"))
+    parser.add_argument("graphs", nargs="*", default=graph_names())
     parser.add_argument("--count", type=int, default=100, help="messages a topic")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
