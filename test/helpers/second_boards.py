@@ -292,6 +292,7 @@ class SecondBoards:
         log: Every frame heard.
         settings_wrong: How many bytes came while the line was not 115200 baud, raw,
             8N1 without flow control: to the boards they are noise.
+        lock: Held while the boards hear or move.
     """
 
     def __init__(
@@ -309,7 +310,7 @@ class SecondBoards:
         self.settings_wrong = 0
         self._boards = [Board(k, reads_command, homes_at_power) for k in range(2)]
         self._starts_on = on
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="boards")
         self.path = os.path.join(self._folder.name, "tty")
         self._master = self._slave = -1
@@ -351,7 +352,7 @@ class SecondBoards:
 
     def power(self, on: bool) -> None:
         """Switch the robot's battery; off, the servos are limp and no board answers."""
-        with self._lock:
+        with self.lock:
             self._partial.clear()
             self._replies.clear()
             for board in self._boards:
@@ -359,7 +360,7 @@ class SecondBoards:
 
     def unplug(self) -> None:
         """Take the adapter away: the device vanishes, the boards hold their pose."""
-        with self._lock:
+        with self.lock:
             if self._master >= 0:
                 os.unlink(self.path)
                 os.close(self._master)
@@ -372,7 +373,7 @@ class SecondBoards:
 
     def replug(self) -> None:
         """Bring the device back under the same path."""
-        with self._lock:
+        with self.lock:
             self.unplug()
             # The slave is held open, or the line would hang up between two drivers.
             self._master, self._slave = os.openpty()
@@ -382,7 +383,7 @@ class SecondBoards:
 
     def bend(self, channel: int, degrees: float) -> None:
         """Turn a limp servo by hand to an angle [deg]."""
-        with self._lock:
+        with self.lock:
             board, k = self._at(channel)
             board.advance(time.monotonic())
             if board.servos[k].target is not None:
@@ -391,22 +392,22 @@ class SecondBoards:
 
     def lose(self, replies: int = 1, *, requests: int = 0) -> None:
         """Lose the next replies (the boards obey all the same) or requests."""
-        with self._lock:
+        with self.lock:
             self._lost_replies, self._lost_requests = replies, requests
 
     def garble(self, replies: int = 1, *, requests: int = 0) -> None:
         """Turn a bit over in each of the next replies, or of the next requests."""
-        with self._lock:
+        with self.lock:
             self._garbled_replies, self._garbled_requests = replies, requests
 
     def delay(self, seconds: float, replies: int = 1) -> None:
         """Send the next replies this much later [s]."""
-        with self._lock:
+        with self.lock:
             self._extra, self._late = seconds, replies
 
     def noise(self, noise: bytes) -> None:
         """Send bytes that nobody asked for."""
-        with self._lock:
+        with self.lock:
             self._replies.append((time.monotonic(), noise))
         os.write(self._waker, b"x")
 
@@ -414,21 +415,21 @@ class SecondBoards:
 
     def angle(self, channel: int) -> float:
         """Where a servo stands now [deg], trim included."""
-        with self._lock:
+        with self.lock:
             board, k = self._at(channel)
             board.advance(time.monotonic())
             return board.servos[k].angle
 
     def limp(self, channel: int) -> bool:
         """Whether a servo has no pulses."""
-        with self._lock:
+        with self.lock:
             board, k = self._at(channel)
             board.advance(time.monotonic())
             return board.servos[k].target is None
 
     def heard(self, command: int, fate: str = "ok") -> list[Heard]:
         """The frames of one command, oldest first."""
-        with self._lock:
+        with self.lock:
             return [h for h in self.log if h.command == command and h.fate == fate]
 
     def set_points(self, channel: int) -> list[tuple[float, float]]:
@@ -455,7 +456,7 @@ class SecondBoards:
 
     def _serve(self) -> None:
         while self._running:
-            with self._lock:
+            with self.lock:
                 master, due = self._master, self._send_due()
             sources = [self._wake] + ([master] if master >= 0 else [])
             try:
@@ -464,7 +465,7 @@ class SecondBoards:
                 continue
             if self._wake in ready:
                 os.read(self._wake, 64)
-            with self._lock:
+            with self.lock:
                 if self._master == master and master in ready:
                     try:
                         self._hear(os.read(master, 4096))

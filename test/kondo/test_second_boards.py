@@ -121,6 +121,7 @@ def test_every_command_is_understood(boards: SecondBoards) -> None:
     assert boards.settings_wrong == 0
 
 
+@pytest.mark.study
 def test_jobs_of_the_command_line(boards: SecondBoards) -> None:
     """Read, lead, play from a file and from the memory, free: no servo jumps."""
     assert " 70 " in kondo(boards, "info")  # the bent knee
@@ -171,6 +172,7 @@ FAULTS: dict[str, Callable[[SecondBoards], None]] = {
 }
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("counts_bytes", [False, True])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_makes_a_servo_jump(fault: str, counts_bytes: bool) -> None:
