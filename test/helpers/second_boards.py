@@ -469,7 +469,7 @@ class SecondBoards:
                 if self._master == master and master in ready:
                     try:
                         self._hear(os.read(master, 4096))
-                    except (BlockingIOError, OSError):
+                    except OSError:
                         continue
 
     def _send_due(self) -> float | None:
