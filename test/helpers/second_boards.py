@@ -285,7 +285,6 @@ class SecondBoards:
         reads_command: ``get positions`` repeats the bytes sent last.
         homes_at_power: The boards drive their servos home at power-on.
         turnaround: From the last byte of a frame to the first of its reply [s].
-        on: Whether the battery is switched on at the start.
 
     Attributes:
         path: The device's path; a link that outlives ``unplug`` and ``replug``.
@@ -302,14 +301,12 @@ class SecondBoards:
         reads_command: bool = False,
         homes_at_power: bool = False,
         turnaround: float = 0.0005,
-        on: bool = True,
     ) -> None:
         self.counts_bytes = counts_bytes
         self.turnaround = turnaround
         self.log: list[Heard] = []
         self.settings_wrong = 0
         self._boards = [Board(k, reads_command, homes_at_power) for k in range(2)]
-        self._starts_on = on
         self.lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="boards")
         self.path = os.path.join(self._folder.name, "tty")
@@ -333,7 +330,7 @@ class SecondBoards:
 
     def start(self) -> None:
         """Open the line and serve it."""
-        self.power(self._starts_on)
+        self.power(True)
         self.replug()
         self._running = True
         self._thread.start()

@@ -88,6 +88,14 @@ def swing(robot: KondoRobot, seconds: float) -> None:
         lead(robot, head_yaw=goal, l_knee=goal + 0.8)
 
 
+def turn_the_head(robot: KondoRobot, boards: SecondBoards) -> None:
+    """Lead the head to 30 degrees, and wait until its servo is there."""
+    goal, end = 90.0 + 30.0 * HEAD.sense, time.monotonic() + PATIENCE
+    while abs(boards.angle(6) - goal) > 0.5:
+        lead(robot, head_yaw=math.radians(30.0))
+        assert time.monotonic() < end
+
+
 def test_every_command_is_understood(boards: SecondBoards) -> None:
     """What is set is what is read; a board that is not there does not answer."""
     pose, trims = (*range(11), 0xE1), (0, *range(28, 39))
@@ -184,10 +192,20 @@ def test_no_fault_makes_a_servo_jump(fault: str, counts_bytes: bool) -> None:
         for _ in range(4):
             FAULTS[fault](boards)
             swing(robot, 0.3)
-        goal, end = 90.0 + 30.0 * HEAD.sense, time.monotonic() + PATIENCE
-        while abs(boards.angle(6) - goal) > 0.5:
-            lead(robot, head_yaw=math.radians(30.0))
-            assert time.monotonic() < end
+        turn_the_head(robot, boards)
+        assert 1.0 <= boards.largest_step() <= STEP
+
+
+@pytest.mark.parametrize("kind", ["reads_command", "homes_at_power"])
+def test_boards_of_another_kind(kind: str) -> None:
+    """They repeat what they were sent, or drive home at once: they can be led, too."""
+    with (
+        SecondBoards(**{kind: True}) as boards,
+        KondoRobot(
+            SETTINGS, boards.path, command_timeout=0, open_boards=open_patient
+        ) as robot,
+    ):
+        turn_the_head(robot, boards)
         assert 1.0 <= boards.largest_step() <= STEP
 
 
