@@ -225,7 +225,7 @@ LAYOUT = "humans: {joints: [%s], base_rotation: %s, base_height: 1, segments: [l
         ("<robot name", "<!DOCTYPE r><robot name", "document type"),
         ("</robot>", "<a>" * 100 + "</a>" * 100 + "</robot>", "deeply"),
         ('type="revolute"', 'type="floating"', "cannot be used"),
-        ('type="revolute"', 'type="hinge"', "cannot read it"),
+        ('type="revolute"', 'type="hinge"', "no type of a joint"),
     ],
 )
 def test_malformed_urdf(tmp_path: Path, old: str, new: str, message: str) -> None:
