@@ -13,6 +13,7 @@ from humans_sim.bodies.mass_properties import BodyError, MassProperties
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.xml_file import parse_xml
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.models.files.urdf_elements import check_numbers, numbers
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _SHIFTED = 1e-9
@@ -62,16 +63,10 @@ def _number(element: ET.Element, key: str, path: Path) -> float:
 
 
 def _numbers(element: ET.Element, key: str, count: int, path: Path) -> np.ndarray:
-    given = element.get(key, "")
-    try:
-        values = np.array([float(word) for word in given.split()])
-    except ValueError:
-        values = np.zeros(0)
-    if len(values) != count or not np.isfinite(values).all():
-        raise ModelFileError(
-            f"<{element.tag}> needs {key} with {count} numbers, not '{given}'", path
-        )
-    return values
+    if key not in element.attrib:
+        raise ModelFileError(f"<{element.tag}> needs {key}", path)
+    check_numbers(element, key, count)
+    return np.array(numbers(element, key))
 
 
 def _only_collision(link: ET.Element, path: Path) -> ET.Element:

@@ -98,7 +98,9 @@ def _places(name: str, model: Model) -> Iterator[tuple[Path, str, bool]]:
             root = folder if inside else whole.parent
             yield root, str(whole.relative_to(root)), False
         return
-    package, _, rest = name.removeprefix(_PACKAGE).partition("/")
+    package, slash, rest = name.removeprefix(_PACKAGE).partition("/")
+    if not slash:  # the name of a file alone
+        package, rest = "", package
     inner = os.path.normpath(rest.lstrip("/"))
     if package in (".", "..") or inner.split(os.sep)[0] == "..":
         raise ModelFileError(

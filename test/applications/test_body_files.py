@@ -50,10 +50,14 @@ def test_a_ball() -> None:
         ("<robot", "not XML"),
         ("<robot name='a'/>", "one link"),
         (urdf().replace("<mass", "<other"), "has no <mass>"),
-        (urdf().replace('value="2"', 'value="x"'), "1 numbers"),
+        (
+            urdf().replace('value="2"', 'value="x"'),
+            ":2: <mass value>: .*finite numbers",
+        ),
+        (urdf().replace('value="2"', 'value="1_0"'), "finite numbers"),
         (urdf().replace('value="2"', 'value="-2"'), "positive"),
-        (urdf('<box size="1 2"/>'), "3 numbers"),
-        (urdf('<box size="1 2 nan"/>'), "3 numbers"),
+        (urdf('<box size="1 2"/>'), "2 numbers, not 3"),
+        (urdf('<box size="1 2 nan"/>'), "finite numbers"),
         ('<!DOCTYPE a [<!ENTITY b "c">]>' + urdf(), "document type"),
     ],
 )

@@ -82,7 +82,9 @@ def read_link_bone(
 
 def _mesh_path(urdf: Path, name: str) -> Path:
     if name.startswith(_PACKAGE):
-        inner = name.removeprefix(_PACKAGE).partition("/")[2]
+        inner = name.removeprefix(_PACKAGE).partition("/")[2].lstrip("/")
+        if ".." in Path(inner).parts:
+            raise ModelFileError(f"'{name[:120]}' leads out of its package", urdf)
         for folder in urdf.resolve().parents:
             if inner and (folder / inner).is_file():
                 return folder / inner

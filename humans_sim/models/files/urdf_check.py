@@ -89,8 +89,10 @@ def check_urdf(robot: ET.Element, path: Path) -> bool:
     return changed
 
 
-def _key(element: ET.Element) -> str:
-    return f"{element.tag} {shortened(element.get('name'))}"
+def _key(element: ET.Element, part: str = "") -> str:
+    """A link or joint, or a part of it: ``link leg <mass value>``."""
+    name = f"{element.tag} {shortened(element.get('name'))}"
+    return f"{name} <{part}>" if part else name
 
 
 def _check_tree(robot: ET.Element) -> None:
@@ -136,7 +138,7 @@ def _check_joints(robot: ET.Element) -> None:
         if motion not in JOINT_TYPES:
             text = f"'{shortened(motion)}' is no type of a joint"
             text += did_you_mean(motion, JOINT_TYPES)
-            raise element_error(joint, text, f"{_key(joint)} <joint type>", "type")
+            raise element_error(joint, text, _key(joint, "joint type"), "type")
         if motion in ("revolute", "prismatic") and limit is None:
             text = f"a {motion} joint needs a <limit>"
             raise element_error(joint, text, _key(joint))
@@ -144,7 +146,7 @@ def _check_joints(robot: ET.Element) -> None:
         if axis is not None and motion not in ("fixed", "floating"):
             if math.hypot(*numbers(axis, "xyz")) < _LEAST_AXIS:
                 text = f"'{axis.get('xyz')}' has no direction"
-                raise element_error(axis, text, f"{_key(joint)} <axis xyz>", "xyz")
+                raise element_error(axis, text, _key(joint, "axis xyz"), "xyz")
         for element, name in (
             *((joint.find("dynamics"), name) for name in ("damping", "friction")),
             *((limit, name) for name in ("effort", "velocity")),
@@ -152,11 +154,12 @@ def _check_joints(robot: ET.Element) -> None:
             value = number(element, name)
             if element is not None and value < 0:
                 text = f"the {name} {value:g} is negative"
-                raise element_error(element, text, _key(joint), name)
+                key = _key(joint, f"{element.tag} {name}")
+                raise element_error(element, text, key, name)
         lower, upper = number(limit, "lower"), number(limit, "upper")
         if limit is not None and lower > upper:
             text = f"the lower limit {lower:g} is above the upper {upper:g}"
-            raise element_error(limit, text, _key(joint), "lower")
+            raise element_error(limit, text, _key(joint, "limit lower"), "lower")
 
 
 def _check_mimics(robot: ET.Element) -> None:
@@ -192,11 +195,11 @@ def _check_inertias(robot: ET.Element) -> None:
         mass = number(element, "value")
         if element is not None and mass < 0:
             text = f"the mass {mass:g} is negative"
-            raise element_error(element, text, _key(link), "value")
+            raise element_error(element, text, _key(link, "mass value"), "value")
         total += mass
         element = link.find("inertial/inertia")
         if element is not None:
-            inertias.append((element, _key(link)))
+            inertias.append((element, _key(link, "inertia")))
     if total < _LEAST_MASS:
         text = f"all links together have a mass of {total:g} kg: give them <inertial>"
         raise element_error(robot, text, "robot")

@@ -139,6 +139,35 @@ def check_elements(robot: ET.Element) -> bool:
     return _check(robot, "robot", "")
 
 
+def check_numbers(element: ET.Element, name: str, count: int, part: str = "") -> bool:
+    """Check an attribute that may be missing, and remove needless blanks from it.
+
+    Args:
+        element: whose attribute it is.
+        name: of the attribute.
+        count: how many numbers it has.
+        part: the link or joint that the element is of.
+
+    Returns:
+        Whether there were such blanks.
+
+    Raises:
+        ModelFileError: these are not as many finite numbers.
+    """
+    text = element.get(name)
+    if text is None:
+        return False
+    words = _WORD.findall(text)
+    fault = _fault(words, name, count)
+    if fault:
+        message, key = f"'{shortened(text)}' {fault}", _key(part, element.tag, name)
+        raise element_error(element, message, key, name)
+    if text == " ".join(words):
+        return False
+    element.set(name, " ".join(words))
+    return True
+
+
 def numbers(element: ET.Element | None, name: str, *default: float) -> list[float]:
     """The numbers of an attribute that was checked; ``default`` where it is missing."""
     text = None if element is None else element.get(name)
@@ -179,7 +208,9 @@ def _check(element: ET.Element, tag: str, part: str) -> bool:
             second = [child for child in element if child.tag == name][1]
             text = f"<{tag}> has {counts[name]} of them: leave one"
             raise element_error(second, text, _key(part, name))
-    changed = _rewrite_numbers(element, kind, part)
+    changed = False
+    for name, count in kind.numbers.items():
+        changed |= check_numbers(element, name, count, part)
     known = (*kind.once, *kind.many)
     for child in element:
         if child.tag in _FOREIGN:
@@ -207,7 +238,9 @@ def _check_attributes(element: ET.Element, kind: _Kind, part: str) -> None:
     if kind.closed:
         for name in element.attrib:
             if name not in known and not name.startswith("{"):
-                text = f"there is no such attribute{did_you_mean(name, known)}"
+                near = did_you_mean(name, known)
+                listed = near or f" (it has: {', '.join(known)})"
+                text = f"there is no such attribute{listed}"
                 raise element_error(element, text, _key(part, tag, name), name)
     for name in kind.needs:
         if name in (*kind.once, *kind.many):
@@ -216,23 +249,6 @@ def _check_attributes(element: ET.Element, kind: _Kind, part: str) -> None:
         elif name not in element.attrib:
             text = f"the attribute '{name}' is missing"
             raise element_error(element, text, _key(part, tag, name))
-
-
-def _rewrite_numbers(element: ET.Element, kind: _Kind, part: str) -> bool:
-    changed = False
-    for name, count in kind.numbers.items():
-        text = element.get(name)
-        if text is None:
-            continue
-        words = _WORD.findall(text)
-        fault = _fault(words, name, count)
-        if fault:
-            message, key = f"'{shortened(text)}' {fault}", _key(part, element.tag, name)
-            raise element_error(element, message, key, name)
-        if text != " ".join(words):
-            element.set(name, " ".join(words))
-            changed = True
-    return changed
 
 
 def _fault(words: list[str], name: str, count: int) -> str:
