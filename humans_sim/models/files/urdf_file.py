@@ -21,7 +21,7 @@ import yaml
 
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.files import read_text, write_atomically
-from humans_sim.core.xml_file import parse_xml
+from humans_sim.core.xml_file import element_error, parse_xml
 from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
 from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
 from humans_sim.models.files.layout import known_names, read_layout
@@ -145,14 +145,12 @@ def _build(robot: ET.Element, path: Path) -> pin.Model:
         model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
     except Exception as error:  # pinocchio raises several kinds
         raise ModelFileError(f"pinocchio cannot read it: {error}", path) from error
+    elements = {element.get("name"): element for element in robot.findall("joint")}
     for joint, name in zip(model.joints, model.names, strict=True):
         if joint.id > 1 and (joint.nq, joint.nv) != (1, 1):
-            raise ModelFileError(
-                f"a joint of type {joint.shortname()} cannot be used: make it revolute "
-                "with limits",
-                path,
-                key=f"joint {name}",
-            )
+            text = f"a joint of type {joint.shortname()} cannot be used: make it "
+            text += "revolute with limits"
+            raise element_error(elements[name], text, f"joint {name}", "type")
     compare_with_urdf(robot, model)
     check_mass_matrix(model, path)
     if not model.existFrame(BASE_LINK):
