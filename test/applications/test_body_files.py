@@ -58,6 +58,8 @@ def test_a_ball() -> None:
         (urdf().replace('value="2"', 'value="-2"'), "positive"),
         (urdf('<box size="1 2"/>'), "2 numbers, not 3"),
         (urdf('<box size="1 2 nan"/>'), "finite numbers"),
+        (urdf('<box size="1 2 0"/>'), ":3: <box size>: .*no extent"),
+        (urdf('<sphere radius="1e-31"/>'), "<sphere radius>: .*no extent"),
         ('<!DOCTYPE a [<!ENTITY b "c">]>' + urdf(), "document type"),
     ],
 )

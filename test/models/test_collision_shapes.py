@@ -9,6 +9,7 @@ import trimesh
 import humans_sim as hs
 from humans_sim.core.resources import share_directory
 from humans_sim.models.collision_shapes import collision_shapes, visual_shapes
+from humans_sim.view.browser.geometry import solids
 
 GEOMETRY = {
     "box": '<box size="0.2 0.3 0.4"/>',
@@ -97,6 +98,26 @@ def test_visual_counts_without_collision(tmp_path):
     both = one_link(tmp_path, drawn + element("sphere"))
     assert [shape.kind for shape in collision_shapes(both)] == ["sphere"]
     assert [shape.kind for shape in visual_shapes(both)] == ["box"]
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        '<sphere radius="0"/>',
+        '<sphere radius="1e-31"/>',
+        '<box size="1 0 1"/>',
+        '<cylinder radius="1" length="1e-10"/>',
+    ],
+)
+@pytest.mark.filterwarnings("ignore::humans_sim.core.errors.ModelFileWarning")
+def test_shapes_without_extent_are_left_out(tmp_path, geometry):
+    """Neither drawn nor touched with; what is drawn does not touch in their place."""
+    nothing = f"<geometry>{geometry}</geometry>"
+    elements = f"<collision>{nothing}</collision><visual>{nothing}</visual>"
+    model = one_link(tmp_path, elements + element("box", "visual"))
+    assert collision_shapes(model) == ()
+    assert [shape.kind for shape in visual_shapes(model)] == ["box"]
+    assert [len(solid.mesh.faces) for solid in solids(model)] == [12]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from urdf_numbers import NUMERIC
 from urdf_reading import EQUAL, REFUSED, judge, read_independently, same
 
 import humans_sim as hs
+from humans_sim.cli.run_app import run_app
 from humans_sim.core.errors import ModelFileWarning
 from humans_sim.core.xml_file import parse_xml
 from humans_sim.models.files.urdf_compare import compare_with_urdf
@@ -219,3 +220,13 @@ def test_published_robots(path: Path) -> None:
             hs.load_model(path)
     else:
         assert same(hs.load_model(path), read_independently(path.read_text()))
+
+
+def test_notes_of_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A command prints each in one line, before what it fails with."""
+    ball = '<visual><geometry><sphere radius="0"/></geometry></visual></link>'
+    path = write(tmp_path, ROBOT.replace("</link>", ball, 1))
+    assert run_app(["init-robot", str(path)]) != 0
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"humans-sim: warning: {path}: shapes without extent")
+    assert len(rest) == 1
