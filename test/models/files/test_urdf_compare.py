@@ -16,7 +16,9 @@ import humans_sim as hs
 from humans_sim.cli.run_app import run_app
 from humans_sim.core.errors import ModelFileWarning
 from humans_sim.core.xml_file import parse_xml
+from humans_sim.models.files import named_models, urdf_file
 from humans_sim.models.files.urdf_compare import compare_with_urdf
+from humans_sim.models.files.urdf_writer import write_urdf
 
 INERTIA = '<inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0.01" ixz="0" iyz="-0.02"/>'
 ROBOT = f"""<robot name="two">
@@ -153,6 +155,23 @@ def test_a_link_that_was_lost() -> None:
         compare_with_urdf(parse_xml(ROBOT, Path("robot.urdf")), more)
 
 
+def test_it_stands_behind_the_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file whose damage nothing noticed before is refused, and so is a table."""
+    monkeypatch.setattr(urdf_file, "check_urdf", lambda robot, path: False)
+    text = ROBOT.replace('value="0.5"', 'value="0.5 "')
+    with pytest.raises(hs.ModelFileError, match="link leg <mass value>.*0.75 kg"):
+        hs.load_model(write(tmp_path, text))
+    monkeypatch.setattr(
+        named_models,
+        "write_urdf",
+        lambda *given: write_urdf(*given).replace('effort="', 'effort="1'),
+    )
+    with pytest.raises(hs.ModelFileError, match="<limit effort>"):
+        hs.load_model("khr1")
+
+
 @pytest.mark.parametrize("name", ["khr1", "bip", "human36", "human"])
 def test_models_of_tables(name: str) -> None:
     """The URDF that a packaged model publishes is the model that is simulated."""
@@ -170,6 +189,9 @@ def test_the_blank_counts_for_other_readers(tmp_path: Path) -> None:
         model = hs.load_model(write(tmp_path, text))
         assert model.mass == 1.875
         assert sum(i.mass for i in build(model.urdf()).inertias) == 1.875
+    text = ROBOT.replace('xyz="0 0.1 -0.2"', 'xyz="0\n0.1\t-0.2"')
+    handed_on = build(hs.load_model(write(tmp_path, text)).urdf())
+    compare_with_urdf(parse_xml(ROBOT, Path("robot.urdf")), handed_on)
     assert hs.load_model(write(tmp_path, ROBOT)).urdf() == ROBOT
 
 
