@@ -16,7 +16,6 @@ import pinocchio as pin
 from humans_sim.core.errors import ModelFileError, ModelFileWarning
 from humans_sim.core.expressions import shortened
 from humans_sim.core.xml_file import element_error
-from humans_sim.core.yaml_file import did_you_mean
 from humans_sim.models.files.urdf_elements import (
     JOINT_TYPES,
     check_elements,
@@ -25,6 +24,7 @@ from humans_sim.models.files.urdf_elements import (
     number,
     numbers,
     shape_of,
+    suggestion,
 )
 
 MOST_LINKS = 1000
@@ -77,9 +77,7 @@ def check_urdf(robot: ET.Element, path: Path) -> bool:
             name = _linked(joint, end)
             if name not in links:
                 text = f"its {end} link is '{shortened(name)}'"
-                raise element_error(
-                    joint, text + did_you_mean(name, links), _key(joint)
-                )
+                raise element_error(joint, text + suggestion(name, links), _key(joint))
     _check_tree(robot)
     _check_joints(robot)
     _check_mimics(robot)
@@ -137,7 +135,7 @@ def _check_joints(robot: ET.Element) -> None:
         motion, limit = joint.get("type", ""), joint.find("limit")
         if motion not in JOINT_TYPES:
             text = f"'{shortened(motion)}' is no type of a joint"
-            text += did_you_mean(motion, JOINT_TYPES)
+            text += suggestion(motion, JOINT_TYPES)
             raise element_error(joint, text, _key(joint, "joint type"), "type")
         if motion in ("revolute", "prismatic") and limit is None:
             text = f"a {motion} joint needs a <limit>"
@@ -145,7 +143,7 @@ def _check_joints(robot: ET.Element) -> None:
         axis = joint.find("axis")
         if axis is not None and motion not in ("fixed", "floating"):
             if math.hypot(*numbers(axis, "xyz")) < _LEAST_AXIS:
-                text = f"'{axis.get('xyz')}' has no direction"
+                text = f"'{shortened(axis.get('xyz'))}' has no direction"
                 raise element_error(axis, text, _key(joint, "axis xyz"), "xyz")
         for element, name in (
             *((joint.find("dynamics"), name) for name in ("damping", "friction")),
@@ -175,7 +173,7 @@ def _check_mimics(robot: ET.Element) -> None:
         other, seen = str(mimic.get("joint")), {name}
         if other not in names:
             text = f"no joint is called '{shortened(other)}'"
-            text += did_you_mean(other, names)
+            text += suggestion(other, names)
             raise element_error(mimic, text, key, "joint")
         while other in followed and other not in seen:
             seen.add(other)

@@ -24,6 +24,8 @@ from humans_sim.models.files.urdf_elements import inertia_matrix, number, number
 
 _ROUNDING = 1e-10
 """Sums and products may differ by this share of the largest term."""
+_LEAST = 1e-15
+"""And by this share of the robot's: pinocchio does not divide by masses below it."""
 _TURN = 1e-9
 """Entries of rotation matrices and of unit vectors may differ by this."""
 _BASE = 1
@@ -84,7 +86,7 @@ def compare_with_urdf(robot: ET.Element, model: pin.Model) -> None:
     places = [(root, _BASE, np.eye(3), np.zeros(3), 0.0)]
     while places:
         name, index, rotation, position, reach = places.pop()
-        _add_link(bodies[index], links[name], rotation, position)
+        _add_link(bodies[index], links[name], rotation, position, reach)
         _compare_frame(model, links[name], index, rotation, position, reach)
         for joint in joints[name]:
             local_rotation, local_position = _origin(joint)
@@ -146,7 +148,11 @@ def _origin(element: ET.Element) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _add_link(
-    body: _Body, link: ET.Element, rotation: np.ndarray, position: np.ndarray
+    body: _Body,
+    link: ET.Element,
+    rotation: np.ndarray,
+    position: np.ndarray,
+    reach: float,
 ) -> None:
     """Add the moments of a link that lies so in the frame of its body."""
     body.links.append(link)
@@ -161,11 +167,10 @@ def _add_link(
     if inertia is not None:
         second = turned @ inertia_matrix(inertia) @ turned.T
     size = float(np.abs(second).max())
-    square = float(com @ com)
-    second += mass * (square * np.eye(3) - np.outer(com, com))
+    second += mass * (com @ com * np.eye(3) - np.outer(com, com))
     body.moments += _ten(mass, mass * com, second)
-    far = math.sqrt(square)
-    body.sizes += (mass, mass * far, size + mass * square)
+    far = reach + float(np.abs(centre).sum())
+    body.sizes += (mass, mass * far, size + mass * far**2)
 
 
 def _ten(mass: float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -180,12 +185,12 @@ def _compare_inertias(model: pin.Model, bodies: dict[int, _Body]) -> None:
         ("first moments of mass", "kg m", slice(1, 4), "inertial"),
         ("moments of inertia", "kg m^2", slice(4, 10), "inertia"),
     )
+    least = _LEAST * np.sum([body.sizes for body in bodies.values()], axis=0)
     for index, body in bodies.items():
         built = model.inertias[index].toDynamicParameters()
         for k, (quantity, unit, part, attribute) in enumerate(words):
             expected, computed = body.moments[part], built[part]
-            # Pinocchio keeps centres of mass, and divides by the mass for them.
-            allowed = _ROUNDING * (body.sizes[k] + _ROUNDING * body.sizes.max())
+            allowed = _ROUNDING * body.sizes[k] + least[k]
             if not (np.abs(expected - computed) <= allowed).all():
                 link = _culprit(model, body)
                 more = f" with {len(body.links) - 1} fixed on it" * (
@@ -200,21 +205,11 @@ def _compare_inertias(model: pin.Model, bodies: dict[int, _Body]) -> None:
 
 
 def _culprit(model: pin.Model, body: _Body) -> ET.Element:
-    """The link whose inertia is not the file's; pinocchio keeps those of fixed ones."""
-    masses = {
-        frame.name: frame.inertia.mass
-        for frame in model.frames
-        if frame.type == pin.FrameType.FIXED_JOINT
-    }
-    previous = {
-        model.frames[frame.parentFrame].name: frame.name
-        for frame in model.frames
-        if frame.type == pin.FrameType.BODY
-    }
-    names = {name: joint for joint, name in previous.items()}
+    """The link whose mass is not the file's; pinocchio keeps those of fixed ones."""
     for link in body.links[1:]:
         expected = number(link.find("inertial/mass"), "value")
-        built = masses.get(names.get(str(link.get("name")), ""), expected)
+        frame = model.getFrameId(str(link.get("name")), pin.FrameType.BODY)
+        built = model.frames[model.frames[frame].parentFrame].inertia.mass
         if abs(built - expected) > _ROUNDING * expected:
             return link
     return body.links[0]

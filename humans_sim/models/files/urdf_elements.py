@@ -14,7 +14,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -40,6 +40,8 @@ _LIMITS = ("lower", "upper", "effort", "velocity")
 _SIZES = ("radius", "length", "size")
 _SIMILAR = 0.75
 """Elements whose names are so near to a known one are taken for misspelt."""
+_LONGEST_NAME = 80
+"""Longer names are not compared with others [characters]."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WORD = re.compile(r"[^ \t\r\n]+")
 """What stands between the blanks of XML."""
@@ -168,6 +170,13 @@ def check_numbers(element: ET.Element, name: str, count: int, part: str = "") ->
     return True
 
 
+def suggestion(word: str, names: Iterable[str]) -> str:
+    """:func:`did_you_mean`, for words of files: comparing long ones takes for ever."""
+    if len(word) > _LONGEST_NAME:
+        return ""
+    return did_you_mean(word, [name for name in names if len(name) <= _LONGEST_NAME])
+
+
 def numbers(element: ET.Element | None, name: str, *default: float) -> list[float]:
     """The numbers of an attribute that was checked; ``default`` where it is missing."""
     text = None if element is None else element.get(name)
@@ -221,9 +230,10 @@ def _check(element: ET.Element, tag: str, part: str) -> bool:
             below = f"{child.tag} {shortened(name)}" if named else part
             changed |= _check(child, child.tag, below)
         elif child.tag not in known:
-            similar = difflib.get_close_matches(child.tag.lower(), known, 1, _SIMILAR)
+            word = child.tag.lower()[:_LONGEST_NAME]
+            similar = difflib.get_close_matches(word, known, 1, _SIMILAR)
             if similar:
-                text = f"<{tag}> has no such part{did_you_mean(child.tag, similar)}"
+                text = f"<{tag}> has no such part{suggestion(child.tag, similar)}"
                 raise element_error(child, text, _key(part, child.tag))
     if tag == "geometry" and sum(counts[shape] for shape in SHAPES) > 1:
         raise element_error(
@@ -238,7 +248,7 @@ def _check_attributes(element: ET.Element, kind: _Kind, part: str) -> None:
     if kind.closed:
         for name in element.attrib:
             if name not in known and not name.startswith("{"):
-                near = did_you_mean(name, known)
+                near = suggestion(name, known)
                 listed = near or f" (it has: {', '.join(known)})"
                 text = f"there is no such attribute{listed}"
                 raise element_error(element, text, _key(part, tag, name), name)

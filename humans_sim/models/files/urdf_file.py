@@ -20,6 +20,7 @@ import pinocchio as pin
 import yaml
 
 from humans_sim.core.errors import ModelFileError
+from humans_sim.core.expressions import shortened
 from humans_sim.core.files import read_text, write_atomically
 from humans_sim.core.xml_file import element_error, parse_xml
 from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
@@ -150,7 +151,8 @@ def _build(robot: ET.Element, path: Path) -> pin.Model:
         if joint.id > 1 and (joint.nq, joint.nv) != (1, 1):
             text = f"a joint of type {joint.shortname()} cannot be used: make it "
             text += "revolute with limits"
-            raise element_error(elements[name], text, f"joint {name}", "type")
+            key = f"joint {shortened(name)}"
+            raise element_error(elements[name], text, key, "type")
     compare_with_urdf(robot, model)
     check_mass_matrix(model, path)
     if not model.existFrame(BASE_LINK):

@@ -143,6 +143,56 @@ def test_every_number_counts(old: str, new: str, line: int, words: str) -> None:
     assert caught.value.line == line
 
 
+def random_robot(rng: np.random.Generator) -> str:
+    """A tree of links of all sizes; a long way leads back to where it began."""
+    scale = 10.0 ** rng.uniform(-3, 3)
+
+    def three(size: float) -> str:
+        return " ".join(map(repr, (rng.normal(size=3) * size).tolist()))
+
+    def origin(reach: float) -> str:
+        return f'<origin xyz="{three(reach)}" rpy="{three(1.0)}"/>'
+
+    text = ""
+    for k in range(12):
+        mass = float(10.0 ** rng.uniform(-6, 2) * rng.integers(0, 3))
+        matrix = rng.normal(size=(3, 3)) * scale
+        matrix = mass * matrix @ matrix.T
+        matrix = np.trace(matrix) * np.eye(3) - matrix
+        moments = " ".join(
+            f'i{a}{b}="{float(matrix[i, j])!r}"'
+            for i, a in enumerate("xyz")
+            for j, b in enumerate("xyz")
+            if i <= j
+        )
+        text += f'<link name="l{k}"><inertial>{origin(scale)}<mass value="{mass!r}"/>'
+        text += f"<inertia {moments}/></inertial></link>\n"
+        if k:
+            kind = rng.choice(["fixed", "revolute", "prismatic", "continuous"])
+            axis = three(10.0 ** rng.uniform(-3, 3))
+            far = scale * 10.0 ** rng.uniform(-2, 2)
+            text += f'<joint name="j{k}" type="{kind}">{origin(far)}'
+            text += f'<parent link="l{rng.integers(k)}"/><child link="l{k}"/>'
+            text += f'<axis xyz="{axis}"/><limit lower="-1" upper="{rng.random()!r}" '
+            text += 'effort="1" velocity="2"/></joint>\n'
+    way = rng.normal(size=3) * 1000.0
+    there, back = (" ".join(map(repr, (s * way).tolist())) for s in (1, -1))
+    return f"""<robot name="r">{text}<link name="hub"/>
+      <joint name="axle" type="continuous"><parent link="l0"/><child link="hub"/>
+      </joint>
+      <link name="back"><inertial><origin xyz="{back}"/><mass value="2"/>{INERTIA}
+      </inertial></link><joint name="way" type="fixed"><parent link="hub"/>
+      <child link="back"/><origin xyz="{there}" rpy="0 0 6.283185307179586"/></joint>
+      </robot>"""
+
+
+def test_rounding_is_no_difference(rng: np.random.Generator) -> None:
+    """Robots of millimetres and kilometres, of grains and tons, are themselves."""
+    for _ in range(40):
+        text = random_robot(rng)
+        compare_with_urdf(parse_xml(text, Path("robot.urdf")), build(text))
+
+
 def test_a_link_that_was_lost() -> None:
     """The link itself is named."""
     other = ROBOT.replace('link name="shoe"', 'link name="boot"')
