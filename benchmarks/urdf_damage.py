@@ -19,6 +19,7 @@ import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "helpers"))
 
@@ -36,7 +37,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--robot", type=Path, help="instead of the KHR-1")
     given = parser.parse_args()
-    sound = given.robot.read_text() if given.robot else hs.load_model("khr1").urdf()
+    robot = hs.load_model(given.robot or "khr1")
+    tree = ElementTree.fromstring(robot.urdf())
+    ElementTree.indent(tree)  # an element a line
+    sound = ElementTree.tostring(tree, encoding="unicode")
     warnings.simplefilter("ignore", ModelFileWarning)
     print(f"{'':30}" + "".join(f"{word:>10}" for word in OUTCOMES) + "  for example")
     totals: Counter[str] = Counter()

@@ -222,7 +222,7 @@ ELEMENTS: dict[str, Kind] = {
         "<geometry>[^/]*/>", '<geometry><sphere radius="-1"/>', "<sphere radius>"
     ),
     "two shapes": _replace(
-        "<geometry>", '<geometry><sphere radius="1"/>', "<geometry>"
+        "<geometry>", '<geometry><sphere radius="1"/>', "<geometry>", "<sphere>"
     ),
 }
 """What may happen to attributes and elements."""
