@@ -4,6 +4,7 @@
 viser offers no place to look at requests or messages before it does. It opens its
 socket by ``websockets``' ``serve``, which takes a function that answers requests and a
 class of connections; both are put in there, while a server opens and for viser alone.
+A socket becomes a connection once it has shown the token.
 """
 
 from __future__ import annotations
@@ -18,9 +19,18 @@ from typing import Any
 import viser
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.server import ServerProtocol
 
 from humans_sim.core.errors import HumansError
 from humans_sim.view.browser.colour_scheme import in_system_colours
+from humans_sim.view.browser.entrance import (
+    ACCEPTED_AT_ONCE,
+    NEWCOMERS,
+    REQUEST_TIME,
+    Entrance,
+    Newcomer,
+    lengthen_queue,
+)
 from humans_sim.view.browser.gate import CLIENTS, Gate, anywhere, is_loopback
 from humans_sim.view.browser.incoming import LARGEST_MESSAGE, Incoming
 
@@ -29,7 +39,7 @@ SEND_PATIENCE = 20.0
 RENDERED_MESSAGE = 16_000_000
 """Largest message where browsers are asked for pictures [bytes]."""
 _SOCKETS_PER_CLIENT = 4
-"""Open sockets for each browser that may watch; more are closed at once."""
+"""Sockets with the token for each browser that may watch; more are closed at once."""
 _VISER = "viser.infra"
 """Where viser opens its sockets."""
 _OPENING = threading.Lock()
@@ -53,6 +63,8 @@ class PageServer:
         clients: int = CLIENTS,
         patience: float = SEND_PATIENCE,
         largest: int = LARGEST_MESSAGE,
+        newcomers: int = NEWCOMERS,
+        request_time: float = REQUEST_TIME,
     ) -> None:
         """Open the page.
 
@@ -63,36 +75,46 @@ class PageServer:
             clients: browsers that may watch at the same time.
             patience: how long a browser may take to receive a message [s].
             largest: message of a browser that is read at all [bytes].
+            newcomers: most sockets that have not shown the token.
+            request_time: how long they may take to [s].
 
         Raises:
             HumansError: this viser cannot be guarded.
         """
         self._gate, self.incoming = Gate(host, clients), Incoming()
-        self._guards = 0
+        self._entrance = Entrance(self._gate, newcomers, request_time)
+        served: list[serve] = []
 
-        def connection(*parts: Any, **options: Any) -> ServerConnection:
-            return _Connection(self.incoming, patience, clients, *parts, **options)
+        def newcomer(protocol: ServerProtocol, *parts: Any, **options: Any) -> Newcomer:
+            def connection() -> ServerConnection:
+                return _Connection(
+                    self.incoming, patience, clients, protocol, *parts, **options
+                )
+
+            return Newcomer(self._entrance, protocol, connection)
 
         def guarded(*parts: Any, **options: Any) -> serve:
-            self._guards += 1
             answer = options.pop("process_request")
             options |= {
                 "process_request": self._gate.before(in_system_colours(answer)),
-                "create_connection": connection,
+                "create_connection": newcomer,
                 "max_size": largest,
+                "backlog": ACCEPTED_AT_ONCE,
             }
-            return serve(*parts, **options)
+            served.append(serve(*parts, **options))
+            return served[-1]
 
         # viser's own words name the page without its token.
         with _replaced_serve(guarded), contextlib.redirect_stdout(io.StringIO()):
             self.viser = viser.ViserServer(
                 host=host, port=port, label=label, verbose=False
             )
-        if not self._guards:
+        if not served:
             self.viser.stop()
             raise HumansError(
                 f"viser {viser.__version__} cannot be guarded: install another version"
             )
+        lengthen_queue(served[-1].server)
         self._make_thread_safe()
         self.incoming.watch(self.viser.gui)
         self.url = self._gate.url(self.viser.get_port())
@@ -111,6 +133,9 @@ class PageServer:
     def stop(self) -> None:
         """Close the page."""
         self._gate.open = False
+        with contextlib.suppress(RuntimeError):  # it was stopped before
+            loop = self.viser._websock_server._background_event_loop
+            loop.call_soon_threadsafe(self._entrance.close)
         self.viser.stop()
 
 
