@@ -50,6 +50,8 @@ QUIET = 10.0
 """How long the pace without browsers is taken [s]."""
 LONGEST_LOAD = 60.0
 """How long each part of a load may take [s]."""
+BETWEEN_LOADS = 0.3
+"""Pause between two loads [s]: all of them outlast a socket without the token."""
 CAMERA_MESSAGE = packed(**CAMERA)
 
 
@@ -135,7 +137,10 @@ def load_beside(live: LivePage, sockets: int, loads: int) -> None:
     assert port is not None
 
     def print_loads(kind: str) -> None:
-        times = [load_and_press(url, button, LONGEST_LOAD) for _ in range(loads)]
+        times = []
+        for _ in range(loads):
+            time.sleep(BETWEEN_LOADS)
+            times.append(load_and_press(url, button, LONGEST_LOAD))
         print(
             f"{kind:12s} loaded and heard after {sorted(times)[loads // 2]:.2f} s "
             f"(median of {loads}), {max(times):.2f} s at most",

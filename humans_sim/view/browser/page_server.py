@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import math
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +24,6 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.server import ServerProtocol
 
 from humans_sim.core.errors import HumansError
-from humans_sim.view.browser.colour_scheme import in_system_colours
 from humans_sim.view.browser.entrance import (
     ACCEPTED_AT_ONCE,
     NEWCOMERS,
@@ -33,6 +34,7 @@ from humans_sim.view.browser.entrance import (
 )
 from humans_sim.view.browser.gate import CLIENTS, Gate, anywhere, is_loopback
 from humans_sim.view.browser.incoming import LARGEST_MESSAGE, Incoming
+from humans_sim.view.browser.page_scripts import with_scripts
 
 SEND_PATIENCE = 20.0
 """How long a browser may take to receive a message before it is dropped [s]."""
@@ -96,7 +98,7 @@ class PageServer:
         def guarded(*parts: Any, **options: Any) -> serve:
             answer = options.pop("process_request")
             options |= {
-                "process_request": self._gate.before(in_system_colours(answer)),
+                "process_request": self._gate.before(with_scripts(answer)),
                 "create_connection": newcomer,
                 "max_size": largest,
                 "backlog": ACCEPTED_AT_ONCE,
@@ -109,7 +111,7 @@ class PageServer:
             self.viser = viser.ViserServer(
                 host=host, port=port, label=label, verbose=False
             )
-        if not served:
+        if not served or not hasattr(self.viser._websock_server, "_live_connections"):
             self.viser.stop()
             raise HumansError(
                 f"viser {viser.__version__} cannot be guarded: install another version"
@@ -140,7 +142,11 @@ class PageServer:
 
 
 class _Connection(ServerConnection):
-    """A browser's connection: filtered, and dropped where nobody reads."""
+    """A browser's connection: filtered, and dropped where nobody reads.
+
+    Attributes:
+        heard: when the browser last said anything, by the monotonic clock [s].
+    """
 
     def __init__(
         self,
@@ -152,6 +158,7 @@ class _Connection(ServerConnection):
     ) -> None:
         super().__init__(*parts, **options)
         self._incoming, self._patience = incoming, patience
+        self.heard = -math.inf
         self._most_sockets = _SOCKETS_PER_CLIENT * clients
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -162,6 +169,7 @@ class _Connection(ServerConnection):
     async def recv(self, decode: bool | None = None) -> Any:
         while True:
             raw = await super().recv(decode)
+            self.heard = time.monotonic()
             if self._incoming.accepts(raw):
                 return raw
 
