@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import viser
+import zstandard
 from websockets.sync.client import ClientConnection, connect
 
 CAMERA = {
@@ -70,6 +71,24 @@ def connected(url: str, cookie: str | None = None, **options: Any) -> ClientConn
 def packed(kind: str, **content: Any) -> bytes:
     """A message of a browser as it goes over the line."""
     return msgspec.msgpack.encode({"type": kind, **content})
+
+
+def messages_of(raw: bytes) -> list[dict[str, Any]]:
+    """Messages in what a page sent: two lengths, packed messages, arrays."""
+    packed_length = int.from_bytes(raw[8:16], "little")
+    text = zstandard.decompress(raw[16 : 16 + packed_length])
+    return list(msgspec.msgpack.decode(text)["messages"])
+
+
+def control_names(line: ClientConnection, labels: set[str]) -> dict[str, str]:
+    """Names by which controls of a page are set, by their labels, once all came."""
+    names: dict[str, str] = {}
+    while not labels <= set(names):
+        for message in messages_of(line.recv(timeout=60)):
+            label = message.get("props", {}).get("label")
+            if label is not None and "uuid" in message:
+                names[label] = message["uuid"]
+    return names
 
 
 def load_and_press(url: str, button: viser.GuiButtonHandle, limit: float) -> float:
