@@ -80,17 +80,6 @@ def messages_of(raw: bytes) -> list[dict[str, Any]]:
     return list(msgspec.msgpack.decode(text)["messages"])
 
 
-def control_names(line: ClientConnection, labels: set[str]) -> dict[str, str]:
-    """Names by which controls of a page are set, by their labels, once all came."""
-    names: dict[str, str] = {}
-    while not labels <= set(names):
-        for message in messages_of(line.recv(timeout=60)):
-            label = message.get("props", {}).get("label")
-            if label is not None and "uuid" in message:
-                names[label] = message["uuid"]
-    return names
-
-
 def load_and_press(url: str, button: viser.GuiButtonHandle, limit: float) -> float:
     """Load a page, connect to it and press a button, as a browser does.
 

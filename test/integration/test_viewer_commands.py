@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from browser import page_address
 from node_processes import call_service
-from raw_client import CAMERA, connected, control_names, packed
+from raw_client import CAMERA, connected, messages_of, packed
 from tab import Tab
 
 from humans_sim.view.browser.heartbeat import HEARTBEAT, PERIOD
@@ -117,11 +117,24 @@ def test_a_silent_page_leads_no_more(
     with connected(page_address(viewer)) as line:
         line.send(packed(**CAMERA))
         forward = "Forward [m/s]"
-        wait_for(
-            lambda: viewer.poll() is None and node.count_publishers("/led/cmd_vel"),
-            "the publisher",
-        )
-        names = control_names(line, {"Arm", forward})
+        names: dict[str, str] = {}
+        visible: set[str] = set()
+
+        def shown() -> bool:
+            """Whether the controls of the walk are there."""
+            try:
+                messages = messages_of(line.recv(timeout=0.01))
+            except TimeoutError:
+                return False
+            for message in messages:
+                made, changed = message.get("props", {}), message.get("updates", {})
+                if made.get("label") is not None:
+                    names[made["label"]] = message["uuid"]
+                if made.get("visible") or changed.get("visible"):
+                    visible.add(message.get("uuid", ""))
+            return forward in names and names.get("Arm") in visible
+
+        wait_for(shown, "the controls of the walk")
 
         def use(label: str, value: Any) -> None:
             updates = {"value": value}
