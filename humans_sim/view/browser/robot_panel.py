@@ -2,8 +2,9 @@
 """The controls of a page beside a real robot: a stop for everybody, a walk for one.
 
 The stop is always there. The sliders of the walk are dead until somebody presses Arm,
-and then act for that browser alone. When it leaves, or leads nowhere for some time, the
-sliders are dead again and the robot is commanded to stand.
+and then act for that browser alone. When it leaves, is no longer heard while it leads,
+or leads nowhere for some time, the sliders are dead again and the robot is commanded to
+stand.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import viser
 
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.view.browser.arming import Arming
+from humans_sim.view.browser.heartbeat import RELEASED, Hold
 from humans_sim.view.browser.limits import Limits
 from humans_sim.view.browser.velocity_sliders import VelocitySliders
 from humans_sim.view.browser.watch_panel import Status, StatusText, add_view
@@ -56,6 +58,7 @@ class RobotPanel:
         actions: RobotActions,
         limits: Limits,
         arming: Arming | None = None,
+        hold: Hold | None = None,
     ) -> None:
         """Add the controls to a page; those of a walk are not seen yet.
 
@@ -64,9 +67,11 @@ class RobotPanel:
             actions: what the controls call.
             limits: what can be asked for.
             arming: who may lead; nobody at first.
+            hold: who must be heard while it leads.
         """
         gui, self._actions = server.gui, actions
         self._arming = Arming() if arming is None else arming
+        self._hold = Hold(server) if hold is None else hold
         # What led the robot before it was disarmed must not be asked for after it.
         self._lock = threading.RLock()
         self._status = StatusText(gui, walking=False)
@@ -91,8 +96,16 @@ class RobotPanel:
         self._status.walking = self._arm.visible = True
         self._walk.show()
 
+    def release_silent(self) -> None:
+        """Have the robot stand whose browser is no longer heard."""
+        with self._lock:
+            if self._hold.lost():
+                self._arming.disarm()
+                self._end(RELEASED)
+
     def show(self, status: Status) -> None:
         """Show how things are; whoever led nowhere for too long is disarmed."""
+        self.release_silent()
         with self._lock:
             if self._arming.expired():
                 self._end(f"disarmed: not led for {self._arming.patience:g} s")
@@ -125,11 +138,13 @@ class RobotPanel:
         with self._lock:
             if self._arming.use(client):
                 self.led = velocity
+                self._hold.take(client)
                 self._actions.walk(velocity)
 
     def _end(self, reason: str) -> None:
         """Nobody leads: the robot stands, and the sliders are dead."""
         self.led = None
+        self._hold.take(None)
         self._actions.walk(Velocity())
         self._note = reason
         self._arm.label = ARM
