@@ -198,6 +198,13 @@ class YamlValue:
             raise self.error(f"{value:g} is too small a number")
         return value
 
+    def whole(self) -> int:
+        """The value as a whole number of 0 or more."""
+        value = self.number()
+        if not (value.is_integer() and value >= 0):
+            raise self.error(f"a whole number is wanted, not {value:g}")
+        return int(value)
+
     def vector(self, size: int, names: Mapping[str, float] | None = None) -> np.ndarray:
         """The value as ``size`` finite numbers."""
         items = self.items()

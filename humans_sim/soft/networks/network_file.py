@@ -118,7 +118,7 @@ def _add_box(
 ) -> list[str]:
     """Add a box of masses; the names that they have."""
     entry = value.fields(("shape", "spacing", "mass", "law"), ("at", "velocity"))
-    shape = [int(item.number()) for item in entry["shape"]]
+    shape = [item.whole() for item in entry["shape"]]
     law = _known_law(entry["law"], known)
     try:
         box = topologies.box(
