@@ -308,7 +308,8 @@ class _Composer:
         anchor = event.anchor
         if isinstance(event, yaml.AliasEvent):
             if anchor not in self._anchors:
-                raise self._error(f"nothing above is called '&{anchor}'", event)
+                shown = shortened(anchor)
+                raise self._error(f"nothing above is called '&{shown}'", event)
             node, count = self._anchors[anchor]
             self._count += count
             self._check_count(event)

@@ -19,13 +19,15 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-READ, REFUSED, UNTYPED, HANG, DIED, ACCEPTED = OUTCOMES = (
-    *("read", "refused", "untyped", "hang", "died", "accepted"),
+READ, REFUSED, UNTYPED, HANG, DIED, LARGE, SILENT = OUTCOMES = (
+    *("read", "refused", "untyped", "hang", "died", "memory", "silent"),
 )
-"""What became of a case; the last four are faults."""
-FAULTS = (UNTYPED, HANG, DIED, ACCEPTED)
+"""What became of a case; the last five are faults."""
+FAULTS = (UNTYPED, HANG, DIED, LARGE, SILENT)
 MEMORY = 3 << 29
-"""What a worker may take beyond what it has after its imports [bytes]."""
+"""Addresses that a worker may take beyond what it has after its imports [bytes]."""
+LARGEST = 1000.0
+"""Memory that a process may have in a case [MB]."""
 PATIENCE = 3.0
 """Time on the clock that a case gets for a second of processor time it may take."""
 
@@ -40,7 +42,7 @@ class Tally:
     Attributes:
         counts: by outcome.
         faults: number and description of each case that is a fault.
-        memory: most that a worker took beyond its start [MB].
+        memory: most that a worker had [MB].
         seconds: most processor time that a case took [s].
     """
 
@@ -89,6 +91,8 @@ def run_cases(
                 outcome, detail, memory, seconds = ours.recv()
                 if seconds > limit:
                     outcome, detail = HANG, f"{seconds:.1f} s of processor time"
+                elif memory > LARGEST:
+                    outcome, detail = LARGE, f"{memory:.0f} MB"
                 tally.add(at, outcome, detail)
                 tally.memory = max(tally.memory, memory)
                 tally.seconds = max(tally.seconds, seconds)
@@ -116,16 +120,16 @@ def _serve(
         os.dup2(silence, stream)
     tempfile.tempdir = home
     work = make(*arguments)
-    start = _resident()
     most = _virtual() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pipe.send("ready")
     for case in cases:
+        Path("/proc/self/clear_refs").write_text("5")  # the most so far is forgotten
         before = time.process_time()
         outcome, detail = work(case)
         seconds = time.process_time() - before
-        pipe.send((outcome, detail, _resident() - start, seconds))
+        pipe.send((outcome, detail, _resident(), seconds))
 
 
 def _memory() -> str | None:
