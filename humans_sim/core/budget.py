@@ -109,8 +109,8 @@ POSTURES = Budget("postures", 100_000, "end earlier")
 """Of a motion that is computed before a run."""
 FOOTSTEPS = Budget("footsteps", 10_000, "take a shorter path")
 """Of a path."""
-READINGS = Budget("readings a second", 100_000, "take a lower rate")
-"""Of a sensor."""
+RATE = Budget("steps a second", 1_000_000, "take a longer period")
+"""Of a sensor, a controller, a coat, a pin screen, a network, a time step."""
 RUNS = Budget("runs", 1_000_000, "vary fewer values")
 """Of a sweep."""
 NUMBERS = Budget("numbers", 1 << 26, "cut the recording")

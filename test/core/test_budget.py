@@ -57,11 +57,13 @@ def network(text: str) -> Callable[[Path], object]:
 
 
 def scenario(text: str) -> Callable[[Path], object]:
-    """Runs a scenario."""
+    """Reads a scenario."""
 
     def read(folder: Path) -> object:
+        from humans_sim.applications.scenarios import read_scenario
+
         (folder / "file.yaml").write_text(f"title: x\n{text}\n")
-        return hs.simulate(folder / "file.yaml")
+        return read_scenario(str(folder / "file.yaml"))
 
     return read
 
@@ -122,18 +124,25 @@ def box(shape: str) -> str:
             *(budget.MASSES, "boxes.b", "300 x 300 x 300 = 27000000 masses"),
         ),
         (
-            network(f"{{b: {box('[20, 20, 20]')}, c: {box('[9, 9, 90]')}}}"),
-            *(budget.MASSES, "boxes.c", "15290 masses"),
-        ),
-        (
             scenario(
                 "problem: bouncing_ball\n"
                 "time: {end: 1000000, sampling_period: 1e-9}\nstart: {q: [1]}"
             ),
-            *(budget.SAMPLES, "", "1000000000000000 samples"),
+            *(budget.SAMPLES, "time", "1e+15 samples"),
         ),
         (scene(201), budget.BODIES, "bodies", "201 free bodies"),
-        (sensor, budget.READINGS, "a.rate", "1000000000000 readings a second"),
+        (sensor, budget.RATE, "a.rate", "1000000000000 steps a second"),
+        (
+            scenario(
+                "problem: bouncing_ball\ntime: {end: 1, sampling_period: 1}\n"
+                "method: time_stepping\noptions: {time_step: 1e-30}"
+            ),
+            *(budget.RATE, "options.time_step", "1e+30 steps a second"),
+        ),
+        (
+            ground("deformable: {law: {mass: 1e-20, period: 1e-9}}"),
+            *(budget.RATE, "deformable.law", "1000000000 steps a second"),
+        ),
     ],
 )
 def test_files_that_ask_for_too_much(
@@ -147,9 +156,17 @@ def test_files_that_ask_for_too_much(
     with pytest.raises(hs.HumansError) as caught:
         read(tmp_path)
     text = str(caught.value)
-    for part in (key, asked, f"more than {used.most}: {used.advice}"):
+    for part in ("file.yaml:", f" {key}:", asked, f"more than {used.most}: "):
         assert part in text
-    assert not key or "file.yaml:" in text
+    assert text.endswith(used.advice)
+
+
+def test_many_boxes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes are bounded together, not each by itself."""
+    few = Budget("masses", 10, "make fewer")
+    monkeypatch.setattr("humans_sim.soft.networks.network.MASSES", few)
+    with pytest.raises(hs.ModelFileError, match=r"boxes\.c: .* 12 masses are more"):
+        network(f"{{b: {box('[2, 2, 2]')}, c: {box('[2, 2, 1]')}}}")(tmp_path)
 
 
 def test_calls_that_ask_for_too_much(tmp_path: Path) -> None:
@@ -157,14 +174,14 @@ def test_calls_that_ask_for_too_much(tmp_path: Path) -> None:
     from humans_sim.anatomy.volumes.shapes import of_ball, of_box
     from humans_sim.control.trajectories.motion import Curve, Motion
     from humans_sim.observation.markers.filters import zero_phase
-    from humans_sim.soft.surfaces.nets import surface_net
+    from humans_sim.soft.surfaces.nets import net_of
 
     model = hs.load_model("khr1")
     tracemalloc.clear_traces()
     for used, call in (
         (budget.VOXELS, lambda: of_ball(1e3, 1e-6)),
         (budget.VOXELS, lambda: of_box((1.0, 1.0, 1.0), 1e-6)),
-        (budget.GRID_POINTS, lambda: surface_net(abs, [[0] * 3, [1] * 3], 1e-9)),
+        (budget.GRID_POINTS, lambda: net_of(abs, [[0] * 3, [1] * 3], 1e-9)),
         (budget.NUMBERS, lambda: zero_phase(np.zeros((9, 3)), 1e12, 1.0, 2)),
         (
             budget.POSTURES,
