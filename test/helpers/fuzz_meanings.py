@@ -142,11 +142,16 @@ def arrays(*names: str) -> Callable[[bytes], Meaning]:
 
 
 def table(name: str, values: Any) -> Meaning:
-    """Size and sum of an array of numbers; those that are none are left out."""
+    """Size and sums of an array of numbers; those that are none are left out."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise UnclearError(name)
-    return {f"{name} size": array.size, name: float(np.nansum(array, dtype=float))}
+    numbers = np.nan_to_num(array.astype(float), nan=0.0, posinf=0.0, neginf=0.0)
+    return {
+        f"{name} size": array.size,
+        f"{name} sum": float(numbers.sum()),
+        f"{name} magnitude": float(np.abs(numbers).sum()),
+    }
 
 
 def trajectory_of(positions: np.ndarray) -> Meaning:
@@ -245,7 +250,7 @@ def doubles(data: bytes) -> Meaning:
     """Two whole numbers, then as many doubles as their product."""
     size, samples = struct.unpack_from("<2i", data)
     values = np.frombuffer(data, "<f8", size * samples, 8)
-    return {"rows": samples, "sum": float(values.sum())}
+    return {"rows": samples} | table("values", values)
 
 
 def traj3(data: bytes) -> Meaning:

@@ -100,7 +100,7 @@ def check_reconstruction(path: Path) -> Meaning:
     assert (np.diff(result.t) > 0).all(), "times fall"
     assert result.status.max() <= 4
     assert result.rms >= 0 or math.isnan(result.rms)
-    return table("t", result.t) | table("q", result.q)
+    return table("times", result.t) | table("q", result.q)
 
 
 def check_scenario(path: Path) -> Meaning:
@@ -200,7 +200,7 @@ def _settings(settings: WalkSettings) -> Meaning:
 
 def check_sway(path: Path) -> Meaning:
     """A sway of a model."""
-    name = path.stem if path.stem in ("bip", "human36") else "khr1"
+    name = path.stem if path.stem in ("bip", "human", "human36") else "khr1"
     sway = Sway.from_file(loaded_model(name), path)
     _finite(sway.period, *sway.at(0.3))
     return {"period": sway.period, "angles": float(np.square(sway.at(0.3)[0]).sum())}
@@ -323,7 +323,7 @@ def check_rec_pos_bin(path: Path) -> Meaning:
     """Coordinates of HuMAnS, binary."""
     values = read_rec_pos_bin(path)
     _finite(values)
-    return {"rows": len(values), "sum": float(values.sum())}
+    return {"rows": len(values)} | table("values", values)
 
 
 def check_parameters(path: Path) -> Meaning:
@@ -473,7 +473,8 @@ def check_sensors(path: Path) -> Meaning:
 
 def check_convention(path: Path) -> Meaning:
     """Angles of a convention."""
-    return {"angles": len(load_convention(path).angles)}
+    convention = load_convention(path, loaded_model("human36"))
+    return {"groups": len(convention.groups), "places": len(convention.position)}
 
 
 def check_wrist(path: Path) -> Meaning:

@@ -364,7 +364,8 @@ def _write_markers(folder: Path) -> None:
         **{"frames": 3, "rms": 0.01, "worst_marker": "a", "worst_marker_mean": None},
         **{"occluded": 0.0, "rejected": 0.0, "converged": 3, "mode": "static"},
         **{"unobservable": [], "missing": ["b"], "ignored": []},
-        "notes": ["POINT:RATE: missing"],
+        **{"notes": ["POINT:RATE: missing"], "verdict": "good", "reasons": []},
+        "forces": [],
         "markers": [
             {"name": "a", "rms": 1.0, "mean": 1.0, "occluded": 0.0, "rejected": 0.0}
         ],

@@ -56,7 +56,7 @@ TARGETS: dict[str, Target] = {
         "reconstruction",
         readings.check_reconstruction,
         20,
-        simple=simple.arrays("t", "q"),
+        simple=simple.arrays("times", "q"),
     ),
     "scenario": Target(
         *("scenarios", readings.check_scenario, 5),
@@ -153,7 +153,9 @@ TARGETS: dict[str, Target] = {
     "mesh_drawn": Target(
         "drawn", readings.check_drawn, 4, beside=("buffers", "materials")
     ),
-    "mesh_buffer": Target("buffers", readings.check_buffer, 4, beside=("drawn",)),
+    "mesh_buffer": Target(
+        "buffers", readings.check_buffer, 4, beside=("drawn", "buffers")
+    ),
     "mesh_material": Target("materials", readings.check_material, 4, beside=("drawn",)),
     "trc": Target("trc", readings.check_markers, simple=simple.trc, form="table"),
     "c3d": Target("c3d", readings.check_markers, simple=simple.c3d),
