@@ -54,7 +54,7 @@ def make_work(reader: str, seeds: str, data: str, seed: int) -> Work:
 
 
 def fuzz(readers: list[str], cases: int, seed: int, data: str = "") -> dict[str, Tally]:
-    """Tallies by reader; two at a time."""
+    """Tallies by reader, two at a time; each is printed when it is done."""
     from fuzz_seeds import write_seeds
     from fuzz_targets import TARGETS
 
@@ -65,28 +65,27 @@ def fuzz(readers: list[str], cases: int, seed: int, data: str = "") -> dict[str,
         def run(reader: str) -> Tally:
             count = round(cases / share / TARGETS[reader].cost)
             arguments = (reader, folder, data, seed)
-            tally = run_cases(make_work, arguments, range(max(count, 1)), LIMIT)
-            print(f"{reader} is done", file=sys.stderr, flush=True)
+            every = range(max(count, 1))
+            tally = run_cases(make_work, arguments, every, LIMIT, "fuzz_targets")
+            _line(reader, tally)
+            for case, text in tally.faults[:20]:
+                print(f"{reader} case {case}: {text}", flush=True)
             return tally
 
+        head = "".join(f"{word:>10}" for word in ("cases", *OUTCOMES, "MB", "s"))
+        print(f"{'':16}{head}", flush=True)
         with ThreadPoolExecutor(2) as pool:
             return dict(zip(readers, pool.map(run, readers), strict=True))
 
 
 def report(tallies: dict[str, Tally]) -> bool:
-    """Print a line for each; whether all is well."""
-    head = "".join(f"{word:>10}" for word in ("cases", *OUTCOMES, "MB", "s"))
-    print(f"{'':16}{head}")
+    """Print their sum; whether all is well."""
     totals = Tally()
-    for name, tally in tallies.items():
+    for tally in tallies.values():
         totals.counts += tally.counts
         totals.memory = max(totals.memory, tally.memory)
         totals.seconds = max(totals.seconds, tally.seconds)
-        _line(name, tally)
     _line("all", totals)
-    for name, tally in tallies.items():
-        for case, text in tally.faults[:20]:
-            print(f"{name} case {case}: {text}")
     return not any(totals.counts[word] for word in FAULTS)
 
 
