@@ -85,6 +85,8 @@ CONTACT_POINTS = Budget("points", 400, "take a larger spacing")
 """That a sole is covered with."""
 BODIES = Budget("free bodies", 200, "make fewer")
 """Of a scene."""
+CONTACTS = Budget("contacts", 8000, "take fewer bodies, or fewer solids")
+"""Of a scene with free bodies: pairs that may touch. Some tables have its square."""
 MASSES = Budget("masses", 10_000, "make fewer")
 """Of a network."""
 LINKS = Budget("links", 300_000, "make fewer masses")

@@ -75,10 +75,11 @@ def scene(count: int) -> Callable[[Path], object]:
         from humans_sim.applications.scene_setup import read_scene
 
         bodies = "".join(
-            f"  b{k}: {{ball: 0.1, mass: 1, at: [{k}, 0, 1]}}\n" for k in range(count)
+            f"  b{k}: {{box: [1, 1, 1], mass: 1, at: [{2 * k}, 0, 1]}}\n"
+            for k in range(count)
         )
         (folder / "file.yaml").write_text(f"title: x\nbodies:\n{bodies}")
-        return read_scene(str(folder / "file.yaml"))
+        return read_scene(str(folder / "file.yaml")).system(hs.Ground())
 
     return read
 
@@ -131,6 +132,7 @@ def box(shape: str) -> str:
             *(budget.SAMPLES, "time", "1e+15 samples"),
         ),
         (scene(201), budget.BODIES, "bodies", "201 free bodies"),
+        (scene(60), budget.CONTACTS, "bodies", "contacts are"),
         (sensor, budget.RATE, "a.rate", "1000000000000 steps a second"),
         (
             scenario(

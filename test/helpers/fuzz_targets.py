@@ -139,7 +139,7 @@ TARGETS: dict[str, Target] = {
         ),
         **_YAML,
     ),
-    "wrist": Target("wrists", readings.check_wrist, 100, beside=("bones",), **_YAML),
+    "wrist": Target("wrists", readings.check_wrist, 10, beside=("bones",), **_YAML),
     "urdf": Target("urdf", readings.check_urdf, 1, "robot.urdf", form="xml"),
     "urdf_side": Target(
         "side", readings.check_side, 1, "robot.yaml", ("urdf",), **_YAML

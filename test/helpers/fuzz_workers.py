@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 READ, REFUSED, UNTYPED, HANG, DIED, LARGE, SILENT = OUTCOMES = (
@@ -29,7 +30,7 @@ MEMORY = 3 << 29
 """Addresses that a worker may take beyond what it has after its imports [bytes]."""
 LARGEST = 1000.0
 """Memory that a process may have in a case [MB]."""
-PATIENCE = 3.0
+PATIENCE = 12.0
 """Time on the clock that a case gets for a second of processor time it may take."""
 
 Work = Callable[[int], tuple[str, str]]
@@ -73,7 +74,7 @@ def run_cases(
         arguments: for ``make``.
         cases: numbers of the cases.
         limit: processor time that a case may take [s]; one that waits instead is
-            stopped after three times as long on the clock.
+            stopped after twelve times as long on the clock: machines are busy.
         imported: a module that is imported once, for all processes; empty: none.
     """
     tally = Tally()
@@ -95,8 +96,8 @@ def run_cases(
         try:
             ours.recv()  # imports are done
             while at < cases.stop:
-                if not ours.poll(PATIENCE * limit):
-                    tally.add(at, HANG, f"more than {PATIENCE * limit:g} s")
+                if not _answers(ours, process, limit):
+                    tally.add(at, HANG, f"more than {limit:g} s")
                     break
                 outcome, detail, memory, seconds = ours.recv()
                 if seconds > limit:
@@ -116,6 +117,24 @@ def run_cases(
         ours.close()
     shutil.rmtree(home, ignore_errors=True)  # also what a killed process left
     return tally
+
+
+def _answers(pipe: Connection, process: BaseProcess, limit: float) -> bool:
+    """Whether a process answers before its time is over."""
+    end, spent = time.monotonic() + PATIENCE * limit, _processor_time(process)
+    while not pipe.poll(0.2):
+        if time.monotonic() > end or _processor_time(process) - spent > limit:
+            return pipe.poll(0)
+    return True
+
+
+def _processor_time(process: BaseProcess) -> float:
+    """What a process has used so far [s]; none where it has ended."""
+    try:
+        words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _serve(
