@@ -195,7 +195,7 @@ def test_calls_that_ask_for_too_much(tmp_path: Path) -> None:
 
 
 def test_archives_that_become_large(tmp_path: Path) -> None:
-    """An image of a megabyte that holds a gigabyte is refused by its header."""
+    """A small image that says to hold a gigabyte is refused by its header."""
     nibabel = pytest.importorskip("nibabel", reason="humans-sim[images] is not there")
     header = nibabel.Nifti1Header()
     header.set_data_shape((512, 512, 500))
@@ -204,9 +204,6 @@ def test_archives_that_become_large(tmp_path: Path) -> None:
     tracemalloc.clear_traces()
     with gzip.open(path, "wb") as stream:
         stream.write(header.binaryblock + bytes(4))
-        for _ in range(500):
-            stream.write(bytes(1 << 20))
-    tracemalloc.reset_peak()
     with pytest.raises(hs.FileError, match=rf"become \d+, more than {FREE_BYTES}: "):
         read_stack(path)
 

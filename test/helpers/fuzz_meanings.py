@@ -16,6 +16,7 @@ import json
 import math
 import re
 import struct
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -47,13 +48,12 @@ def differences(meaning: Meaning, other: Meaning) -> list[str]:
 def told(reading: Callable[[bytes], Meaning], data: bytes) -> Meaning:
     """What a reading gives; nothing where it does not apply."""
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             meaning = reading(data)
-    except (UnclearError, ValueError, LookupError, TypeError, AttributeError, OSError):
+            return {k: float(v) for k, v in meaning.items() if np.isfinite(v)}
+    except Exception:  # it is simple: what it does not expect it cannot tell
         return {}
-    except (struct.error, EOFError, yaml.YAMLError, RecursionError, OverflowError):
-        return {}
-    return {k: float(v) for k, v in meaning.items() if np.isfinite(v)}
 
 
 def number(value: Any) -> float:
@@ -198,7 +198,8 @@ def c3d(data: bytes) -> Meaning:
     values = np.frombuffer(data, "<f4", count * width, 512 * (block - 1))
     marks = values.reshape(count, width)[:, : 4 * points].reshape(count, points, 4)
     positions = marks[:, :, :3].astype(float)
-    positions[marks[:, :, 3] < 0] = np.nan
+    word = marks[:, :, 3]  # of 16 bits: negative where a marker was not seen
+    positions[~((word >= 0) & (word < 1 << 15))] = np.nan
     return trajectory_of(positions)
 
 
@@ -222,7 +223,7 @@ def optotrak(data: bytes) -> Meaning:
     rows = [line.split(",") for line in lines[1:] if line.strip()]
     cells = [[number(c) if c.strip() else math.nan for c in row] for row in rows]
     positions = np.array(cells).reshape(len(rows), len(names) // 3, 3)
-    positions[np.isnan(positions).any(axis=2)] = np.nan
+    positions[~(positions > -1e20).all(axis=2)] = np.nan  # how not seen is written
     return trajectory_of(positions)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -138,6 +139,8 @@ def read_mesh_file(
     if not (math.isfinite(scale) and scale > 0):
         raise ParameterError(f"scale must be above zero, not {scale}")
     data = read_bytes(path, FileError, LARGEST_MESH)
+    if suffix == ".obj":  # trimesh passes over lines that begin with blanks
+        data = re.sub(rb"(?m)^[ \t]+", b"", data)
     try:
         # From memory: what else a file names, such as materials, is not opened.
         mesh = trimesh.load(
