@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fuzz_cases import Cases
+from fuzz_cases import Cases, make_work
 from fuzz_command_lines import Lines, commands
 from fuzz_meanings import Meaning
 from fuzz_seeds import write_seeds
@@ -34,6 +34,8 @@ from humans_sim.core.errors import HumansError
 
 CHEAP = 240
 """Cases of a reader that takes a millisecond; dear ones get fewer."""
+LIMIT = 5.0
+"""Processor time that a file may take [s]."""
 FEW = 8
 """Cases of each of them in every run of the suite."""
 LINES = 60
@@ -61,9 +63,10 @@ def faults(reader: str, seeds: Path, cases: range) -> list[tuple[int, str, str]]
 @pytest.mark.study
 @pytest.mark.parametrize("reader", TARGETS)
 def test_reader(reader: str, seeds: Path) -> None:
-    """Each file is read as what it is or refused with a typed error."""
-    count = max(CHEAP // TARGETS[reader].cost, 4)
-    assert not faults(reader, seeds, range(-len(SPECIAL), count))
+    """Each file is read as what it is or refused with a typed error, in time."""
+    cases = range(len(SPECIAL) + max(CHEAP // TARGETS[reader].cost, 4))
+    arguments = (reader, str(seeds), "", "suite")
+    assert not run_cases(make_work, arguments, cases, LIMIT, "fuzz_targets").faults
 
 
 @pytest.mark.parametrize("reader", [n for n in TARGETS if TARGETS[n].cost <= 4])

@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 
 from fuzz_meanings import Meaning, differences, told
-from fuzz_targets import Target
+from fuzz_targets import TARGETS, Target
 from fuzz_workers import (
     READ,
     REFUSED,
     SILENT,
     SPECIAL,
     UNTYPED,
+    Work,
     clean_folder,
     described,
 )
@@ -25,6 +26,8 @@ from humans_sim.core.errors import LONGEST_MESSAGE, HumansError
 
 _HARMLESS = 0.15
 """Share of the cases whose files mean what they did."""
+_MORE = ("trc", "c3d", "motion", "urdf")
+"""Readers of which other folders have files."""
 _LARGEST = 1 << 22
 """Largest sound file that is taken from elsewhere [bytes]."""
 
@@ -110,6 +113,24 @@ class Cases:
         if content is not None:
             path.write_bytes(content)
         return path
+
+
+def make_work(reader: str, seeds: str, more: str, seed: int | str) -> Work:
+    """What does the cases of a reader; called in the worker's process.
+
+    Args:
+        reader: its name.
+        seeds: folder of the sound files.
+        more: another folder with such files; empty: none.
+        seed: of chance; the same one gives the same cases.
+    """
+    cases = Cases(TARGETS[reader], Path(seeds), more if reader in _MORE else "")
+
+    def work(case: int) -> tuple[str, str]:
+        chance = random.Random(f"{seed} {reader} {case}")
+        return cases.outcome(case if case < len(SPECIAL) else None, chance)
+
+    return work
 
 
 def _refused(text: str) -> tuple[str, str]:

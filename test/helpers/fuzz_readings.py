@@ -34,7 +34,7 @@ from humans_sim.control.trajectories.sway import Sway
 from humans_sim.control.trajectories.traj3 import read_traj3
 from humans_sim.control.walking.settings import DEGREES, WalkSettings
 from humans_sim.core.expressions import evaluate
-from humans_sim.core.files import read_text
+from humans_sim.core.files import check_regular, read_text
 from humans_sim.core.yaml_file import read_yaml
 from humans_sim.dynamics.sensors.sensor_file import read_sensors
 from humans_sim.kondo.driver.robot_settings import load_robot
@@ -42,7 +42,7 @@ from humans_sim.kondo.motion.motion_file import read_motion
 from humans_sim.models.conventions import load_convention
 from humans_sim.models.files.builder import build
 from humans_sim.models.files.tree_file import TreeFile
-from humans_sim.models.mesh_files import read_mesh
+from humans_sim.models.mesh_files import LARGEST_MESH, read_mesh
 from humans_sim.observation.markers.correspondence import load_correspondence
 from humans_sim.observation.markers.frame_change import read_frame
 from humans_sim.observation.markers.pipeline import PipelineSettings
@@ -262,6 +262,7 @@ def check_mesh(path: Path) -> Meaning:
 
 def check_drawn(path: Path) -> Meaning:
     """A mesh by itself, with the files that it names."""
+    check_regular(path, limit=LARGEST_MESH)  # as where a URDF names it
     mesh = read_mesh(path, np.ones(3))
     _finite(mesh.vertices)
     return simple.triangles(mesh.triangles)

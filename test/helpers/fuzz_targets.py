@@ -151,12 +151,12 @@ TARGETS: dict[str, Target] = {
     "body": Target("bodies", readings.check_body, form="xml"),
     "mesh": Target("mesh", readings.check_mesh, 4, "box.obj", ("urdf",)),
     "mesh_drawn": Target(
-        "drawn", readings.check_drawn, 4, beside=("buffers", "materials")
+        "drawn", readings.check_drawn, 8, beside=("buffers", "materials")
     ),
     "mesh_buffer": Target(
-        "buffers", readings.check_buffer, 4, beside=("drawn", "buffers")
+        "buffers", readings.check_buffer, 8, beside=("drawn", "buffers")
     ),
-    "mesh_material": Target("materials", readings.check_material, 4, beside=("drawn",)),
+    "mesh_material": Target("materials", readings.check_material, 8, beside=("drawn",)),
     "trc": Target("trc", readings.check_markers, simple=simple.trc, form="table"),
     "c3d": Target("c3d", readings.check_markers, simple=simple.c3d),
     "forces": Target(
