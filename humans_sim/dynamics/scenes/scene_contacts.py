@@ -113,7 +113,8 @@ class SceneContacts:
         frictions: np.ndarray,
     ) -> None:
         boxed = {int(self.solid_mover[s]) for s in boxes} - {_FLOOR}
-        pairs, table, names, movers = [], [], [], []
+        pairs, table, movers = [], [], []
+        names: list[str] = []
         robot_movers = self._first_body_mover()
         what = "what may touch in the scene"
         for f, mover in enumerate(self.feature_mover):
