@@ -16,7 +16,6 @@ readers get more of them. The same seed gives the same cases; another one gives 
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -24,33 +23,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "helpers"))
 
-from fuzz_workers import (
-    FAULTS,
-    OUTCOMES,
-    SPECIAL,
-    Tally,
-    Work,
-    run_cases,
-)
+from fuzz_cases import make_work
+from fuzz_workers import FAULTS, OUTCOMES, Tally, run_cases
 
 LIMIT = 5.0
 """Processor time that a file may take [s]."""
-_MORE = ("trc", "c3d", "motion", "urdf")
-"""Readers of which other folders have files."""
-
-
-def make_work(reader: str, seeds: str, data: str, seed: int) -> Work:
-    """What does a case of a reader; called in the worker's process."""
-    from fuzz_cases import Cases
-    from fuzz_targets import TARGETS
-
-    cases = Cases(TARGETS[reader], Path(seeds), data if reader in _MORE else "")
-
-    def work(case: int) -> tuple[str, str]:
-        chance = random.Random(f"{seed} {reader} {case}")
-        return cases.outcome(case if case < len(SPECIAL) else None, chance)
-
-    return work
 
 
 def fuzz(readers: list[str], cases: int, seed: int, data: str = "") -> dict[str, Tally]:
