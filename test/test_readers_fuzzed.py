@@ -3,15 +3,30 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fuzz_cases import Cases, make_work
 from fuzz_command_lines import Lines, commands
+from fuzz_meanings import Meaning
 from fuzz_seeds import write_seeds
 from fuzz_targets import TARGETS
-from fuzz_workers import SPECIAL, clean_folder
+from fuzz_workers import (
+    DIED,
+    FAULTS,
+    HANG,
+    LARGE,
+    READ,
+    SILENT,
+    SPECIAL,
+    Work,
+    clean_folder,
+    run_cases,
+)
 from typer.testing import CliRunner
 
 from humans_sim.cli.commands import app
@@ -19,6 +34,10 @@ from humans_sim.core.errors import HumansError
 
 CHEAP = 240
 """Cases of a reader that takes a millisecond; dear ones get fewer."""
+LIMIT = 5.0
+"""Processor time that a file may take [s]."""
+FEW = 8
+"""Cases of each of them in every run of the suite."""
 LINES = 60
 
 
@@ -30,48 +49,77 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def faults(reader: str, seeds: Path, cases: range) -> list[tuple[int, str, str]]:
+    """Cases of a reader that became none of read and refused."""
+    files, found = Cases(TARGETS[reader], seeds), []
+    for case in cases:
+        chance = random.Random(f"suite {reader} {case}")
+        outcome, detail = files.outcome(None if case >= 0 else case, chance)
+        if outcome in FAULTS:
+            found.append((case, outcome, detail))
+    return found
+
+
 @pytest.mark.study
 @pytest.mark.parametrize("reader", TARGETS)
 def test_reader(reader: str, seeds: Path) -> None:
-    """Each file is read or refused with a typed error; none is half believed."""
-    target = TARGETS[reader]
-    files = sorted((seeds / target.seeds).iterdir())
-    contents = [path.read_bytes() for path in files]
-    refused = 0
-    count = max(CHEAP // target.cost, 4)
-    for case in [*range(-len(SPECIAL), 0), *range(count)]:
-        chance = random.Random(f"suite {reader} {case}")
-        k = chance.randrange(len(files))
-        with clean_folder() as folder:
-            for beside in target.beside:
-                for path in (seeds / beside).iterdir():
-                    (folder / path.name).write_bytes(path.read_bytes())
-            path = folder / (target.name or files[k].name)
-            if case < 0:
-                path.unlink(missing_ok=True)
-                SPECIAL[case](path)
-            else:
-                path.write_bytes(target.damage(contents[k], chance, contents))
-            try:
-                target.read(path)
-            except HumansError as error:
-                assert "\n" not in str(error), case
-                refused += 1
-    assert refused or reader == "record"
+    """Each file is read as what it is or refused with a typed error, in time."""
+    cases = range(len(SPECIAL) + max(CHEAP // TARGETS[reader].cost, 4))
+    arguments = (reader, str(seeds), "", "suite")
+    assert not run_cases(make_work, arguments, cases, LIMIT, "fuzz_targets").faults
+
+
+@pytest.mark.parametrize("reader", [n for n in TARGETS if TARGETS[n].cost <= 4])
+def test_some_files(reader: str, seeds: Path) -> None:
+    """The first cases of the same, and those of no regular file."""
+    assert not faults(reader, seeds, range(-len(SPECIAL), 0))
+    assert not faults(reader, seeds, range(FEW))
 
 
 @pytest.mark.parametrize("reader", TARGETS)
 def test_sound_files_are_read(reader: str, seeds: Path) -> None:
-    """What is damaged elsewhere was sound before."""
-    target = TARGETS[reader]
-    file = min((seeds / target.seeds).iterdir(), key=lambda path: path.stat().st_size)
-    with clean_folder() as folder:
-        for beside in target.beside:
-            for path in (seeds / beside).iterdir():
-                (folder / path.name).write_bytes(path.read_bytes())
-        path = folder / (target.name or file.name)
-        path.write_bytes(file.read_bytes())
-        target.read(path)
+    """What is damaged elsewhere was sound before, and means what it says."""
+    cases = Cases(TARGETS[reader], seeds)
+    meaning = cases.sound(cases.smallest)
+    assert meaning and all(value == value for value in meaning.values())
+
+
+def test_other_meanings_are_found(seeds: Path) -> None:
+    """A reader that loses a pose, or that minds blanks, is caught."""
+    motion = TARGETS["motion"]
+
+    def lossy(path: Path) -> Meaning:
+        meaning = motion.read(path)
+        return meaning | {"poses": meaning["poses"] - (b"\r\n" in path.read_bytes())}
+
+    for simple in (motion.simple, None):  # by the bytes, and by the sound file
+        cases = Cases(replace(motion, read=lossy, simple=simple), seeds)
+        outcomes = {cases.outcome(None, random.Random(k))[0] for k in range(200)}
+        assert SILENT in outcomes
+
+
+def work_of(kind: str) -> Work:
+    """Cases of which one takes much time, or much memory, or ends the process."""
+
+    def work(case: int) -> tuple[str, str]:
+        if case == 1 and kind == HANG:
+            while True:
+                pass
+        if case == 1 and kind == LARGE:
+            return READ, str(len(bytes(range(256)) * (5 << 20)))
+        if case == 1:
+            os._exit(1)
+        return READ, ""
+
+    return work
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("kind", [HANG, LARGE, DIED])
+def test_limits_of_a_case(kind: str) -> None:
+    """Each is counted, and the cases after it are done."""
+    tally = run_cases(work_of, (kind,), range(3), 2.0)
+    assert tally.counts == {READ: 2, kind: 1}
 
 
 @pytest.mark.study

@@ -26,6 +26,7 @@ from humans_sim.actuation.muscle import (
     parallel_spring,
 )
 from humans_sim.actuation.recruitment import Stimulator
+from humans_sim.core.budget import SAMPLES
 from humans_sim.core.errors import ParameterError
 
 Strain = Callable[[float], tuple[float, float]]
@@ -95,6 +96,7 @@ def simulate_muscle(
     length = strain if callable(strain) else (lambda t: (strain, 0.0))
     muscle = _Bench(parameters, length, CommandSignal() if signal is None else signal)
     kinks = sorted({*(time for time, _ in waiting), *breaks, t_end})
+    SAMPLES.check("a muscle's history", t_end / sampling_period)
     count = math.floor(t_end / sampling_period * (1 + 1e-12)) + 1
     times = np.minimum(sampling_period * np.arange(count, dtype=float), t_end)
     samples = np.empty((count, 3))

@@ -20,6 +20,7 @@ import numpy as np
 
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.actuation.servo_set import ServoSet
+from humans_sim.core.budget import SAMPLES
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.drive_kernels import pull
@@ -126,6 +127,7 @@ def step_response(
     fastest = slope / whole + math.sqrt(numbers.gain / whole)
     parts = max(1, math.ceil(_FINE * fastest / 0.05))
     count = math.ceil(duration / 1e-3)
+    SAMPLES.check("a servo's response", 50 * parts, count)
     angles, strained = _respond(
         parameters, whole, step, _FINE / parts, 50 * parts, count
     )

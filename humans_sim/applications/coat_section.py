@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from humans_sim.applications.terrain_sections import whole_number
 from humans_sim.contact import Ground
 from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.models import Model
@@ -128,7 +127,7 @@ def _piece(model: Model, value: YamlValue) -> Piece:
             _link(model, fields["link"]),
             tuple(fields["at"].vector(3)),
             tuple(fields["size"].vector(count)),
-            tuple(whole_number(item) for item in fields["counts"]),
+            tuple(item.whole() for item in fields["counts"]),
             fields["mass"].positive(),
             fields["stiffness"].positive(),
             **options,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from humans_sim.actuation import IdealTorque
+from humans_sim.core.budget import RATE
 from humans_sim.core.yaml_file import YamlValue, located_errors
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.controller import Controller
@@ -71,7 +72,11 @@ def torques_of(value: YamlValue | None, model: Model) -> IdealTorque:
 
 def period_of(given: Mapping[str, YamlValue], otherwise: float = _PERIOD) -> float:
     """Time between two calls of a controller [s]."""
-    return given["period"].positive() if "period" in given else otherwise
+    if "period" not in given:
+        return otherwise
+    period = given["period"].positive()
+    RATE.check("a controller", 1.0 / period, error=given["period"].error)
+    return period
 
 
 def truth_of(value: YamlValue) -> bool:

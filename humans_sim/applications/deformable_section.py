@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from humans_sim.applications.terrain_sections import whole_number
 from humans_sim.contact import Ground
 from humans_sim.core.yaml_file import YamlValue, located_errors
 
@@ -44,13 +43,18 @@ def with_deformable(ground: Ground, value: YamlValue) -> Ground:
             word: given[word].positive() for word in _NUMBERS if word in given
         }
         if "shape" in given:
-            rows, columns = given["shape"].items()
-            numbers["shape"] = (whole_number(rows), whole_number(columns))
+            sides = [item.whole() for item in given["shape"]]
+            if len(sides) != 2:
+                raise given["shape"].error("two numbers of pins are wanted")
+            numbers["shape"] = tuple(sides)
         if "origin" in given:
             numbers["origin"] = tuple(float(x) for x in given["origin"].vector(3))
         if "contact" in given:
             own = given["contact"].fields((), ("stiffness", "viscosity"))
-            numbers["contact"] = PointContact(**{k: x.number() for k, x in own.items()})
+            with located_errors(given["contact"]):
+                numbers["contact"] = PointContact(
+                    **{k: x.number() for k, x in own.items()}
+                )
         law: ScreenLaw | str
         if given["law"].is_mapping():
             own = given["law"].fields((), _LAW)

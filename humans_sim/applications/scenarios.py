@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from humans_sim.core.budget import RATE, SAMPLES
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.files import is_file
 from humans_sim.core.resources import named_file, resource_names
@@ -392,11 +393,15 @@ def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scena
         if key in fields and "bodies" not in fields:
             raise fields[key].error("it is of free bodies, and the scene has none")
     time = fields["time"].fields(_TIME)
+    end, period = (time[key].positive() for key in _TIME)
+    SAMPLES.check("a run", end / period, error=fields["time"].error)
     options: dict[str, Any] = {}
     if "options" in fields:
         for key, value in fields["options"].fields((), _OPTIONS).items():
             word = key in ("integrator", "impact")
             options[key] = value.text() if word else value.positive()
+            if key in ("time_step", "max_step"):
+                RATE.check(key, 1.0 / options[key], error=value.error)
     methods = ("event_driven", "time_stepping")
     usual = methods[0]
     if "puppet" in fields or "wrist" in fields:
@@ -408,8 +413,8 @@ def read_scenario(name: str, settings: Mapping[str, str] | None = None) -> Scena
         name=path.stem,
         title=fields["title"].text(),
         model=model,
-        end=time["end"].positive(),
-        sampling_period=time["sampling_period"].positive(),
+        end=end,
+        sampling_period=period,
         method=fields["method"].choice(methods) if "method" in fields else usual,
         options=options,
         _fields=fields,

@@ -11,7 +11,6 @@ from typing import Any
 from humans_sim.applications.deformable_section import with_deformable
 from humans_sim.applications.terrain_sections import (
     TERRAIN,
-    whole_number,
     with_terrain,
 )
 from humans_sim.contact import Box, Ground, HalfSpace
@@ -95,7 +94,7 @@ def ground_of(value: YamlValue | None, friction: float = Ground.friction) -> Gro
         steps["count"].positive()
         with located_errors(given["steps"]):
             ground = ground.with_steps(
-                whole_number(steps["count"]),
+                steps["count"].whole(),
                 steps["rise"].positive(),
                 steps["depth"].positive(),
                 steps["start"].number(),

@@ -24,6 +24,7 @@ from humans_sim.bodies.loads import Load, PointForce, Spring, Wind
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.contact.geometry.body_features import body_features
 from humans_sim.contact.geometry.ground import Ground
+from humans_sim.core.budget import BODIES
 from humans_sim.core.resources import named_file
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.dynamics.scenes.flying_scene import FlyingScene
@@ -76,6 +77,8 @@ class SceneSetup:
             ModelFileError: something in the file is wrong; it names line and key.
         """
         entries = fields["bodies"].mapping() if "bodies" in fields else {}
+        if "bodies" in fields:
+            BODIES.check("a scene", len(entries), error=fields["bodies"].error)
         given = {name: _fields(entry) for name, entry in entries.items()}
         bodies = [_body(name, entries[name], given[name]) for name in entries]
         loads = _loads(fields.get("loads"), list(entries))

@@ -36,7 +36,7 @@ def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
         stairs = given["stairs"].fields(keys, ("width",))
         with located_errors(given["stairs"]):
             numbers: dict[str, Any] = {k: x.number() for k, x in stairs.items()}
-            numbers["count"] = whole_number(stairs["count"])
+            numbers["count"] = stairs["count"].whole()
             ground = ground.with_stairs(**numbers)
     if "ramp" in given:
         ramp = given["ramp"].fields(("angle", "length", "start"), ("platform", "width"))
@@ -50,7 +50,7 @@ def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
         )
         with located_errors(given["rubble"]):
             numbers = {k: x.number() for k, x in rubble.items() if k != "size"}
-            numbers["seed"] = whole_number(rubble["seed"])
+            numbers["seed"] = rubble["seed"].whole()
             x, y = rubble["size"].vector(2)
             ground = ground.with_rubble(**numbers, size=(float(x), float(y)))
     for key, read in (("height_fields", _height_field), ("meshes", _mesh)):
@@ -58,14 +58,6 @@ def with_terrain(ground: Ground, given: dict[str, YamlValue]) -> Ground:
             with located_errors(item):
                 ground = ground.with_solids(read(item, k))
     return ground
-
-
-def whole_number(value: YamlValue) -> int:
-    """A value as a whole number of 0 or more."""
-    number = value.number()
-    if not (number.is_integer() and number >= 0):
-        raise value.error(f"a whole number is wanted, not {number:g}")
-    return int(number)
 
 
 def _height_field(value: YamlValue, k: int) -> HeightField:

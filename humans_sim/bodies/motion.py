@@ -11,6 +11,7 @@ import numpy as np
 from humans_sim.bodies.integrators import DORMAND_PRINCE, STEPS, Forces, lie_step
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
+from humans_sim.core.budget import SAMPLES
 
 _SHRINK, _GROW, _SAFE, _ORDER = 0.2, 5.0, 0.9, 5.0
 _LEAST = 1e-10
@@ -92,6 +93,7 @@ def move(
         if value is not None and not (math.isfinite(value) and value > 0):
             raise BodyError(f"{name} must be positive, not {value}")
     period = sampling_period or step or t_end
+    SAMPLES.check("a motion", t_end / min(period, step or period), error=BodyError)
     count = max(round(t_end / period), 1)
     times = np.linspace(0.0, t_end, count + 1)
     now, states, steps = state.copy(), [state.copy()], 0

@@ -29,6 +29,19 @@ def _visible(text: str) -> str:
     )
 
 
+LONGEST_MESSAGE = 2000
+"""Characters of a message: texts of files stand in it."""
+_LONGEST_KEY = 100
+
+
+def cut_middle(text: str, length: int) -> str:
+    """The text, or its beginning and end where it has more than ``length`` letters."""
+    if len(text) <= length:
+        return text
+    half = (length - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"
+
+
 MALFORMED_CONTENT = (
     AttributeError,
     KeyError,
@@ -41,6 +54,10 @@ MALFORMED_CONTENT = (
 
 class HumansError(Exception):
     """Parent of every error that humans_sim raises on purpose."""
+
+    def __str__(self) -> str:
+        """The message, at most :data:`LONGEST_MESSAGE` characters of it."""
+        return cut_middle(super().__str__(), LONGEST_MESSAGE)
 
 
 class ParameterError(HumansError, ValueError):
@@ -79,7 +96,8 @@ class FileError(HumansError, ValueError):
         if line is not None:
             where += f"{line}:" if where else f"line {line}:"
         if key:
-            where += f" {key}:" if where else f"{key}:"
+            shown = printable(cut_middle(key, _LONGEST_KEY))
+            where += f" {shown}:" if where else f"{shown}:"
         super().__init__(f"{where} {printable(message)}".strip())
 
 

@@ -21,15 +21,12 @@ from typing import IO, Any, BinaryIO, Literal
 
 import numpy as np
 
+from humans_sim.core.budget import check_expansion
 from humans_sim.core.files import ErrorOf, open_regular
 from humans_sim.core.json_text import parse_json
 
 LARGEST_ARCHIVE = 1 << 33
 """Archives above this size are refused [bytes]."""
-FREE_SIZE = 1 << 28
-"""What an archive may hold however small it is [bytes]."""
-LARGEST_RATIO = 100
-"""Beyond that, how many times its own size."""
 _MEMBERS = 64
 LARGEST_HEADER = 1 << 26
 """Longest header of JSON, of four bytes a character [bytes]."""
@@ -110,8 +107,7 @@ def _read(
             raise ValueError(f"'{missing[0]}' is missing")
         chosen = {name: by_name[f"{name}.npy"] for name in needed}
         held = sum(member.file_size for member in chosen.values())
-        if held > max(FREE_SIZE, LARGEST_RATIO * size):
-            raise ValueError(f"{size} bytes that say to hold {held}")
+        check_expansion(held, size)
         if chosen["header"].file_size > LARGEST_HEADER:
             raise ValueError("its header is too long")
         on_disk = (

@@ -198,6 +198,13 @@ class YamlValue:
             raise self.error(f"{value:g} is too small a number")
         return value
 
+    def whole(self) -> int:
+        """The value as a whole number of 0 or more."""
+        value = self.number()
+        if not (value.is_integer() and value >= 0):
+            raise self.error(f"a whole number is wanted, not {value:g}")
+        return int(value)
+
     def vector(self, size: int, names: Mapping[str, float] | None = None) -> np.ndarray:
         """The value as ``size`` finite numbers."""
         items = self.items()
@@ -301,7 +308,8 @@ class _Composer:
         anchor = event.anchor
         if isinstance(event, yaml.AliasEvent):
             if anchor not in self._anchors:
-                raise self._error(f"nothing above is called '&{anchor}'", event)
+                shown = shortened(anchor)
+                raise self._error(f"nothing above is called '&{shown}'", event)
             node, count = self._anchors[anchor]
             self._count += count
             self._check_count(event)

@@ -198,6 +198,8 @@ def read_mesh(mesh: MeshFile, scale: np.ndarray) -> trimesh.Trimesh:
         raise ModelFileError(f"not a mesh: {error}", mesh.path) from error
     if not len(made.faces) or not np.isfinite(made.vertices).all():
         raise ModelFileError("not a mesh: it has no faces", mesh.path)
+    if not 0 <= made.faces.min() <= made.faces.max() < len(made.vertices):
+        raise ModelFileError("not a mesh: a face names no vertex", mesh.path)
     return made
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 from plate_files import plate_bytes, walking_load
-from small_wrists import small_run
+from small_wrists import NAMES, OWN, small_run
 
 import humans_sim as hs
+from humans_sim.anatomy import ball_model
+from humans_sim.anatomy.volumes.shapes import of_ball
 from humans_sim.applications.batch.trial import DONE, Outcome
 from humans_sim.control.trajectories.traj3 import write_traj3
 from humans_sim.control.trajectories.trajectory import Trajectory
@@ -93,6 +95,82 @@ OPTOTRAK = "hip x,hip y,hip z,toe x,toe y,toe z\n" + (
 EXPRESSIONS = ("0.0941*h - zhip/2", "-(1 + 2)*3.5e-3/h", "+h", "0.5", "1_0 * 2")
 FRAME = "translation: [0, 0.5, 1]\nrpy: [0, 90, 10]\n"
 MATRIX = "matrix: [[1,0,0,1],[0,1,0,2],[0,0,1,3],[0,0,0,1]]\n"
+NETWORK = """period: 0.001
+gravity: [0, 0, -9.81]
+floor: {height: 0, stiffness: 1500, viscosity: 2}
+laws:
+  flesh: {type: visco_spring, stiffness: 1500, viscosity: 1}
+  touch: {type: stop, reach: 0.05, stiffness: 500, viscosity: 0.5}
+  cord: {type: hollow_stop, reach: 0.2, stiffness: 300, viscosity: 1}
+masses:
+  bob: {mass: 0.1, at: [1, 0, 0.797], velocity: [0, 0.1, 0]}
+fixed:
+  hook: [1, 0, 1]
+driven:
+  hand: [2, 0, 1]
+boxes:
+  lower: {shape: [3, 3, 2], spacing: 0.05, mass: 0.02, law: flesh, at: [0, 0, 0.02]}
+  upper: {shape: [2, 2, 2], spacing: 0.05, mass: 0.03, law: flesh, at: [0, 0, 0.13]}
+links:
+  - {between: [hook, bob], law: cord}
+  - {between: [hand, bob], law: cord, one_way: true}
+crowds:
+  - {of: [lower, upper], law: touch}
+"""
+GROUNDS = {
+    "stairs": """friction: 0.6
+restitution: 0.1
+slope: 3
+steps: {count: 4, rise: 0.05, depth: 0.3, start: 0.5}
+stairs: {count: 3, rise: 0.02, depth: 0.3, start: 2, width: 1}
+ramp: {angle: 10, length: 1, start: 4, platform: 0.5}
+rubble: {seed: 3, height: 0.01, size: [0.4, 0.2], spacing: 0.05, start: 6}
+chair: {x: -1, seat_height: 0.45}
+boxes: [{size: [0.1, 0.2, 0.3], centre: [0, 1, 0.15], name: post, friction: 0.2}]
+""",
+    "meshes": """friction: 0.5
+floor: false
+height_fields:
+  - {heights: [[0, 0.1], [0.1, 0]], spacing: 0.5, name: hill}
+  - {image: hill.png, size: [1, 1], height: 0.1, origin: [3, 0, 0], friction: 0.9}
+  - {file: hill.csv, spacing: 0.02, origin: [6, 0, 0]}
+meshes:
+  - {file: text.stl, scale: 0.1, origin: [9, 0, 0]}
+  - vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    faces: [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
+    origin: [12, 0, 0]
+""",
+    "sand": """friction: 0.7
+deformable:
+  law: {mass: 0.01, period: 0.001, ground_stiffness: 400, ground_viscosity: 10}
+  shape: [20, 10]
+  spacing: 0.02
+  patch: 0.04
+  origin: [-0.2, -0.1, 0]
+  contact: {stiffness: 1000, viscosity: 1}
+""",
+}
+SCENE = """title: two bodies
+method: time_stepping
+time: {end: 0.1, sampling_period: 0.01}
+ground: {friction: 0.5}
+gravity: [0, 0, -9.8]
+bodies:
+  box: {box: [0.1, 0.1, 0.1], mass: 0.5, at: [0, 0, 0.05], velocity: [1, 0, 0]}
+  ball: {ball: 0.05, mass: 0.25, at: [1, 0, 0.5], spin: [0, 3, 0], friction: 0.2}
+loads:
+  wind: {velocity: [1, 0, 0], areas: {ball: 0.01}}
+  springs: [{body: box, point: [0, 0, 0], anchor: [0, 0, 1], stiffness: 5}]
+  forces: [{body: ball, point: [0, 0, 0], force: [0, 1, 0], start: 0, end: 0.05}]
+"""
+SENSORS = """pelvis: {kind: imu, frame: base_link, rate: 200, gyroscope: {noise: 0.02}}
+joints: {kind: encoders, rate: 100, delay: 0.005, seed: 3, angle: {resolution: 0.01}}
+left: {kind: foot, sole: l_sole, rate: 100, threshold: 1, force: {bias: 0.1}}
+"""
+BODY = """<robot name="crate"><link name="crate"><inertial><mass value="0.5"/>
+<inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link></robot>
+"""
 PIPELINE = """correspondence: names.yaml
 fill: true
 max_gap: 0.2
@@ -118,8 +196,10 @@ def write_seeds(folder: Path) -> None:
     _write(folder / "biped" / "robot.urdf", khr1.urdf().encode())
     _write_markers(folder)
     _write_terrain(folder)
+    _write_anatomy(folder)
+    _write_drawn(folder)
     folders = ("graphs", "marker_sets", "models", "scenarios", "kondo", "walking")
-    for name in (*folders, "robots"):
+    for name in (*folders, "robots", "conventions"):
         for path in resource("config", name).glob("*.yaml"):
             if path.stem != "rolling-sphere":  # it names another file by its place
                 _write(folder / name / path.name, path.read_bytes())
@@ -143,9 +223,85 @@ def write_seeds(folder: Path) -> None:
         ("correspondence", "list.yaml", "[1, 4, -1, 2]\n"),
         ("correspondence", "list.txt", "1, 4; -1\n2\n"),
         ("optotrak", "leds.csv", OPTOTRAK),
+        ("networks", "network.yaml", NETWORK),
+        *(("grounds", f"{name}.yaml", text) for name, text in GROUNDS.items()),
+        ("scenes", "scene.yaml", SCENE),
+        ("sensors", "sensors.yaml", SENSORS),
+        ("bodies", "body.urdf", BODY),
         *(("expression", f"{k}.txt", text) for k, text in enumerate(EXPRESSIONS)),
     ):
         _write(folder / kind / name, text.encode())
+    every = resource("config", "reconstruction", "settings.yaml")
+    _write(folder / "pipeline" / every.name, every.read_bytes())
+
+
+def _write_anatomy(folder: Path) -> None:
+    """Stacks of slices, a series, a wrist of three balls and what is made of it."""
+    import nibabel
+    from PIL import Image
+    from trimesh.creation import icosphere
+
+    levels = np.arange(5 * 6 * 7, dtype=np.int16).reshape(5, 6, 7)
+    stacks = folder / "stacks"
+    stacks.mkdir()
+    np.save(stacks / "levels.npy", levels)
+    pages = [Image.fromarray((plane % 256).astype(np.uint8)) for plane in levels]
+    pages[0].save(stacks / "levels.tif", save_all=True, append_images=pages[1:])
+    for name, values in (("a.nii", levels), ("b.nii.gz", levels / 7.0)):
+        image = nibabel.Nifti1Image(values.astype(np.float32), np.diag([0.3] * 3 + [1]))
+        image.header.set_xyzt_units("mm")
+        nibabel.save(image, stacks / name)
+    plain = nibabel.Nifti1Image(levels, np.diag([0.3, 0.3, 0.3, 1.0]))
+    nibabel.save(plain, stacks / "whole.nii.gz")
+    for k, plane in enumerate(levels):
+        _write_slice(folder / "series" / f"{k}.dcm", plane, 1.2 * k)
+    balls = folder / "bones"
+    balls.mkdir()
+    for k, name in enumerate(NAMES):
+        ball = icosphere(subdivisions=1, radius=5.0).apply_translation([0, 10 * k, 0])
+        _write(balls / f"{name}.stl", ball.export(file_type="stl"))
+    _write(folder / "wrists" / "wrist.yaml", OWN.encode())
+    model = ball_model(of_ball(5e-3, 1e-3))
+    (folder / "balls").mkdir()
+    model.save(folder / "balls" / "ball.npz")
+
+
+def _write_slice(path: Path, plane: np.ndarray, place: float) -> None:
+    import pydicom
+
+    path.parent.mkdir(exist_ok=True)
+    meta = pydicom.dataset.FileMetaDataset()
+    meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    meta.MediaStorageSOPClassUID = pydicom.uid.CTImageStorage
+    meta.MediaStorageSOPInstanceUID = "1.2.3"
+    item = pydicom.dataset.FileDataset(
+        str(path), {}, file_meta=meta, preamble=b"\0" * 128
+    )
+    item.SeriesInstanceUID = "1.2.3.4"
+    item.Rows, item.Columns = plane.shape
+    item.SamplesPerPixel, item.PhotometricInterpretation = 1, "MONOCHROME2"
+    item.BitsAllocated = item.BitsStored = 16
+    item.HighBit, item.PixelRepresentation = 15, 1
+    item.PixelSpacing = [0.3, 0.3]
+    item.ImagePositionPatient = [0.0, 0.0, place]
+    item.ImageOrientationPatient = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    item.PixelData = plane.astype("<i2").tobytes()
+    item.save_as(path, enforce_file_format=True)
+
+
+def _write_drawn(folder: Path) -> None:
+    """Meshes with the files that they name."""
+    from trimesh.creation import box
+
+    files = box().export(file_type="gltf")
+    for name, data in files.items():
+        kind = "drawn" if name.endswith(".gltf") else "buffers"
+        _write(folder / kind / name, data)
+    _write(folder / "drawn" / "box.glb", box().export(file_type="glb"))
+    _write(folder / "drawn" / "box.off", box().export(file_type="off").encode())
+    text = f"mtllib box.mtl\nusemtl red\n{BOX}"
+    _write(folder / "drawn" / "box.obj", text.encode())
+    _write(folder / "materials" / "box.mtl", b"newmtl red\nKd 1 0 0\n")
 
 
 def _write_terrain(folder: Path) -> None:
@@ -208,7 +364,8 @@ def _write_markers(folder: Path) -> None:
         **{"frames": 3, "rms": 0.01, "worst_marker": "a", "worst_marker_mean": None},
         **{"occluded": 0.0, "rejected": 0.0, "converged": 3, "mode": "static"},
         **{"unobservable": [], "missing": ["b"], "ignored": []},
-        "notes": ["POINT:RATE: missing"],
+        **{"notes": ["POINT:RATE: missing"], "verdict": "good", "reasons": []},
+        "forces": [],
         "markers": [
             {"name": "a", "rms": 1.0, "mean": 1.0, "occluded": 0.0, "rejected": 0.0}
         ],

@@ -10,6 +10,7 @@ import random
 import resource
 import shutil
 import socket
+import sys
 import tempfile
 import time
 import traceback
@@ -17,16 +18,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-READ, REFUSED, UNTYPED, HANG, DIED, ACCEPTED = OUTCOMES = (
-    *("read", "refused", "untyped", "hang", "died", "accepted"),
+READ, REFUSED, UNTYPED, HANG, DIED, LARGE, SILENT = OUTCOMES = (
+    *("read", "refused", "untyped", "hang", "died", "memory", "silent"),
 )
-"""What became of a case; the last four are faults."""
-FAULTS = (UNTYPED, HANG, DIED, ACCEPTED)
+"""What became of a case; the last five are faults."""
+FAULTS = (UNTYPED, HANG, DIED, LARGE, SILENT)
 MEMORY = 3 << 29
-"""What a worker may take beyond what it has after its imports [bytes]."""
-PATIENCE = 3.0
+"""Addresses that a worker may take beyond what it has after its imports [bytes]."""
+LARGEST = 1000.0
+"""Memory that a process may have in a case [MB]."""
+PATIENCE = 12.0
 """Time on the clock that a case gets for a second of processor time it may take."""
 
 Work = Callable[[int], tuple[str, str]]
@@ -40,7 +44,7 @@ class Tally:
     Attributes:
         counts: by outcome.
         faults: number and description of each case that is a fault.
-        memory: most that a worker took beyond its start [MB].
+        memory: most that a worker had [MB].
         seconds: most processor time that a case took [s].
     """
 
@@ -57,7 +61,11 @@ class Tally:
 
 
 def run_cases(
-    make: Callable[..., Work], arguments: tuple[object, ...], cases: range, limit: float
+    make: Callable[..., Work],
+    arguments: tuple[object, ...],
+    cases: range,
+    limit: float,
+    imported: str = "",
 ) -> Tally:
     """Do cases one after the other in a process; a new one where it dies.
 
@@ -66,9 +74,14 @@ def run_cases(
         arguments: for ``make``.
         cases: numbers of the cases.
         limit: processor time that a case may take [s]; one that waits instead is
-            stopped after three times as long on the clock.
+            stopped after twelve times as long on the clock: machines are busy.
+        imported: a module that is imported once, for all processes; empty: none.
     """
-    tally, context = Tally(), multiprocessing.get_context("spawn")
+    tally = Tally()
+    context = multiprocessing.get_context("forkserver" if imported else "spawn")
+    if imported:
+        os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # for the server
+        context.set_forkserver_preload([imported])
     home = tempfile.mkdtemp(prefix="fuzz", dir=_memory())
     at = cases.start
     while at < cases.stop:
@@ -83,12 +96,14 @@ def run_cases(
         try:
             ours.recv()  # imports are done
             while at < cases.stop:
-                if not ours.poll(PATIENCE * limit):
-                    tally.add(at, HANG, f"more than {PATIENCE * limit:g} s")
+                if not _answers(ours, process, limit):
+                    tally.add(at, HANG, f"more than {limit:g} s")
                     break
                 outcome, detail, memory, seconds = ours.recv()
                 if seconds > limit:
                     outcome, detail = HANG, f"{seconds:.1f} s of processor time"
+                elif memory > LARGEST:
+                    outcome, detail = LARGE, f"{memory:.0f} MB"
                 tally.add(at, outcome, detail)
                 tally.memory = max(tally.memory, memory)
                 tally.seconds = max(tally.seconds, seconds)
@@ -104,6 +119,24 @@ def run_cases(
     return tally
 
 
+def _answers(pipe: Connection, process: BaseProcess, limit: float) -> bool:
+    """Whether a process answers before its time is over."""
+    end, spent = time.monotonic() + PATIENCE * limit, _processor_time(process)
+    while not pipe.poll(0.2):
+        if time.monotonic() > end or _processor_time(process) - spent > limit:
+            return pipe.poll(0)
+    return True
+
+
+def _processor_time(process: BaseProcess) -> float:
+    """What a process has used so far [s]; none where it has ended."""
+    try:
+        words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _serve(
     pipe: Connection,
     home: str,
@@ -116,16 +149,16 @@ def _serve(
         os.dup2(silence, stream)
     tempfile.tempdir = home
     work = make(*arguments)
-    start = _resident()
     most = _virtual() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pipe.send("ready")
     for case in cases:
+        Path("/proc/self/clear_refs").write_text("5")  # the most so far is forgotten
         before = time.process_time()
         outcome, detail = work(case)
         seconds = time.process_time() - before
-        pipe.send((outcome, detail, _resident() - start, seconds))
+        pipe.send((outcome, detail, _resident(), seconds))
 
 
 def _memory() -> str | None:

@@ -39,6 +39,59 @@ def damaged(data: bytes, chance: random.Random, others: list[bytes]) -> bytes:
     return data[: 1 << 22]
 
 
+def harmless(data: bytes, chance: random.Random, form: str) -> bytes:
+    """A file that means the same: white space, comments, order of keys.
+
+    Args:
+        data: the sound file.
+        chance: source of randomness.
+        form: ``yaml``, ``xml``, ``json`` or ``table``.
+    """
+    text = data.decode()
+    if form == "json":
+        pairs = list(json.loads(text).items())
+        chance.shuffle(pairs)
+        return json.dumps(dict(pairs), indent=chance.choice((None, 1, 8))).encode()
+    kind = chance.randrange(4)
+    if kind == 0:
+        text = text.rstrip("\n") + "\n" * chance.choice((0, 1, 2, 5))
+    elif kind == 1:
+        text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+    elif form == "yaml":
+        text = _other_yaml(text, chance)
+    elif form == "xml":
+        text = _other_xml(text, chance)
+    return text.encode()
+
+
+def _other_yaml(text: str, chance: random.Random) -> str:
+    """Top-level keys in another order, comments or blanks at ends of lines."""
+    parts = re.split(r"(?m)^(?=[A-Za-z_\"'])", text)
+    if chance.random() < 0.5 and len(parts) > 2:
+        head, rest = parts[0], [part.rstrip("\n") + "\n" for part in parts[1:]]
+        chance.shuffle(rest)
+        return head + "".join(rest)
+    lines = text.split("\n")
+    for k in chance.sample(range(len(lines)), min(3, len(lines))):
+        if lines[k].strip() and lines[k].count('"') % 2 == 0:
+            lines[k] += chance.choice(("  ", "  # a note: {x: 1}", "\n", "\n# -"))
+    return "\n".join(lines)
+
+
+def _other_xml(text: str, chance: random.Random) -> str:
+    """Blanks and comments between elements, attributes in another order."""
+    if chance.random() < 0.5:
+        between = chance.choice(("> <", ">\n\t<", "><!-- <mass value='9'/> --><"))
+        return re.sub(r">\s*<(?![!?])", lambda _: between, text)
+
+    def turned(tag: re.Match[str]) -> str:
+        attributes = re.findall(r'[\w:]+="[^"]*"', tag[2])
+        chance.shuffle(attributes)
+        return f"<{tag[1]} {'  '.join(attributes)} {tag[3]}>"
+
+    return re.sub(r'<([\w:]+)((?:\s+[\w:]+="[^"]*")+)\s*(/?)>', turned, text)
+
+
 def _bits(data: bytes, chance: random.Random, _: list[bytes]) -> bytes:
     changed = bytearray(data)
     for _k in range(chance.choice((1, 1, 4, 32)) if changed else 0):

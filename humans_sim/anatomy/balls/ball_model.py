@@ -23,8 +23,9 @@ from humans_sim.anatomy.balls.chamfer_kernels import grow
 from humans_sim.anatomy.balls.distance_maps import find_mask, padded_grid
 from humans_sim.anatomy.balls.euclidean_kernels import FAR, lower_envelopes
 from humans_sim.anatomy.errors import AnatomyError, BallModelFileError
-from humans_sim.anatomy.volumes.volume import MOST_VOXELS, Volume
+from humans_sim.anatomy.volumes.volume import Volume
 from humans_sim.core.arrays import real_array
+from humans_sim.core.budget import VOXELS
 from humans_sim.core.npz_file import read_npz
 from humans_sim.core.npz_writer import write_npz
 
@@ -191,8 +192,9 @@ def _grid(
     header: dict[str, Any], voxels: np.ndarray, distances: np.ndarray
 ) -> BallGrid:
     shape = tuple(int(n) for n in header["shape"])
-    if len(shape) != 3 or min(shape) < 3 or np.prod(shape, dtype=float) > MOST_VOXELS:
+    if len(shape) != 3 or min(shape) < 3:
         raise ValueError(f"its grid {shape} makes no sense")
+    VOXELS.check("its grid", *shape)
     metric = str(header["metric"])
     if metric != EUCLIDEAN:
         find_mask(metric, 3)

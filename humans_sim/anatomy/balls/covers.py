@@ -23,7 +23,8 @@ from humans_sim.anatomy.balls.cover_kernels import (
 )
 from humans_sim.anatomy.balls.distance_maps import chamfer_map, find_mask
 from humans_sim.anatomy.errors import AnatomyError
-from humans_sim.anatomy.volumes.volume import MOST_VOXELS, Volume, check_spacing
+from humans_sim.anatomy.volumes.volume import Volume, check_spacing
+from humans_sim.core.budget import VOXELS
 
 
 def reduce_cover(model: BallModel) -> BallModel:
@@ -135,9 +136,9 @@ def fill_balls(model: BallModel, spacing: float) -> Volume:
     low = (model.centres - model.radii[:, None]).min(axis=0)
     high = (model.centres + model.radii[:, None]).max(axis=0)
     first = np.floor(low / spacing)
-    counts = (np.ceil(high / spacing) - first + 1).astype(int)
-    if np.prod(counts, dtype=float) > MOST_VOXELS:
-        raise AnatomyError(f"{counts} voxels are too many: take a larger spacing")
+    sides = np.ceil(high / spacing) - first + 1
+    VOXELS.check("a ball model", *sides, error=AnatomyError)
+    counts = sides.astype(int)
     inside = np.zeros(counts, dtype=bool)
     cover_voxels(model.centres / spacing - first, model.radii / spacing, inside)
     return Volume.padded(inside, spacing, spacing * first)

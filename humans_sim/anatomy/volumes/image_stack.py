@@ -13,8 +13,6 @@ from humans_sim.core.arrays import finite_array
 
 LARGEST_GAP = 4.0
 """Between neighbouring slices, in usual distances of slices: what may be missing."""
-MOST_VALUES = 1 << 28
-"""Values of the largest stack: 645 along each edge."""
 _FINEST, _COARSEST = 1e-6, 0.01
 """Edges of pixels and distances of slices of any image of a bone [m]."""
 
@@ -114,7 +112,7 @@ def stack_of(
         notes.append(f"slices {listed} are missing: interpolated from the others")
     if replace_nan is not None and values.dtype.kind == "f":
         wrong = ~np.isfinite(values)
-        if wrong.any():
+        if wrong.any() and not wrong.all():
             values = np.where(wrong, values.dtype.type(replace_nan), values)
             notes.append(
                 f"{np.count_nonzero(wrong)} values that were no numbers became "
@@ -139,10 +137,13 @@ def check_length(what: str, length: float) -> None:
 
 
 def _check_finite(values: np.ndarray) -> None:
-    for n, plane in enumerate(values):  # one at a time: a stack may be large
-        wrong = int(np.count_nonzero(~np.isfinite(plane)))
-        if wrong:
-            raise ImageStackError(
-                f"slice {n} has {wrong} values that are no numbers; replace_nan gives "
-                "them a level"
-            )
+    # One at a time: a stack may be large.
+    wrong = [int(np.count_nonzero(~np.isfinite(plane))) for plane in values]
+    if sum(wrong) == values.size:
+        raise ImageStackError("the stack is empty: none of its values is a number")
+    if any(wrong):
+        n = next(n for n, count in enumerate(wrong) if count)
+        raise ImageStackError(
+            f"slice {n} has {wrong[n]} values that are no numbers; replace_nan gives "
+            "them a level"
+        )

@@ -7,9 +7,9 @@ right-handed system, as those of the files do, so that no bone is mirrored.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,15 @@ from typing import Any
 import numpy as np
 
 from humans_sim.anatomy.errors import ImageStackError
-from humans_sim.anatomy.volumes.image_stack import MOST_VALUES, ImageStack, stack_of
-from humans_sim.core.errors import FileError, MissingDependencyError
+from humans_sim.anatomy.volumes.image_stack import ImageStack, stack_of
+from humans_sim.core.budget import PIXELS, check_expansion
+from humans_sim.core.errors import FileError, HumansError, MissingDependencyError
 from humans_sim.core.files import check_regular
 
 _LARGEST_SLICE = 1 << 28
+_SCALED, _SLICE = 8, 4
+"""What a value of an image takes while it is scaled, and one of a series [bytes]."""
+_DEFLATED = "1.2.840.10008.1.2.1.99"
 _UNITS = {"meter": 1.0, "mm": 1e-3, "micron": 1e-6, "unknown": 1e-3}
 """Of a NIfTI image [m]; those that do not say it are in millimetres."""
 _ALIKE = 1e-4
@@ -46,15 +50,23 @@ def read_nifti(path: Path, replace_nan: float | None) -> ImageStack:
         MissingDependencyError: nibabel is not installed.
     """
     nibabel = _library("nibabel", "a NIfTI file")
-    check_regular(path, FileError, 8 * MOST_VALUES)
+    check_regular(path, FileError, _SCALED * PIXELS.most)
+    at_file = partial(FileError, path=path)
     try:
         image = nibabel.load(str(path))
-        if len(image.shape) != 3 or math.prod(image.shape) > MOST_VALUES:
+        if len(image.shape) != 3:
             raise ValueError(f"an image {image.shape}, not one of three axes")
+        count = PIXELS.check("the image", *image.shape, error=at_file)
+        stored = image.dataobj
+        own = stored.dtype.kind in "biu" and (stored.slope, stored.inter) == (1.0, 0.0)
+        held = (stored.dtype.itemsize if own else _SCALED) * count
+        check_expansion(held, path.stat().st_size, at_file)
         image = nibabel.as_closest_canonical(image)
         unit = _UNITS[image.header.get_xyzt_units()[0]]
         zooms = np.array(image.header.get_zooms(), dtype=float) * unit
-        values = np.asarray(image.dataobj, dtype=np.float32)
+        values = np.asarray(image.dataobj, dtype=None if own else np.float32)
+    except HumansError:
+        raise
     except Exception as error:  # its readers raise what they like
         raise FileError(f"not a NIfTI image: {error}", path) from error
     return stack_of(
@@ -94,10 +106,11 @@ def read_dicom(files: Sequence[Path]) -> ImageStack:
     """
     pydicom = _library("pydicom", "a DICOM series")
     slices: list[_Slice] = []
+    size = 0
     for path in files:
-        slices.append(_read_slice(pydicom, path))
-        if len(slices) * slices[0].values.size > MOST_VALUES:
-            raise ImageStackError(f"{path.parent.name}: more than {MOST_VALUES} pixels")
+        check_regular(path, FileError, _LARGEST_SLICE)
+        size += path.stat().st_size
+        slices.append(_read_slice(pydicom, path, len(slices) + 1, size))
         _check_alike(slices[0], slices[-1])
     slices.sort(key=lambda item: item.height)
     heights = np.array([item.height for item in slices])
@@ -110,14 +123,22 @@ def read_dicom(files: Sequence[Path]) -> ImageStack:
     return ImageStack(planes, heights, slices[0].pixel, tuple(notes))
 
 
-def _read_slice(pydicom: Any, path: Path) -> _Slice:
-    check_regular(path, FileError, _LARGEST_SLICE)
+def _read_slice(pydicom: Any, path: Path, number: int, size: int) -> _Slice:
+    """Read a slice, the so many-eth of a series; ``size`` of all so far [bytes]."""
+    at_file = partial(FileError, path=path)
     try:
+        meta = pydicom.filereader.read_file_meta_info(str(path))
+        if getattr(meta, "TransferSyntaxUID", "") == _DEFLATED:
+            # pydicom would inflate it whole, however large it becomes.
+            raise ValueError("a deflated file: save it without compression")
         item = pydicom.dcmread(str(path))
         axes = np.array(item.ImageOrientationPatient, dtype=float).reshape(2, 3)
         place = np.array(item.ImagePositionPatient, dtype=float).reshape(3)
-        if int(item.Rows) * int(item.Columns) > MOST_VALUES:
-            raise ValueError(f"more than {MOST_VALUES} pixels")
+        sides = (int(item.Rows), int(item.Columns))
+        planes = int(getattr(item, "NumberOfFrames", 1) or 1)
+        planes *= int(getattr(item, "SamplesPerPixel", 1))
+        count = PIXELS.check("the series", number, planes, *sides, error=at_file)
+        check_expansion(_SLICE * count, size, at_file)
         slope = float(getattr(item, "RescaleSlope", 1.0))
         shift = float(getattr(item, "RescaleIntercept", 0.0))
         values = (item.pixel_array * slope + shift).astype(np.float32)
@@ -125,6 +146,8 @@ def _read_slice(pydicom: Any, path: Path) -> _Slice:
             raise ValueError(f"pixels {values.shape}: one grey slice a file is wanted")
         pixel = np.array(item.PixelSpacing, dtype=float).reshape(2) * 1e-3
         series = str(getattr(item, "SeriesInstanceUID", ""))
+    except HumansError:
+        raise
     except Exception as error:  # its readers raise what they like
         raise FileError(f"not a DICOM slice: {error}", path) from error
     height = float(np.cross(*axes) @ place) * 1e-3

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from humans_sim.anatomy.errors import AnatomyError, BoneMeshError
-from humans_sim.anatomy.volumes.volume import MOST_VOXELS, Volume, check_spacing
+from humans_sim.anatomy.volumes.volume import Volume, check_spacing
 from humans_sim.anatomy.volumes.voxel_kernels import count_windings, fill_columns
+from humans_sim.core.budget import VOXELS
 
 if TYPE_CHECKING:
     import trimesh
@@ -38,11 +38,9 @@ def voxelise(mesh: trimesh.Trimesh, spacing: float) -> Volume:
             "the mesh is open; prepare_mesh closes small holes and reports others"
         )
     low, high = np.asarray(mesh.bounds, dtype=float)
+    VOXELS.check("a mesh", *((high - low) / spacing + 3), error=AnatomyError)
     first = np.floor(low / spacing).astype(int) - 1
     counts = np.ceil(high / spacing).astype(int) + 2 - first
-    if math.prod(int(n) for n in counts) > MOST_VOXELS:
-        size = " x ".join(str(n) for n in counts)
-        raise AnatomyError(f"{size} voxels are too many: take a larger spacing")
     windings = np.zeros(counts, dtype=np.int8)
     triangles = np.ascontiguousarray(mesh.triangles, dtype=float)
     origin = spacing * first.astype(float)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from humans_sim.anatomy.errors import AnatomyError
-from humans_sim.anatomy.volumes.volume import MOST_VOXELS, Volume, check_spacing
+from humans_sim.anatomy.volumes.volume import Volume, check_spacing
 from humans_sim.core.arrays import finite_array
+from humans_sim.core.budget import VOXELS
 
 Field = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Of x, y and z [m]: negative inside."""
@@ -38,14 +39,11 @@ def of_field(
     last = finite_array(high, (3,), "high corner", AnatomyError)
     if not np.all(last > first):
         raise AnatomyError(f"the box from {first} to {last} is empty")
+    VOXELS.check("a shape", *np.ceil((last - first) / spacing + 2), error=AnatomyError)
     x, y, z = (
         np.arange(math.floor(a / spacing), math.ceil(b / spacing) + 1) * spacing
         for a, b in zip(first, last, strict=True)
     )
-    if len(x) * len(y) * len(z) > MOST_VOXELS:
-        raise AnatomyError(
-            f"{len(x)} x {len(y)} x {len(z)} voxels are too many: take a larger spacing"
-        )
     inside = np.empty((len(x), len(y), len(z)), dtype=bool)
     for i, place in enumerate(x):
         inside[i] = field(place, y[:, None], z[None, :]) < 0
@@ -84,8 +82,10 @@ def of_ball(radius: float, spacing: float) -> Volume:
 def of_box(size: Sequence[float], spacing: float) -> Volume:
     """A solid box about the origin, its faces halfway between voxels where they fit."""
     half = _positive(size) / 2
-    counts = np.maximum(np.rint(2 * half / spacing).astype(int), 1)
     check_spacing(spacing)
+    sides = np.maximum(np.rint(2 * half / spacing), 1)
+    VOXELS.check("a box", *sides, error=AnatomyError)
+    counts = sides.astype(int)
     origin = -spacing * (counts - 1) / 2
     return Volume.padded(np.ones(counts, dtype=bool), spacing, origin)
 

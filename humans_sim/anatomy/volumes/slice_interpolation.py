@@ -27,6 +27,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 from humans_sim.anatomy.errors import ImageStackError
 from humans_sim.anatomy.volumes.image_stack import ImageStack
 from humans_sim.anatomy.volumes.volume import Volume, check_spacing
+from humans_sim.core.budget import VOXELS
 
 NORMALISATION = 64 / 6
 """Of the basis, for a partition of unity."""
@@ -76,6 +77,9 @@ def fill_between_slices(
     check_spacing(edge)
     _, rows, columns = stack.values.shape
     pixel = stack.pixel
+    deepest = float(stack.positions[-1] - stack.positions[0])
+    lengths = np.array([deepest, pixel[0] * (rows - 1), pixel[1] * (columns - 1)])
+    VOXELS.check("a volume", *(lengths / edge + 1), error=ImageStackError)
     tall = _resampling(pixel[0] * np.arange(rows), edge, smoothing)
     wide = _resampling(pixel[1] * np.arange(columns), edge, smoothing)
     planes = np.empty((len(stack.values), tall.shape[0], wide.shape[0]), np.float32)

@@ -10,19 +10,23 @@ import io
 import re
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from humans_sim.anatomy.errors import ImageStackError
-from humans_sim.anatomy.volumes.image_stack import MOST_VALUES, ImageStack, stack_of
+from humans_sim.anatomy.volumes.image_stack import ImageStack, stack_of
 from humans_sim.anatomy.volumes.medical_files import read_dicom, read_nifti
+from humans_sim.core.budget import PIXELS, check_expansion
 from humans_sim.core.errors import FileError, HumansError
 from humans_sim.core.files import is_folder, open_regular, read_bytes
 from humans_sim.core.npy_header import read_npy_header
 
 PICTURES = (".png", ".tif", ".tiff")
 _LARGEST_PICTURE = 1 << 28
+_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2}
+"""What a pixel takes, by the mode of its picture; 4 in others."""
 _FORMATS = ("PNG", "TIFF")
 _MODES = ("L", "I;16", "I;16B", "I", "F")
 
@@ -77,9 +81,9 @@ def _known(spacing: Sequence[float] | None, path: Path) -> Sequence[float]:
 
 
 def _read_array(path: Path) -> np.ndarray:
-    with open_regular(path, FileError, 8 * MOST_VALUES + 4096) as stream:
+    with open_regular(path, FileError, 8 * PIXELS.most + 4096) as stream:
         try:
-            header = read_npy_header(stream, 3, MOST_VALUES)
+            header = read_npy_header(stream, 3, PIXELS.most)
             numbers = np.fromfile(stream, header.kind, header.size)
             if len(numbers) != header.size:
                 raise ValueError(f"{len(numbers)} numbers for {header.shape}")
@@ -121,24 +125,33 @@ def _read_pictures(
         )
     missing = [n - numbers[0] for n in span if n not in files]
     planes: list[np.ndarray] = []
+    pixels = size = 0
     for number in numbers:
-        pages = _read_pages(files[number])
+        size += files[number].stat().st_size
+        pages = _read_pages(files[number], pixels, size)
         plane = pages[0]
         if len(pages) > 1 or (planes and plane.shape != planes[0].shape):
             raise ImageStackError(
                 f"{files[number].name}: it has {len(pages)} pages of {plane.shape} "
                 "pixels; one page a file, all of one size, is wanted"
             )
-        if (len(planes) + 1) * plane.size > MOST_VALUES:
-            raise ImageStackError(f"{folder.name}: more than {MOST_VALUES} pixels")
+        pixels += plane.size
         planes.append(plane)
     return stack_of(np.stack(planes), spacing, missing, replace_nan)
 
 
-def _read_pages(path: Path) -> list[np.ndarray]:
+def _read_pages(path: Path, pixels: int = 0, size: int = 0) -> list[np.ndarray]:
+    """Pages of a picture, after others of a folder.
+
+    Args:
+        path: the picture.
+        pixels: of those before.
+        size: of all files so far; of this one unless given [bytes].
+    """
     from PIL import Image
 
     data = read_bytes(path, FileError, _LARGEST_PICTURE)
+    at_file = partial(FileError, path=path)
     pages: list[np.ndarray] = []
     try:
         with warnings.catch_warnings():
@@ -146,9 +159,11 @@ def _read_pages(path: Path) -> list[np.ndarray]:
             with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
                 for page in range(getattr(picture, "n_frames", 1)):
                     picture.seek(page)
+                    pixels += picture.width * picture.height
+                    PIXELS.check("the stack", pixels, error=at_file)
+                    held = _BYTES.get(picture.mode, 4) * pixels
+                    check_expansion(held, size or len(data), at_file)
                     grey = picture if picture.mode in _MODES else picture.convert("L")
-                    if (page + 1) * grey.width * grey.height > MOST_VALUES:
-                        raise ValueError(f"more than {MOST_VALUES} pixels")
                     pages.append(np.array(grey))
                     if pages[-1].shape != pages[0].shape:
                         raise ValueError(f"page {page} has another size")

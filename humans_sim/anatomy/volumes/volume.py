@@ -14,9 +14,6 @@ import numpy as np
 from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.core.arrays import finite_array
 
-MOST_VOXELS = 1 << 30
-"""Voxels of the largest volume: 1024 along each edge."""
-
 
 @dataclass(frozen=True)
 class Volume:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from humans_sim.anatomy.errors import AnatomyError, BoneMeshError
+from humans_sim.core.budget import GRID_POINTS
 from humans_sim.core.surface_cells import crossed_quadrangles, passed_cells
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def mesh_of_distance(
 
     if not spacing > 0:
         raise AnatomyError(f"the spacing must be positive, not {spacing} m")
+    sides = np.ceil((high - low) / spacing + 2)
+    GRID_POINTS.check("a surface", *sides, error=AnatomyError)
     ends = zip(low, high, strict=True)
     axes = [np.arange(a, b + 2 * spacing, spacing) for a, b in ends]
     values = distance(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1))

@@ -18,6 +18,7 @@ from humans_sim.anatomy.wrist.hand_motion import HandMotion
 from humans_sim.anatomy.wrist.wrist import Wrist
 from humans_sim.anatomy.wrist.wrist_run_files import read_wrist_run, save_wrist_run
 from humans_sim.bodies.loads import Moving
+from humans_sim.core.budget import SAMPLES
 
 if TYPE_CHECKING:
     from humans_sim.results.check import Check
@@ -255,6 +256,8 @@ def move_wrist(
     motion = HandMotion() if motion is None else motion
     if not (np.isfinite(step) and 0 < step <= motion.duration):
         raise AnatomyError(f"steps lie between 0 and the duration, not {step} s")
+    length = motion.settling + motion.end
+    SAMPLES.check("a wrist's motion", length / step, error=AnatomyError)
     recorder = Recorder(wrist, motion, "complementarity")
     steps = BoneSteps(wrist, numbers)
     before, count = round(motion.settling / step), round(motion.end / step)

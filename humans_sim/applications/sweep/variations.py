@@ -22,6 +22,7 @@ from humans_sim.applications.scenarios import (
     Scenario,
     read_scenario,
 )
+from humans_sim.core.budget import RUNS
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.yaml_file import LARGEST_NUMBER, did_you_mean
 
@@ -35,8 +36,6 @@ _NUMBERS = ("end", "friction")
 _WORDS = ("model", "method", "feedback", "actuation", "walking", "integrator")
 SHORT = (*_NUMBERS, *_WORDS)
 """Keys that are options of ``humans-sim run``."""
-MOST_RUNS = 1_000_000
-"""Of one sweep."""
 _DIGITS = 12
 """Digits of a value of a range: 0.3, not 0.30000000000000004."""
 
@@ -137,10 +136,7 @@ def check_variations(variations: Sequence[Variation], seeds: int) -> int:
             raise ParameterError(f"'{key}' and '{under[0]}' are varied: one holds both")
     if not seeds and PUSH in keys:
         raise ParameterError("a push is by chance: give a number of seeds with it")
-    count = math.prod(len(v.values) for v in variations) * max(seeds, 1)
-    if count > MOST_RUNS:
-        raise ParameterError(f"{count} runs: a sweep has {MOST_RUNS} at most")
-    return count
+    return RUNS.check("a sweep", *(len(v.values) for v in variations), max(seeds, 1))
 
 
 def grid(variations: Sequence[Variation]) -> Iterator[Values]:
@@ -203,8 +199,7 @@ def _range(key: str, start: str, end: str, number: str) -> tuple[Value, ...]:
             f"{key}: a range has 2 values or more, not {count} (one value: "
             f"{key}={start})"
         )
-    if count > MOST_RUNS:
-        raise ParameterError(f"{key}: {count} values are too many")
+    RUNS.check(key, count)
     even = np.linspace(float(first), float(last), count)
     return tuple(float(f"{value:.{_DIGITS}g}") for value in even)
 

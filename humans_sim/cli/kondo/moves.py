@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -31,6 +31,9 @@ from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.models import load_model
+
+if TYPE_CHECKING:
+    from humans_sim.control.walking import Velocity, WalkSettings
 
 _SETTLE = 0.4
 """Servos may lag behind their last set point for so long [s]."""
@@ -92,13 +95,15 @@ def walk(
 ) -> None:
     """Walk by the package's pattern, open loop: the boards have no sensors."""
     from humans_sim.cli.progress import display
+    from humans_sim.control.walking import Velocity
     from humans_sim.kondo.driver.joint_path import path_to
     from humans_sim.kondo.driver.stream import Rest, energise, stream
-    from humans_sim.kondo.driver.walk_stream import walk_stream
+    from humans_sim.kondo.driver.walk_stream import blind_settings, walk_stream
 
     settings = load_robot(robot)
     model = load_model(settings.model)
-    velocity = (speed, side, turn)
+    velocity = Velocity(speed, side, turn)
+    _check_reach(velocity, blind_settings(model))
     say("planning the steps")
     with display():
         path = walk_stream(model, settings, steps, velocity)
@@ -127,6 +132,21 @@ def walk(
         heard = print_health(driven)
         finish(driven, free)
     check_heard(heard)
+
+
+def _check_reach(velocity: Velocity, walk: WalkSettings) -> None:
+    """Refuse a velocity that the legs do not follow, with the one that they do."""
+    from humans_sim.control.walking.footsteps import FootstepPlanner
+
+    followed = FootstepPlanner(walk).limited(velocity)
+    if not np.allclose(followed, velocity, rtol=1e-6, atol=1e-12):
+        asked, most = (
+            f"--speed {v.vx:.3g} --side {v.vy:.3g} --turn {v.wz:.3g}"
+            for v in (velocity, followed)
+        )
+        raise ParameterError(
+            f"the legs do not follow {asked}; the most in this direction is {most}"
+        )
 
 
 def _parsed(

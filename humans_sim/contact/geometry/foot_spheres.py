@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.core.budget import CONTACT_POINTS
 from humans_sim.core.convex_polygon import convex_hull, inside
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.description import Sole, Tag
@@ -27,8 +28,6 @@ SOLE_POINTS = "sole_points"
 GEOMETRIES = (POINTS, SOLES, SPHERES, SOLE_POINTS)
 POINT_SPACING = 0.02
 """Distance of the points of a sole unless given [m]."""
-MOST_POINTS = 400
-"""Points of one sole."""
 LENGTH_SHARE, WIDTH_SHARE = 1 / 12, 1 / 4
 """Greatest radius of a ball unless given, in lengths and widths of its sole."""
 _FLAT = 1e-6
@@ -150,12 +149,9 @@ def _cover(corners: np.ndarray, spacing: float, name: str) -> np.ndarray:
     if len(outline) < 3:
         raise ParameterError(f"the sole {name} has no outline of three corners or more")
     low, high = outline.min(axis=0), outline.max(axis=0)
-    counts = np.ceil((high - low) / spacing).astype(int) + 1
-    if counts.prod() > MOST_POINTS:
-        raise ParameterError(
-            f"{counts.prod()} points on the sole {name}, more than {MOST_POINTS}: take "
-            "a larger spacing"
-        )
+    sides = np.ceil((high - low) / spacing) + 1
+    CONTACT_POINTS.check(f"the sole {name}", *sides)
+    counts = sides.astype(int)
     axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True)]
     places = [np.array([x, y]) for x in axes[0] for y in axes[1]]
     for begin, end in zip(outline, np.roll(outline, -1, axis=0), strict=True):

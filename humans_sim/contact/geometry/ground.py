@@ -24,6 +24,7 @@ from humans_sim.contact.geometry.terrain_shapes import (
     rubble_field,
     stairs_mesh,
 )
+from humans_sim.core.budget import SOLIDS
 from humans_sim.core.errors import ParameterError
 
 Solid = HalfSpace | Box | TriangleMesh | FurtherContact
@@ -70,6 +71,7 @@ class Ground:
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
+        SOLIDS.check("a scene", len(self.solids))
         for friction in (self.friction, *(s.friction for s in self.solids)):
             if friction is not None and not (math.isfinite(friction) and friction >= 0):
                 raise ParameterError(f"friction must be 0 or more, not {friction}")
@@ -148,6 +150,7 @@ class Ground:
         """
         if count < 1 or rise <= 0 or depth <= 0:
             raise ParameterError("stairs want a count, a rise and a depth above zero")
+        SOLIDS.check("steps", len(self.solids) + count)
         far = start + count * depth
         boxes = []
         for k in range(count):

@@ -17,10 +17,9 @@ from humans_sim.contact.geometry.mesh_kernels import (
     split_nodes,
 )
 from humans_sim.core.arrays import real_array
+from humans_sim.core.budget import TRIANGLES
 from humans_sim.core.errors import ParameterError
 
-MOST_TRIANGLES = 500_000
-"""Largest mesh."""
 LARGEST_COORDINATE = 1e5
 """Farthest that a vertex may lie from the origin [m]."""
 _LEAF = 4
@@ -115,11 +114,7 @@ def _arrays(
         raise ParameterError(f"faces of {name}: an array (m, 3), not {numbers.shape}")
     if not len(points) or not len(numbers):
         raise ParameterError(f"{name} is empty: it has no faces")
-    if max(len(numbers), len(points) // 3) > MOST_TRIANGLES:
-        raise ParameterError(
-            f"{name} has {len(numbers)} faces, more than {MOST_TRIANGLES}: take a "
-            "coarser mesh"
-        )
+    TRIANGLES.check(name, max(len(numbers), len(points) // 3))
     if not np.isfinite(points).all():
         raise ParameterError(f"vertices of {name}: they must be finite numbers")
     if np.abs(points).max() > LARGEST_COORDINATE:

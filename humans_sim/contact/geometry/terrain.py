@@ -20,7 +20,6 @@ from humans_sim.contact.geometry.mesh_kernels import (
 )
 from humans_sim.contact.geometry.mesh_table import (
     LARGEST_COORDINATE,
-    MOST_TRIANGLES,
     MeshTable,
     mesh_table,
 )
@@ -30,10 +29,9 @@ from humans_sim.contact.geometry.terrain_files import (
     read_mesh_file,
 )
 from humans_sim.core.arrays import finite_array, real_array
+from humans_sim.core.budget import HEIGHTS
 from humans_sim.core.errors import ParameterError
 
-MOST_HEIGHTS = MOST_TRIANGLES // 2
-"""Largest number of heights of a height field."""
 RANKS = 3
 """Contacts that one point may have with a mesh at the same time."""
 _BAND = 1.0
@@ -179,7 +177,7 @@ class HeightField(TriangleMesh):
             raise ParameterError(
                 f"heights of {name}: 2 x 2 numbers or more, not {grid.shape}"
             )
-        check_size(grid.shape, name)
+        HEIGHTS.check(name, *grid.shape)
         if not np.isfinite(grid).all() or np.abs(grid).max() > LARGEST_COORDINATE:
             raise ParameterError(
                 f"heights of {name}: finite numbers up to {LARGEST_COORDINATE:g} m"
@@ -238,7 +236,7 @@ class HeightField(TriangleMesh):
         sides = finite_array(size, (2,), f"size of {name}")
         if (sides <= 0).any() or not (np.isfinite(height) and height > 0):
             raise ParameterError(f"size and height of {name} must be above zero")
-        grid = height * read_image(path, MOST_HEIGHTS)
+        grid = height * read_image(path, HEIGHTS)
         steps = sides / (np.array(grid.shape) - 1)
         if origin is None:
             origin = (-float(sides[0]) / 2, -float(sides[1]) / 2, 0.0)
@@ -261,7 +259,7 @@ class HeightField(TriangleMesh):
             FileError: the file cannot be read, is too large or holds no numbers.
             ParameterError: the numbers cannot be used.
         """
-        grid = read_heights(path, MOST_HEIGHTS)
+        grid = read_heights(path, HEIGHTS)
         return cls(grid, spacing, origin, name, friction)
 
 
@@ -292,19 +290,6 @@ class FurtherContact:
     def row(self) -> np.ndarray:
         """As of the mesh, with the rank."""
         return self.mesh.row(self.rank)
-
-
-def check_size(shape: tuple[int, ...], name: str) -> None:
-    """Refuse a height field that is too large.
-
-    Raises:
-        ParameterError: it is.
-    """
-    if shape[0] * shape[1] > MOST_HEIGHTS:
-        raise ParameterError(
-            f"{name} has {shape[0]} x {shape[1]} heights, more than {MOST_HEIGHTS}: "
-            "take a coarser grid"
-        )
 
 
 def _solid_of(

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
+from humans_sim.core.budget import Budget
 from humans_sim.core.errors import FileError, HumansError, ParameterError
 from humans_sim.core.files import read_bytes, read_text
 from humans_sim.core.npy_header import read_npy_header
@@ -32,12 +35,12 @@ _LEVELS = {"L": 255.0, "I;16": 65535.0, "I;16B": 65535.0, "I": 65535.0}
 Mesh = TypeVar("Mesh")
 
 
-def read_image(path: Path | str, most: int) -> np.ndarray:
+def read_image(path: Path | str, budget: Budget) -> np.ndarray:
     """Grey levels of a picture, 0 to 1 (nx, ny): right is x, up is y.
 
     Args:
         path: the file.
-        most: pixels.
+        budget: of the pixels.
 
     Raises:
         FileError: it cannot be read, or has too many pixels.
@@ -45,17 +48,13 @@ def read_image(path: Path | str, most: int) -> np.ndarray:
     from PIL import Image
 
     data = read_bytes(path, FileError, LARGEST_IMAGE)
+    at_file = partial(FileError, path=path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data), formats=_PICTURES) as picture:
                 width, height = picture.size
-                if width * height > most:
-                    raise FileError(
-                        f"the picture has {width} x {height} pixels, more than {most}: "
-                        "make it smaller",
-                        path,
-                    )
+                budget.check("the picture", width, height, error=at_file)
                 if picture.mode not in _LEVELS:
                     grey = picture.convert("L")
                 else:
@@ -72,21 +71,21 @@ def read_image(path: Path | str, most: int) -> np.ndarray:
     return np.ascontiguousarray(levels[::-1].T)
 
 
-def read_heights(path: Path | str, most: int) -> np.ndarray:
+def read_heights(path: Path | str, budget: Budget) -> np.ndarray:
     """Heights of an array (``.npy``) or a table (``.csv``), one row for each x.
 
     Args:
         path: the file.
-        most: numbers.
+        budget: of the numbers.
 
     Raises:
         FileError: it cannot be read, or is too large.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".npy":
-        return _read_array(path, most)
+        return _read_array(path, budget.most)
     if suffix == ".csv":
-        return _read_table(path, most)
+        return _read_table(path, budget)
     raise FileError(f"heights are read from .npy or .csv, not '{suffix}'", path)
 
 
@@ -101,7 +100,7 @@ def _read_array(path: Path | str, most: int) -> np.ndarray:
     return numbers.reshape(header.shape, order=header.order).astype(float)
 
 
-def _read_table(path: Path | str, most: int) -> np.ndarray:
+def _read_table(path: Path | str, budget: Budget) -> np.ndarray:
     rows: list[list[float]] = []
     count = 0
     for number, line in enumerate(read_text(path).splitlines(), 1):
@@ -114,8 +113,7 @@ def _read_table(path: Path | str, most: int) -> np.ndarray:
                 f"numbers are wanted: '{line[:40]}'", path, number
             ) from None
         count += len(rows[-1])
-        if count > most:
-            raise FileError(f"more than {most} heights", path, number)
+        budget.check("a table", count, error=partial(FileError, path=path, line=number))
         if len(rows[-1]) != len(rows[0]):
             raise FileError(
                 f"{len(rows[-1])} numbers, not {len(rows[0])} as before", path, number
@@ -141,6 +139,8 @@ def read_mesh_file(
     if not (math.isfinite(scale) and scale > 0):
         raise ParameterError(f"scale must be above zero, not {scale}")
     data = read_bytes(path, FileError, LARGEST_MESH)
+    if suffix == ".obj":  # trimesh passes over lines that begin with blanks
+        data = re.sub(rb"(?m)^[ \t]+", b"", data)
     try:
         # From memory: what else a file names, such as materials, is not opened.
         mesh = trimesh.load(

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh, check_size
+from humans_sim.contact.geometry.terrain import HeightField, TriangleMesh
+from humans_sim.core.budget import HEIGHTS, STEPS
 from humans_sim.core.errors import ParameterError
 
-MOST_STEPS = 10_000
 _LOWEST = 0.05
 """Least height of rubble, in its greatest: nothing of it lies in the floor's plane."""
 
@@ -34,8 +34,9 @@ def stairs_mesh(
         name: of the mesh.
     """
     _check_numbers("stairs", rise=rise, depth=depth, width=width)
-    if not (1 <= count <= MOST_STEPS and count == int(count)):
-        raise ParameterError(f"stairs have 1 to {MOST_STEPS} steps, not {count}")
+    if not (count >= 1 and count == int(count)):
+        raise ParameterError(f"stairs have one step or more, not {count}")
+    STEPS.check(name, count)
     profile = [(0.0, 0.0)]
     for k in range(int(count)):
         profile += [(k * depth, (k + 1) * rise), ((k + 1) * depth, (k + 1) * rise)]
@@ -97,8 +98,9 @@ def rubble_field(
     _check_numbers("rubble", height=height, length=length, width=width, spacing=spacing)
     if not (0 <= seed < 2**32 and seed == int(seed)):
         raise ParameterError(f"seed of rubble: a whole number of 0 or more, not {seed}")
-    shape = [max(3, round(side / spacing) + 1) for side in (length, width)]
-    check_size((shape[0], shape[1]), name)
+    sides = [side / spacing for side in (length, width)]
+    HEIGHTS.check(name, *(side + 1 for side in sides))
+    shape = [max(3, round(side) + 1) for side in sides]
     random = np.random.default_rng(int(seed))
     heights = height * random.uniform(_LOWEST, 1.0, shape)
     heights[[0, -1], :] = -height

@@ -55,6 +55,7 @@ from humans_sim.control.walking.settings import WalkSettings
 from humans_sim.control.walking.sole_legs import HIP_YAW, sole_legs
 from humans_sim.control.walking.support import SolePair
 from humans_sim.control.walking.whole_body_ik import WalkKinematics
+from humans_sim.core.budget import POSTURES
 from humans_sim.core.convex_polygon import HalfPlanes, inside
 from humans_sim.models import Model
 from humans_sim.models.legs.chains import Leg
@@ -183,7 +184,7 @@ class Retargeting:
         """A motion, whatever its speeds and torques."""
         walks = plan.steps > 0
         period = self.period
-        n = int(np.ceil(plan.duration / period)) + 1
+        n = POSTURES.check("a motion", np.ceil(plan.duration / period) + 1)
         t = period * np.arange(n)
         at = SampledPerson(person, plan.person_time(t), self.settings.cutoff, period)
         phases = [plan.phase(time) for time in t]

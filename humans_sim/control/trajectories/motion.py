@@ -18,6 +18,7 @@ from scipy.interpolate import CubicSpline
 from humans_sim.control.task.posture import reach
 from humans_sim.control.task.task_functions import FramePose, Stacked, Task
 from humans_sim.control.task.whole_body import Target
+from humans_sim.core.budget import POSTURES
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 
@@ -79,7 +80,8 @@ class Motion:
         if unknown:
             raise ParameterError(f"{model.name} has no coordinate '{unknown[0]}'")
         self.model, self._curves = model, dict(curves)
-        self.times = np.linspace(0.0, end, max(2, round(end / _GRID) + 1))
+        count = POSTURES.check("a motion", max(2, round(end / _GRID) + 1))
+        self.times = np.linspace(0.0, end, count)
         places = [FramePose.target(model.frame_pose(start, foot)) for foot in feet]
         task = Stacked([FramePose(model, foot) for foot in feet])
         legs = _chains(model, feet)

@@ -16,6 +16,7 @@ from humans_sim.control.walking.footsteps import (
     Velocity,
 )
 from humans_sim.control.walking.settings import SLIP, WalkSettings
+from humans_sim.core.budget import FOOTSTEPS
 from humans_sim.core.errors import ParameterError
 
 _LONGER = 1.001
@@ -125,6 +126,8 @@ def path_footsteps(
     )
     side, steps, standing = Side.LEFT, [], dict(feet)
     longest = _PACE * settings.max_forward
+    apart = np.linalg.norm(np.diff([body[:2], *points], axis=0), axis=1)
+    FOOTSTEPS.check("the path", float(apart.sum()) / longest)
     turn = 0.0 if settings.turns == SLIP else 0.5 * _PACE * settings.max_turn
 
     def put(place: Footprint) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from humans_sim.contact.geometry.box_pairs import SLOTS
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.geometry.solids import Box
+from humans_sim.core.budget import CONTACTS
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
@@ -112,9 +113,12 @@ class SceneContacts:
         frictions: np.ndarray,
     ) -> None:
         boxed = {int(self.solid_mover[s]) for s in boxes} - {_FLOOR}
-        pairs, table, names, movers = [], [], [], []
+        pairs, table, movers = [], [], []
+        names: list[str] = []
         robot_movers = self._first_body_mover()
+        what = "what may touch in the scene"
         for f, mover in enumerate(self.feature_mover):
+            CONTACTS.check(what, len(names))
             for s, other in enumerate(self.solid_mover):
                 if other == mover:
                     continue
@@ -134,6 +138,7 @@ class SceneContacts:
                 movers.append((int(mover), int(other)))
         box_pairs = []
         for i, a in enumerate(boxes):
+            CONTACTS.check(what, len(names))
             for b in boxes[i + 1 :]:
                 first, second = int(self.solid_mover[b]), int(self.solid_mover[a])
                 if first == second:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from humans_sim.core.budget import RATE
 from humans_sim.core.errors import HumansError
 from humans_sim.core.yaml_file import YamlValue, read_yaml
 from humans_sim.dynamics.sensors.foot_sensor import FootSensor
@@ -59,7 +60,9 @@ def _sensor(name: str, entry: YamlValue) -> Sensor:
         raise entry.error(f"the kind is missing: one of {', '.join(_KINDS)}")
     make, needed, optional, signals = _KINDS[kind["kind"].choice(tuple(_KINDS))]
     given = entry.fields(("kind", "rate", *needed), (*optional, *signals, *_COMMON))
-    arguments: dict[str, Any] = {"name": name, "period": 1.0 / given["rate"].positive()}
+    rate = given["rate"].positive()
+    RATE.check("a sensor", rate, error=given["rate"].error)
+    arguments: dict[str, Any] = {"name": name, "period": 1.0 / rate}
     for key in (*needed, *optional, "delay"):
         if key in given:
             word = key in _WORDS

@@ -91,6 +91,12 @@ class WalkStream:
             yield t, channels.angles(values)
 
 
+def blind_settings(model: Model) -> WalkSettings:
+    """Settings of the walk of a model, with steps that take :data:`STEP` at least."""
+    own = WalkSettings.of_model(model)
+    return replace(own, step_duration=max(own.step_duration, STEP))
+
+
 def walk_stream(
     model: Model,
     robot: RobotSettings,
@@ -110,8 +116,7 @@ def walk_stream(
         velocity: forwards, to the left [m/s], turning left [rad/s]; cut to the reach of
             the legs.
         start: joint angles at the beginning [rad]; those left out are at home.
-        settings: of the walk; None: those of the model, with steps that take
-            :data:`STEP` at least.
+        settings: of the walk; None: :func:`blind_settings`.
         period: between two set points [s].
 
     Raises:
@@ -126,9 +131,7 @@ def walk_stream(
         raise ParameterError(f"period must be 0.001 to 0.1 s, not {period}")
     if len(velocity) != 3:
         raise ParameterError(f"a velocity has three numbers, not {velocity}")
-    if settings is None:
-        usual = WalkSettings.of_model(model)
-        settings = replace(usual, step_duration=max(usual.step_duration, STEP))
+    settings = blind_settings(model) if settings is None else settings
     names = robot.joint_names
     columns = [_column(model, name) for name in names]
     pattern = WalkPattern(model, settings)

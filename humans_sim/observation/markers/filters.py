@@ -8,6 +8,7 @@ import math
 import numpy as np
 from scipy.signal import butter, sosfilt_zi, sosfiltfilt
 
+from humans_sim.core.budget import NUMBERS
 from humans_sim.core.disk_arrays import by_rows, column_of, put_column
 from humans_sim.core.errors import ParameterError
 from humans_sim.observation.markers.trial import MarkerTrial
@@ -125,6 +126,8 @@ def zero_phase(
     # The ends are mirrored through themselves, as often as it takes for the filter to
     # settle: short stretches stay where they are.
     pad = math.ceil(_SETTLED * rate / cutoff)
+    what = f"a filter of {cutoff:g} Hz at {rate:g} Hz"
+    NUMBERS.check(what, 2 * pad + len(values), values.shape[1])
     longer = np.pad(values, ((pad, pad), (0, 0)), mode="reflect", reflect_type="odd")
     smooth: np.ndarray = sosfiltfilt(sections, longer, axis=0, padlen=0)[pad:-pad]
     return smooth

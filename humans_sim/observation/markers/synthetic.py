@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from humans_sim.control.trajectories.sway import Sway
+from humans_sim.core.budget import FRAMES
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.axes import to_ros
 from humans_sim.models.model import Model
@@ -24,8 +25,6 @@ from humans_sim.observation.markers.trial import MarkerTrial
 
 Motion = Callable[[float], np.ndarray]
 """Configuration (nq,) at a time [s]."""
-
-_MOST_SAMPLES = 1_000_000
 
 
 def synthetic_trial(
@@ -125,13 +124,8 @@ def _count(duration: float, rate: float) -> int:
     for word, value in (("duration", duration), ("rate", rate)):
         if not (math.isfinite(value) and value > 0):
             raise ParameterError(f"{word} must be above 0, not {value:g}")
-    count = math.ceil(duration * rate - 1e-9)
-    if count > _MOST_SAMPLES:
-        raise ParameterError(
-            f"a duration of {duration:g} s at {rate:g} Hz makes {count} samples: at "
-            f"most {_MOST_SAMPLES} are made"
-        )
-    return count
+    what = f"a duration of {duration:g} s at {rate:g} Hz"
+    return FRAMES.check(what, np.ceil(duration * rate - 1e-9))
 
 
 def _occlusions(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from humans_sim.core.budget import COAT_MASSES, LINKS
 from humans_sim.soft.coats.packed_tracks import packed_tracks
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.networks.laws import Stop, ViscoSpring
@@ -63,8 +64,12 @@ class Piece:
             raise SoftError(f"{self.name}: a {self.kind} has {wanted} sizes and counts")
         if min(self.size) <= 0.0 or not self.mass > 0.0:
             raise SoftError(f"{self.name}: its sizes and its mass must be above 0")
-        if min(self.counts) < 1 or self.counts[-1] < 2 or np.prod(self.counts) > 4000:
-            raise SoftError(f"{self.name}: too few or too many masses: {self.counts}")
+        if min(self.counts) < 1 or self.counts[-1] < 2:
+            raise SoftError(f"{self.name}: too few masses: {self.counts}")
+        COAT_MASSES.check(self.name, *self.counts, error=SoftError)
+        if self.kind == "pack":  # all masses of a row are linked, and with the next
+            across = self.counts[0] * self.counts[1]
+            LINKS.check(self.name, self.counts[2], across, across, error=SoftError)
 
     def points(self) -> np.ndarray:
         """Masses in the link's frame, those that are fixed first (rows, across, 3)."""

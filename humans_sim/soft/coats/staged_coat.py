@@ -14,9 +14,11 @@ import numpy as np
 import pinocchio as pin
 from scipy.interpolate import CubicHermiteSpline
 
+from humans_sim.core.budget import SAMPLES
 from humans_sim.results.run import Run
 from humans_sim.soft.coats.coat import Coat
 from humans_sim.soft.coats.coat_influence import coat_influences, refuse_two_way
+from humans_sim.soft.errors import SoftError
 
 _STEP = 1e-6
 """Time of a difference that gives velocities [s]."""
@@ -46,7 +48,8 @@ def with_coat(run: Run, system: Any, coat: Coat) -> Run:
     reaction.put_on(run.q[0])
     reaction.keep(float(run.t[0]))
     track = _track(run, reaction)
-    steps = int(np.floor((run.t[-1] - run.t[0]) / coat.period + 1e-9))
+    samples = np.floor((run.t[-1] - run.t[0]) / coat.period + 1e-9)
+    steps = SAMPLES.check(coat.name, samples, error=SoftError)
     times = run.t[0] + coat.period * np.arange(1, steps + 1)
     due = 1
     for t, places in zip(times, track(times), strict=True):

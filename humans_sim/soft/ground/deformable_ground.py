@@ -17,6 +17,8 @@ import numpy as np
 
 from humans_sim.contact.geometry.ground import Ground, Solid
 from humans_sim.contact.geometry.solids import HalfSpace
+from humans_sim.core.budget import PATCH_PINS
+from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.ground.ground_history import HistoryRecorder
 from humans_sim.soft.ground.ground_reaction import GroundReaction
@@ -48,7 +50,7 @@ sand and snow sink slowly on, as their viscosity lets them.
 
 
 @dataclass(frozen=True)
-class PointContact:
+class PointContact(PositiveNumbers):
     """How points touch the ground.
 
     Attributes:
@@ -58,6 +60,8 @@ class PointContact:
         slip: speed at which friction is full [m/s], of points moved by hand; bipeds
             stick exactly.
     """
+
+    MAY_BE_ZERO = ("viscosity", "friction")
 
     stiffness: float = 2000.0
     viscosity: float = 2.0
@@ -132,6 +136,8 @@ class DeformableGround:
                 raise SoftError(
                     f"deformable ground: {word} is {value:g}, must be above {least:g}"
                 )
+        width = 2.0 * self.patch / spacing + 1.0
+        PATCH_PINS.check("patch of a deformable ground", width, width, error=SoftError)
         own = PointContact() if contact is None else contact
         self.contact = own.times(firmness)
         law = law.times(firmness)

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import trimesh
 
+from humans_sim.core.budget import GRID_POINTS
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.networks import link_kernels as kernels
 from humans_sim.soft.networks.laws import LinkLaw
 from humans_sim.soft.networks.tables import state_table
 from humans_sim.soft.surfaces.polygons import mesh_of
-
-_LARGEST = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -121,9 +120,9 @@ def contour(
         raise SoftError("a contour needs a sensitivity, a spacing and a reach above 0")
     margin = reach + radius + 2 * spacing
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
-    counts = np.ceil((high - low) / spacing).astype(int) + 1
-    if np.prod(counts) > _LARGEST:
-        raise SoftError(f"a grid of {np.prod(counts)} voxels; widen the spacing")
+    sides = np.ceil((high - low) / spacing) + 1
+    GRID_POINTS.check("a contour", *sides, error=SoftError)
+    counts = sides.astype(int)
     axes = [low[k] + spacing * np.arange(counts[k]) for k in range(3)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     field = ProbeField(points, law, radius)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from humans_sim.core.budget import SAMPLES
 from humans_sim.results.contact_table import ContactTable
 from humans_sim.results.run import Run
+from humans_sim.soft.errors import SoftError
 from humans_sim.soft.networks.simulation import NetworkSimulation
 from humans_sim.soft.networks.stability import safe_period, stability_report
 
@@ -48,8 +50,8 @@ def run_network(
         report = stability_report(simulation)
         report.raise_where_unstable()
         longest = float(report.longest_period)
+    steps = SAMPLES.check(name, round(end / simulation.period), error=SoftError)
     every = max(1, round(sampling_period / simulation.period))
-    steps = round(end / simulation.period)
     rows = np.array(network.driven, dtype=int)
     times, places, speeds, energies = [], [], [], []
     work = 0.0

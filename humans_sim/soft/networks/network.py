@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from humans_sim.core.budget import LINKS, MASSES
+from humans_sim.core.expressions import shortened
 from humans_sim.soft.errors import NetworkConnectionError, SoftError
 from humans_sim.soft.networks.laws import LinkLaw, check_automaton
 
@@ -79,6 +81,7 @@ class Network:
     def __init__(self) -> None:
         """Nothing yet."""
         self.names: list[str] = []
+        self._index: dict[str, int] = {}
         self.masses: list[float] = []
         self.positions: list[np.ndarray] = []
         self.velocities: list[np.ndarray] = []
@@ -125,12 +128,13 @@ class Network:
         name: str,
     ) -> MPoint:
         name = name or f"mass {len(self.names)}"
-        if name in self.names:
-            raise SoftError(f"the network has a mass '{name}' already")
+        if name in self._index:
+            raise SoftError(f"the network has a mass '{shortened(name)}' already")
         vectors = [np.array(v, dtype=float) for v in (position, velocity)]
         for vector in vectors:
             if vector.shape != (3,) or not np.isfinite(vector).all():
                 raise SoftError(f"{name}: a position or velocity has 3 finite numbers")
+        self._index[name] = len(self.names)
         self.names.append(name)
         self.masses.append(mass)
         self.positions.append(vectors[0])
@@ -237,6 +241,8 @@ class Network:
             The M points of its masses here, in their order.
         """
         base, shift = len(self.names), len(self.links)
+        MASSES.check("the network", base + len(module.names), error=SoftError)
+        LINKS.check("the network", shift + len(module.links), error=SoftError)
         moving = np.asarray(velocity, dtype=float)
         for index, name in enumerate(module.names):
             free = module.masses[index] > 0.0
@@ -244,7 +250,7 @@ class Network:
                 module.masses[index],
                 module.positions[index] + np.asarray(offset, dtype=float),
                 module.velocities[index] + (moving if free else 0.0),
-                f"{prefix}{name}" if prefix or name not in self.names else "",
+                f"{prefix}{name}" if prefix or name not in self._index else "",
             )
         self.driven += [base + index for index in module.driven]
         for link in module.links:
@@ -262,9 +268,9 @@ class Network:
         Raises:
             SoftError: there is none.
         """
-        if name not in self.names:
-            raise SoftError(f"the network has no mass '{name}'")
-        return MPoint(self.names.index(name))
+        if name not in self._index:
+            raise SoftError(f"the network has no mass '{shortened(name)}'")
+        return MPoint(self._index[name])
 
     def check(self) -> None:
         """Look for holes.

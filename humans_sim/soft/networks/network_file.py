@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from humans_sim.core.yaml_file import YamlValue, read_yaml
+from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.networks import laws, topologies
 from humans_sim.soft.networks.network import Network
@@ -118,19 +118,17 @@ def _add_box(
 ) -> list[str]:
     """Add a box of masses; the names that they have."""
     entry = value.fields(("shape", "spacing", "mass", "law"), ("at", "velocity"))
-    shape = [int(item.number()) for item in entry["shape"]]
+    shape = [item.whole() for item in entry["shape"]]
     law = _known_law(entry["law"], known)
-    try:
-        box = topologies.box(
-            shape, entry["spacing"].number(), entry["mass"].number(), law
-        )
-    except SoftError as fault:
-        raise value.error(str(fault)) from fault
     offset, velocity = (
         _vector(entry[key]) if key in entry else np.zeros(3)
         for key in ("at", "velocity")
     )
-    points = network.add_module(box, f"{name}.", offset, velocity)
+    with located_errors(value):
+        box = topologies.box(
+            shape, entry["spacing"].number(), entry["mass"].number(), law
+        )
+        points = network.add_module(box, f"{name}.", offset, velocity)
     return [network.names[point.index] for point in points]
 
 

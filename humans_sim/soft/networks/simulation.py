@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from humans_sim.core.budget import RATE
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.networks import link_kernels as kernels
 from humans_sim.soft.networks.near_pairs import NearPairs
@@ -77,6 +78,7 @@ class NetworkSimulation:
         network.check()
         if not (np.isfinite(period) and period > 0.0):
             raise SoftError(f"the period is {period:g} s, must be above 0")
+        RATE.check("the network", 1.0 / period, error=SoftError)
         self.network, self.period, self.time = network, float(period), 0.0
         self.gravity = np.array(gravity, dtype=float)
         self.floor = floor

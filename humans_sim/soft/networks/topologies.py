@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from humans_sim.core.budget import LINKS, MASSES
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.networks.laws import LinkLaw, ViscoSpring
 from humans_sim.soft.networks.network import Network
@@ -23,6 +24,7 @@ def ring(count: int, radius: float, mass: float, law: LinkLaw) -> Network:
     """Masses on a circle about z, each linked with the next around it."""
     if count < 3:
         raise SoftError(f"a ring of {count} masses: 3 or more are needed")
+    MASSES.check("a ring", count, error=SoftError)
     angles = 2 * np.pi * np.arange(count) / count
     points = radius * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
     pairs = ((i, (i + 1) % count) for i in range(count))
@@ -44,6 +46,7 @@ def box(shape: Sequence[int], spacing: float, mass: float, law: LinkLaw) -> Netw
         raise SoftError(
             f"a box of {shape} masses: three counts of 1 or more are needed"
         )
+    MASSES.check("a box", *counts, error=SoftError)
     cells = list(itertools.product(*map(range, counts)))
     index = {cell: row for row, cell in enumerate(cells)}
     steps = [s for s in itertools.product((-1, 0, 1), repeat=3) if s > (0, 0, 0)]
@@ -59,6 +62,7 @@ def box(shape: Sequence[int], spacing: float, mass: float, law: LinkLaw) -> Netw
 def agglomerate(points: np.ndarray, mass: float, law: LinkLaw) -> Network:
     """Masses at points (n, 3) [m], each linked with all others."""
     count = len(points)
+    LINKS.check("an agglomerate", count, (count - 1) / 2, error=SoftError)
     return linked(points, mass, law, itertools.combinations(range(count), 2))
 
 
@@ -77,9 +81,14 @@ def linked(
     """
     network = Network()
     places = [network.add_mass(mass, point) for point in points]
-    for i, j in pairs:
+    ends = np.array(list(pairs), dtype=int).reshape(-1, 2)
+    lengths = np.linalg.norm(points[ends[:, 1]] - points[ends[:, 0]], axis=1).tolist()
+    known: dict[float, LinkLaw] = {}  # links of one length share their law
+    for (i, j), length in zip(ends.tolist(), lengths, strict=True):
         own = law
         if isinstance(law, ViscoSpring):
-            own = replace(law, rest=float(np.linalg.norm(points[j] - points[i])))
+            own = known.setdefault(length, law)
+            if own is law:
+                own = known[length] = replace(law, rest=length)
         network.add_link(places[i], places[j], own)
     return network

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from humans_sim.core.budget import RATE
 from humans_sim.soft.errors import SoftError, UnstableStepError
 from humans_sim.soft.networks.stability import cell_radius, is_in_triangle
 
@@ -63,6 +64,7 @@ class ScreenLaw:
             if not getattr(self, name) > 0.0:
                 value = getattr(self, name)
                 raise SoftError(f"pin screen: {name} is {value:g}, must be above 0")
+        RATE.check("pin screen", 1.0 / self.period, error=SoftError)
 
     def mode(self, eigenvalue: float) -> tuple[float, float]:
         """K and Z of the mode with an eigenvalue of the neighbours' matrix."""

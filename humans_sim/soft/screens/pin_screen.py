@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from humans_sim.core.budget import PINS
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.screens import screen_kernels as kernels
 from humans_sim.soft.screens.design import ScreenLaw
@@ -78,6 +79,7 @@ class PinScreen:
         """All pins at rest."""
         if len(shape) not in STEPS or min(shape) < 2:
             raise SoftError(f"a screen of {shape} pins: 1 to 3 sides of 2 or more")
+        PINS.check("pin screen", *shape, error=SoftError)
         if edges not in EDGES:
             raise SoftError(f"'{edges}' are no edges (known: {', '.join(EDGES)})")
         if not spacing > 0.0:

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 import trimesh
 
+from humans_sim.core.budget import GRID_POINTS
 from humans_sim.core.surface_cells import CORNERS, crossed_quadrangles, passed_cells
 from humans_sim.soft.errors import SoftError
 
@@ -66,7 +67,9 @@ def net_of(
     if not (spacing > 0.0 and (high > low).all()):
         raise SoftError("a mesh needs a spacing above 0 and a box with sides above 0")
     step = _COARSE * spacing
-    cells = np.ceil((high - low) / step).astype(int)
+    sides = np.ceil((high - low) / step)
+    GRID_POINTS.check("a surface", *sides, error=SoftError)
+    cells = sides.astype(int)
     values = _sampled(distance, magnifier, low, spacing, cells)
     inside = values < 0.0
     if not inside.any():

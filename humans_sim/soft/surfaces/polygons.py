@@ -12,6 +12,7 @@ import itertools
 import numpy as np
 import trimesh
 
+from humans_sim.core.budget import GRID_POINTS
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.surfaces.fields import Field
 
@@ -23,7 +24,6 @@ _TETRAHEDRA = np.array(
     ]
 )
 """Corners of the six tetrahedra: paths along the axes from corner 0 to corner 7."""
-LARGEST_GRID = 30_000_000
 """Points of a grid."""
 
 
@@ -44,9 +44,9 @@ def mesh_of(
     low, high = np.asarray(bounds, dtype=float)
     if not (spacing > 0.0 and (high > low).all()):
         raise SoftError("a mesh needs a spacing above 0 and a box with sides above 0")
-    counts = np.maximum(np.ceil((high - low) / spacing).astype(int) + 1, 2)
-    if np.prod(counts) > LARGEST_GRID:
-        raise SoftError(f"a grid of {np.prod(counts)} points; widen the spacing")
+    sides = np.maximum(np.ceil((high - low) / spacing) + 1, 2)
+    GRID_POINTS.check("a surface", *sides, error=SoftError)
+    counts = sides.astype(int)
     axes = [low[k] + spacing * np.arange(counts[k]) for k in range(3)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     values = surface.value(grid) - level

@@ -150,7 +150,7 @@ def _decoded(raw: str | bytes) -> dict[str, Any]:
         raise ConfigurationError("it is a text")
     try:
         message = msgspec.msgpack.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also texts that are no UTF-8
         raise ConfigurationError("it is no MessagePack") from None
     if not isinstance(message, dict):
         raise ConfigurationError("it is no table")

@@ -85,5 +85,5 @@ def test_refuses_what_is_no_volume() -> None:
         voxelise(
             trimesh.creation.box((4e-3,) * 3).apply_translation((0.5e-2,) * 3), 9e-3
         )
-    with pytest.raises(hs.AnatomyError, match="too many"):
+    with pytest.raises(hs.AnatomyError, match="take a larger spacing"):
         of_ball(0.5, 1e-4)

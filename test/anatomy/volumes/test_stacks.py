@@ -107,6 +107,9 @@ def test_values_that_are_no_numbers() -> None:
         stack_of(values, SPACING)
     stack = stack_of(values, SPACING, replace_nan=0.0)
     assert np.isfinite(stack.values).all() and "3 values" in stack.notes[0]
+    for level in (None, 0.0):  # nothing is left to be replaced
+        with pytest.raises(hs.ImageStackError, match="none of its values is a number"):
+            stack_of(np.full_like(values, np.nan), SPACING, replace_nan=level)
 
 
 def test_wrong_spacing_is_refused() -> None:

@@ -9,7 +9,6 @@ import pytest
 import humans_sim as hs
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.applications.sweep.variations import (
-    MOST_RUNS,
     Variation,
     check_variations,
     grid,
@@ -17,6 +16,7 @@ from humans_sim.applications.sweep.variations import (
     parse_variation,
     varied_scenario,
 )
+from humans_sim.core.budget import RUNS
 
 
 def test_ranges_and_lists() -> None:
@@ -71,7 +71,7 @@ def test_whole_sweeps() -> None:
     for variations, seeds, words in (
         ([a, a], 1, "varied twice"),
         ([a], -1, "0 seeds or more"),
-        ([b], MOST_RUNS, "at most"),
+        ([b], RUNS.most, "more than 1000000: vary fewer"),
         ([Variation("push", (0.1,))], 0, "number of seeds"),
         (
             [Variation("ground", ("x",)), Variation("ground.slope", (1.0,))],

@@ -263,6 +263,7 @@ def test_emulate(tmp_path: Path) -> None:
         (("record", "here.txt"), "ends in '.txt'"),
         (("play", GREETING, "--rate", "nan"), "--rate must be"),
         (("walk", "--speed", "inf"), "--speed must be"),
+        (("walk", "--speed", 99), "the most in this direction is --speed 0.0"),
         (("emulate", "--lost", "2"), "--lost must be"),
         (("save", "40", "x.csv"), "at most 39"),
         (("trim", "l_knee", 30), "a trim is -20 to 19"),

@@ -251,6 +251,15 @@ def test_nonsense_is_refused(make) -> None:
         make()
 
 
+def test_indented_faces(tmp_path: Path) -> None:
+    """Blanks before a line of an OBJ file lose no face."""
+    text = (
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\n  f 2 3 4\n\tf 3 1 4\n"
+    )
+    (tmp_path / "corner.obj").write_text(text)
+    assert len(hs.TriangleMesh.from_file(tmp_path / "corner.obj").faces) == 4
+
+
 def test_hostile_files(tmp_path: Path) -> None:
     """A file that says to be huge, or is something else, is a typed error."""
     header = np.lib.format.header_data_from_array_1_0(np.zeros((2, 2)))

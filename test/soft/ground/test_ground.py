@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import humans_sim.soft as soft
+from humans_sim.core.errors import ParameterError
 
 SOLE = np.array([[0.0, 0.0], [0.06, 0.0], [0.0, 0.04], [0.06, 0.04]])
 
@@ -66,3 +67,6 @@ def test_faults_are_typed() -> None:
         soft.DeformableGround("mud pie")
     with pytest.raises(soft.UnstableStepError, match="under contact"):
         soft.DeformableGround("soil", contact=soft.PointContact(stiffness=1e5))
+    for numbers in ({"friction": -1.0}, {"stiffness": 0.0}, {"slip": float("nan")}):
+        with pytest.raises(ParameterError, match=f"{next(iter(numbers))} must be"):
+            soft.PointContact(**numbers)

@@ -118,6 +118,14 @@ def test_what_it_cannot_have(controls: Controls, name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "raw", [b"\xa2\xff\xfe", b"\x81\xa1\xff\x01", b"\xc1", b"\x91" * 100_000, b""]
+)
+def test_bytes_that_are_no_message(controls: Controls, raw: bytes) -> None:
+    """Texts that are no UTF-8 among them."""
+    assert not controls.page.incoming.accepts(raw)
+
+
+@pytest.mark.parametrize(
     "updates",
     [
         {"visible": False},
