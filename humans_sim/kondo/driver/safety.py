@@ -69,6 +69,15 @@ class Guard:
         self._target = np.clip(self._now, self._lower, self._upper)
         self.approaching = True
 
+    def nearest(self, angles: Mapping[str, float]) -> dict[str, float]:
+        """The same angles within the joints' ranges [rad]."""
+        within = {}
+        for joint, angle in angles.items():
+            channel = self._by_joint[joint]
+            value = min(max(channel.value(angle), channel.lower), channel.upper)
+            within[joint] = channel.angle(value)
+        return within
+
     def hold(self) -> None:
         """Stay where the set points are."""
         self._target = np.clip(self._now, self._lower, self._upper)
