@@ -20,12 +20,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
+
+from humans_sim.control.trajectories.joint_path import JointPath
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.board import BoardError, Boards, NotFreedError
 from humans_sim.kondo.driver.boards_thread import BoardsThread
 from humans_sim.kondo.driver.rcb1_boards import open_rcb1
 from humans_sim.kondo.driver.robot_health import (
     ENERGISED,
+    MOVABLE,
     Health,
     Move,
     OnFault,
@@ -35,6 +39,7 @@ from humans_sim.kondo.driver.robot_health import (
 )
 from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.driver.safety import Guard, JointCommandError
+from humans_sim.kondo.driver.self_collision import SPACING, SelfCollisionCheck
 from humans_sim.kondo.driver.set_point_delivery import SetPointDelivery
 from humans_sim.kondo.driver.taken_range import TakenRange
 from humans_sim.kondo.driver.watchdog import PAUSE, Watchdog
@@ -92,6 +97,7 @@ class KondoRobot(BoardsThread):
         self.joint_names = settings.joint_names
         self._watchdog = Watchdog(command_timeout, free_timeout, pause_timeout)
         self._guard = Guard(settings)
+        self._collisions: SelfCollisionCheck | None = None
         self._delivery: SetPointDelivery | None = None
         self._before_loss: list[TakenRange] = []
         self._health = Health()
@@ -149,10 +155,22 @@ class KondoRobot(BoardsThread):
 
         Raises:
             JointCommandError: a name, or a number, cannot be: nothing is followed.
+            SelfCollisionError: on the way there two links of the robot would touch.
             RobotStateError: the servos are not energised, or were stopped.
         """
         with self._wake:
             self._hold_if_overdue()
+            self._check_movable(angles)
+            collisions = self._collisions
+            path = self._path_to(angles) if collisions is not None else None
+        if collisions is not None and path is not None:
+            try:
+                collisions.check(path)
+            except JointCommandError:
+                with self._lock:
+                    self._health.refused += 1
+                raise
+        with self._wake:
             self._check_movable(angles)
             state = self._health.state
             try:
@@ -167,6 +185,22 @@ class KondoRobot(BoardsThread):
                 self._be(RobotState.FOLLOWING)
             self._wake.notify_all()
 
+    def _path_to(self, angles: Mapping[str, float]) -> np.ndarray | None:
+        """Where a command leads; None where it is refused for another reason."""
+        slowly = self._health.state == RobotState.HOLDING
+        with suppress(JointCommandError):
+            return self._guard.path_to(angles, slowly, SPACING)
+        return None
+
+    def check_path(self, path: JointPath) -> None:
+        """Whether a path, from the present set points on, keeps links apart.
+
+        Raises:
+            SelfCollisionError: it does not.
+        """
+        if self._collisions is not None:
+            self._collisions.check_path(path, self.set_points())
+
     def energise(self) -> None:
         """Read where the servos are and hold them there; commands count from now on.
 
@@ -178,6 +212,9 @@ class KondoRobot(BoardsThread):
             RobotStateError: the robot is closed or lost.
         """
         self._check_there()
+        overlap = self.settings.self_collision
+        if overlap is not None and self._collisions is None:
+            self._collisions = SelfCollisionCheck(self.settings, overlap)
         self.ask(self._take_pose)
 
     def preview(self) -> Move:
@@ -344,7 +381,7 @@ class KondoRobot(BoardsThread):
     def _check_movable(self, angles: Mapping[str, float]) -> None:
         """Refuse a command where none is followed; the lock is held."""
         state = self._health.state
-        if state in (RobotState.HOLDING, RobotState.FOLLOWING):
+        if state in MOVABLE:
             return
         self._health.refused += 1
         with suppress(JointCommandError):
@@ -397,7 +434,7 @@ class KondoRobot(BoardsThread):
             self._last_step, pending = begun, self._pending
 
         def interrupted() -> bool:
-            self._notice_gap()  # a slow line is no pause: each of its frames is looked at
+            self._notice_gap()  # frame by frame: a slow line is no pause
             newer = self._pending not in (None, pending)
             return newer or self._requests.open or not self._sends
 
@@ -518,8 +555,7 @@ class KondoRobot(BoardsThread):
     def _stay(self, state: RobotState, reason: str) -> None:
         with self._wake:
             now = self._health.state
-            movable = now in ENERGISED and now != RobotState.STOPPED
-            if not movable and not (now == state == RobotState.STOPPED):
+            if now not in MOVABLE and not (now == state == RobotState.STOPPED):
                 raise RobotStateError(f"the robot is {now.value}: {_HOW} first")
             silent, due = self._silent, self._fault_due
             if not silent:

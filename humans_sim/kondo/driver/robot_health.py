@@ -47,7 +47,9 @@ class OnFault(StrEnum):
     """They are made limp."""
 
 
-ENERGISED = (RobotState.HOLDING, RobotState.FOLLOWING, RobotState.STOPPED)
+MOVABLE = (RobotState.HOLDING, RobotState.FOLLOWING)
+"""States in which commands are followed."""
+ENERGISED = (*MOVABLE, RobotState.STOPPED)
 """States in which the servos may be stiff."""
 
 
