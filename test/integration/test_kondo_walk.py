@@ -102,4 +102,4 @@ def test_it_says_that_nothing_comes(
     pytest.importorskip("humans_msgs", reason=ros_hint())
     process = start("-m", "humans_sim.nodes", "kondo_walk")
     assert process.stdout is not None
-    assert any("the service home" in line for line in process.stdout)
+    assert any("the service energize" in line for line in process.stdout)

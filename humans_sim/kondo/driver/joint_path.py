@@ -157,9 +157,9 @@ class PathFollower:
         """
         if self._robot.state in MOVABLE:
             self._robot.check_path(path)
-        self.drop()
         # Where it is: the slow approach of every first command has no length.
         self._robot.command(self._robot.set_points())
+        self.drop()
         self._path, self.name, self.reason = path, name, ""
 
     def drop(self) -> None:

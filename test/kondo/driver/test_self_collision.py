@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -15,7 +16,7 @@ from patient_boards import PAUSE, open_patient
 from scipy.spatial import ConvexHull
 
 import humans_sim as hs
-from humans_sim.kondo import load_channels
+from humans_sim.kondo import load_channels, read_motion
 from humans_sim.kondo.driver.joint_path import MotionPath, PathFollower, path_to
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_health import RobotState
@@ -25,6 +26,7 @@ from humans_sim.kondo.driver.self_collision import (
     SelfCollisionCheck,
     SelfCollisionError,
 )
+from humans_sim.kondo.driver.walk_stream import walk_stream
 from humans_sim.kondo.emulation.emulator import Emulator
 from humans_sim.kondo.motion.motion_library import load_motion
 from humans_sim.models.collision_shapes import collision_shapes
@@ -107,6 +109,27 @@ def depth_of(points: np.ndarray, solid: np.ndarray) -> float:
     """How deep a point is in the convex hull of others, by its faces [m]."""
     faces = ConvexHull(solid).equations
     return float((-(points @ faces[:, :3].T + faces[:, 3])).min(axis=1).max())
+
+
+@pytest.mark.parametrize("name", ["walk_forward", "side_left"])
+def test_motions_of_the_factory_pass(
+    check: SelfCollisionCheck, khr1: hs.Model, shared_data: Path, name: str
+) -> None:
+    """Twice, and mirrored."""
+    motion = read_motion(shared_data / "khr1" / f"{name}.csv")
+    for played in (motion, SETTINGS.channels.mirrored(motion, "mirrored")):
+        first = ZERO | SETTINGS.channels.angles(played.poses[0].channels)
+        check.check_path(path_to(SETTINGS, ZERO, first), ZERO)
+        path = MotionPath(khr1, SETTINGS, played, first, repetitions=2)
+        check.check_path(path, first)
+
+
+@pytest.mark.parametrize("velocity", [(0.05, 0.0, 0.0), (0.0, 0.02, 0.0), (0, 0, 0.3)])
+def test_walks_pass(
+    check: SelfCollisionCheck, khr1: hs.Model, velocity: tuple[float, float, float]
+) -> None:
+    """Forwards, sideways and on the spot, as fast as the legs follow."""
+    check.check_path(walk_stream(khr1, SETTINGS, 6, velocity), ZERO)
 
 
 @pytest.mark.study
