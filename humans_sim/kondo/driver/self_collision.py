@@ -162,6 +162,24 @@ class SelfCollisionCheck:
         )
 
 
+def check_clear(settings: RobotSettings, path: JointPath) -> None:
+    """Refuse a path on which links touch, from its own beginning; nothing moves.
+
+    Joints that it does not name are at zero.
+
+    Args:
+        settings: of the robot; without self-collision nothing is refused.
+        path: where the joints shall be.
+
+    Raises:
+        SelfCollisionError: links touch on it.
+    """
+    if settings.self_collision is not None:
+        check = SelfCollisionCheck(settings, settings.self_collision)
+        zero = dict.fromkeys(settings.joint_names, 0.0)
+        check.check_path(path, zero | path.angles(0.0))
+
+
 @lru_cache(maxsize=4)
 def _solids(
     name: str, overlap: AllowedOverlap
