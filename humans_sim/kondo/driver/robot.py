@@ -113,10 +113,14 @@ class KondoRobot(BoardsThread):
         self._last_step = self._since = 0.0
 
     def _opened(self, boards: Boards) -> None:
-        self._delivery = SetPointDelivery(boards, self.settings.period)
+        self._deliver_to(boards)
         self._before_loss, self._unfreed = [], ()
         with self._lock:
             self._health = Health(RobotState.LIMP, line=boards.statistics)
+
+    def _deliver_to(self, boards: Boards) -> None:
+        self._delivery = SetPointDelivery(boards, self.settings.period)
+        boards.withheld = self._withheld
 
     def _closed(self) -> None:
         with self._lock:
@@ -434,9 +438,8 @@ class KondoRobot(BoardsThread):
             self._last_step, pending = begun, self._pending
 
         def interrupted() -> bool:
-            self._notice_gap()  # frame by frame: a slow line is no pause
             newer = self._pending not in (None, pending)
-            return newer or self._requests.open or not self._sends
+            return newer or self._requests.open or self._withheld()
 
         new = pending is not None
         if delivery.deliver(values, new, interrupted) and pending is not None:
@@ -449,6 +452,11 @@ class KondoRobot(BoardsThread):
         silent = delivery.silent()
         if silent is not None:
             raise PortError(f"{self.port}: {silent}")
+
+    def _withheld(self) -> bool:
+        """Whether nothing is to be sent; frame by frame: a slow line is no pause."""
+        self._notice_gap()
+        return not self._sends
 
     def _notice_gap(self) -> None:
         """Stop after a pause of this thread: nobody knows what happened meanwhile."""
@@ -580,7 +588,7 @@ class KondoRobot(BoardsThread):
             self._be(RobotState.LOST, reason)
 
     def _line_is_back(self, boards: Boards) -> None:
-        self._delivery = SetPointDelivery(boards, self.settings.period)
+        self._deliver_to(boards)
         with self._lock:
             reason = f"the line was lost, and is back ({self._health.reason})"
             if self._before in ENERGISED:

@@ -136,7 +136,7 @@ def test_links_are_kept_apart(boards: Emulator) -> None:
     before = boards.angles()
     crossed = ("pose", "l_hip_roll=-15", "r_hip_roll=-15", "--port", boards.port)
     code, _, errors = kondo(*crossed)
-    assert code == 1 and "l_shank and r_ankle would touch" in errors
+    assert code == 1 and re.search("_(shank|ankle|foot) would touch", errors)
     assert boards.angles() == before
     code, out, _ = kondo(*crossed, "--no-self-collision")
     assert code == 0 and "self-collision is not checked" in out

@@ -61,7 +61,7 @@ def line(*poses: dict[str, float]) -> np.ndarray:
 
 def test_crossed_legs_are_refused(check: SelfCollisionCheck) -> None:
     """With the links and the place; the way before it is free."""
-    with pytest.raises(SelfCollisionError, match="l_shank and r_ankle would touch"):
+    with pytest.raises(SelfCollisionError, match="_(shank|ankle|foot) would touch"):
         check.check(line({}, CROSSED))
     check.check(line({}, {"head_yaw": 1.0, "l_knee": 1.0}))
 
