@@ -15,6 +15,7 @@ until somebody calls ``energize`` or activates the node anew.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,6 +59,9 @@ _BEAT = 1.0
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
 """So many periods of reading old, a reading is no more published [-]."""
+_QUEUED = 0.25
+"""Commands without a stamp may have waited in the queue while the servos were energised
+for so long [s]."""
 _RESTART = ": call energize (preview_energize says before what will move)"
 
 
@@ -78,7 +82,7 @@ class KondoBridge(LifecycleModelNode):
         self._stamps = CommandStamps(
             self._settings.oldest_command, self._settings.clock_tolerance
         )
-        self._begun_at = 0  # of the wall clock: when the servos were energised [ns]
+        self._begun_at = -math.inf
         kind = "emulated " if self._settings.fake else ""
         self._diagnostics = BridgeDiagnostics(self, f"{kind}{self.model.name}")
         self._make_topics()
@@ -158,7 +162,7 @@ class KondoBridge(LifecycleModelNode):
     def _energise(self, robot: KondoRobot) -> None:
         """Energise the servos; what was commanded before does not count."""
         robot.energise()
-        self._begun_at = time.time_ns()
+        self._begun_at = time.monotonic()
         self._stamps.begin(self.get_clock().now().nanoseconds)
 
     def deactivate(self) -> None:
@@ -224,11 +228,11 @@ class KondoBridge(LifecycleModelNode):
             raise RobotStateError(f"the node is {self.stage}: activate it")
         return robot
 
-    def _on_command(self, message: JointState, info: Mapping[str, int]) -> None:
+    def _on_command(self, message: JointState) -> None:
         try:
             robot, name = self._ready(), self._follower.name if self._follower else ""
             stamp = nanoseconds_of(message.header.stamp)
-            self._check_stamp(stamp, info)
+            self._check_stamp(stamp)
             if name:
                 raise RobotStateError(f"the robot is busy: {name}")
             robot.command(command_of(message))
@@ -236,12 +240,14 @@ class KondoBridge(LifecycleModelNode):
         except HumansError as error:
             self._refuse("joint_commands", error)
 
-    def _check_stamp(self, stamp: int, info: Mapping[str, int]) -> None:
+    def _check_stamp(self, stamp: int) -> None:
         """Refuse what is old, of the future, or was sent before the servos held."""
         try:
             self._stamps.check(stamp, self.get_clock().now().nanoseconds)
-            if 0 < info.get("received_timestamp", 0) < self._begun_at:
-                raise LateStampError("it came before the servos were energised")
+            if stamp == 0 and time.monotonic() < self._begun_at + _QUEUED:
+                raise LateStampError(
+                    "it has no stamp, and may be from before the servos were energised"
+                )
         except ConfigurationError:
             self._diagnostics.stamps += 1
             raise
