@@ -127,7 +127,8 @@ def test_energize_says_what_moves(boards: Emulator) -> None:
     assert "l_hip_roll moves by 10 degrees" in out and not driven(boards)
     code, out, _ = kondo("energize", "--yes", port=boards.port)
     assert code == 0 and "the servos hold this pose" in out
-    assert driven(boards) and boards.angles()[CHANNELS] == 105.0
+    assert driven(boards)
+    wait(lambda: boards.angles()[CHANNELS] <= 106.0)
     assert boards.angles()[knee] == legs[knee - CHANNELS]
 
 
