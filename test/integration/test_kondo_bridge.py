@@ -97,6 +97,7 @@ def active(client: BridgeClient, line: Line) -> BridgeClient:
     if client.stage() == "inactive":
         assert client.change("activate")
     wait_driven(line, 17)
+    client.wait_diagnostics("it is active", stage="active")
     return client
 
 
