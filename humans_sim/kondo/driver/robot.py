@@ -109,6 +109,7 @@ class KondoRobot(BoardsThread):
         # After a fault: nothing is sent; and what the servos shall do is still due.
         self._silent = self._fault_due = False
         self._waiting: tuple[float, dict[str, float]] | None = None
+        self._stops = 0
         self._unfreed: tuple[str, ...] = ()
         self._last_step = self._since = 0.0
 
@@ -213,13 +214,14 @@ class KondoRobot(BoardsThread):
         Raises:
             LinkError: the boards do not answer.
             BoardError: what they report cannot be.
-            RobotStateError: the robot is closed or lost.
+            RobotStateError: the robot is closed or lost, or was stopped meanwhile.
         """
+        stops = self._stops
         self._check_there()
         overlap = self.settings.self_collision
         if overlap is not None and self._collisions is None:
             self._collisions = SelfCollisionCheck(self.settings, overlap)
-        self.ask(self._take_pose)
+        self.ask(lambda boards: self._take_pose(boards, stops=stops))
 
     def preview(self) -> Move:
         """What energising would move, from where the servos are now; nothing moves.
@@ -273,6 +275,7 @@ class KondoRobot(BoardsThread):
         It does not wait for the line: :meth:`unacknowledged` gives who did not hear.
         """
         with self._lock:
+            self._stops += 1
             if self._health.state == RobotState.LOST and self._before in ENERGISED:
                 self._before = RobotState.STOPPED
         with suppress(RobotStateError):
@@ -513,9 +516,14 @@ class KondoRobot(BoardsThread):
         boards: Boards,
         state: RobotState = RobotState.HOLDING,
         reason: str = "",
+        stops: int | None = None,
     ) -> None:
         values = boards.read(sure=True)
         with self._lock:
+            if stops not in (None, self._stops):
+                raise RobotStateError(
+                    "the robot was stopped meanwhile: energise it anew"
+                )
             self._unfreed = ()
             self._guard.begin(values)
             before = self._before_loss or boards.taken

@@ -169,6 +169,24 @@ def test_a_fault_that_others_noticed(boards: Emulator, log: Log) -> None:
         assert robot.state == RobotState.LIMP
 
 
+def test_a_stop_while_it_is_energised(
+    boards: Emulator, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while the pose is read: the servos are not energised."""
+    with KondoRobot(SETTINGS, boards.port, open_boards=open_patient) as robot:
+        assert robot._boards is not None
+        read = robot._boards.read
+
+        def stopped(sure: bool = False) -> tuple[float | None, ...]:
+            robot.stop()
+            return read(sure)
+
+        monkeypatch.setattr(robot._boards, "read", stopped)
+        with pytest.raises(RobotStateError, match="stopped meanwhile"):
+            robot.energise()
+        assert robot.state == RobotState.LIMP and not log
+
+
 def test_a_stopped_robot_goes_limp(boards: Emulator, log: Log) -> None:
     """After its time, as any robot at rest; the reason stays."""
     with driven(boards, free_timeout=0.3) as robot:
