@@ -15,7 +15,7 @@ COUNT = 5000
 WORDS = ("nearest contact", "second contact", "third contact")
 
 
-@njit(cache=True)
+@njit
 def measure(row: np.ndarray, data: np.ndarray, points: np.ndarray) -> float:
     """Sum of the distances of many points."""
     normal, hessian = np.empty(3), np.empty((3, 3))

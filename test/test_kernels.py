@@ -19,7 +19,7 @@ def kernels(folder: Path) -> dict[str, ast.FunctionDef]:
         for path in sorted(folder.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef)
-        and any("njit" in ast.dump(mark) for mark in node.decorator_list)
+        and any("kernel" in ast.dump(mark) for mark in node.decorator_list)
     }
 
 

@@ -19,6 +19,9 @@ from catkin_pkg.package import parse_package
 import humans_sim
 
 ROOT = Path(__file__).resolve().parents[1]
+ACTION = re.compile(r"\s*- uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+"""By its commit, since a tag may be moved, and its version for people."""
+IMAGE = re.compile(r"FROM ros:jazzy[\w-]*@sha256:[0-9a-f]{64}")
 SAMPLE = """# Changelog
 
 ## [Unreleased]
@@ -35,6 +38,11 @@ SAMPLE = """# Changelog
 ### Fixed
 - A fall.
 """
+
+
+def docker_file() -> str:
+    """The text of the image's file."""
+    return (ROOT / "Dockerfile").read_text()
 
 
 def make_targets() -> set[str]:
@@ -128,7 +136,14 @@ def test_workflow_calls_make() -> None:
     assert {"test", "docs", "test-ros"} <= set(called) <= make_targets()
     pythons = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert "3.12" in pythons and all(isinstance(p, str) for p in pythons)
-    assert "jazzy" in workflow["jobs"]["jazzy"]["container"]
+    assert f"FROM {workflow['jobs']['jazzy']['container']}\n" in docker_file()
+
+
+def test_actions_are_pinned() -> None:
+    """Whoever owns an action cannot change what runs here."""
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        uses = [line for line in path.read_text().splitlines() if "uses:" in line]
+        assert uses and all(ACTION.fullmatch(line) for line in uses), path.name
 
 
 def test_issue_forms() -> None:
@@ -146,10 +161,16 @@ def test_issue_forms() -> None:
 
 
 def test_containers() -> None:
-    """Image and dev container copy and call what there is."""
-    docker = (ROOT / "Dockerfile").read_text()
-    assert docker.splitlines()[2].startswith("FROM ros:jazzy")
+    """Image and dev container copy and call what there is, and are not root."""
+    docker = docker_file()
+    assert IMAGE.fullmatch(docker.splitlines()[2])
+    (user,) = re.findall(r"^USER (\S+)$", docker, re.MULTILINE)
+    assert user != "root" and f" {user} " in docker.partition("useradd ")[2]
+    # What it builds is its own: files, and all that comes after it.
+    after = docker.partition("USER")[2]
+    assert f"COPY --chown={user}:{user} . ." in after and "make setup" in after
     container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    assert container["remoteUser"] == user
     file = (ROOT / ".devcontainer" / container["build"]["dockerfile"]).resolve()
     assert file == ROOT / "Dockerfile"
     called = called_targets(docker + container["postCreateCommand"])

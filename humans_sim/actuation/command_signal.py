@@ -13,9 +13,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.checked_numbers import PositiveNumbers
+from humans_sim.core.kernels import kernel
 
 RELAXED, DECLINING, STIMULATED = 0, 1, 2
 """States of the calcium, the manual's numbers."""
@@ -104,7 +104,7 @@ class CommandClocks:
         )
 
 
-@njit(cache=True)
+@kernel
 def command_value(t: float, phase: int, falls: float, shape: np.ndarray) -> float:
     """The signal u in a phase that began to fall, or will, at ``falls`` [1/s]."""
     if phase == _HIGH:
@@ -114,7 +114,7 @@ def command_value(t: float, phase: int, falls: float, shape: np.ndarray) -> floa
     return float(shape[0] - (shape[0] + shape[1]) * (t - falls) / shape[2])
 
 
-@njit(cache=True)
+@kernel
 def command_sizes(u: float, phase: int) -> tuple[float, float]:
     """Absolute value and positive part of u, each smooth inside a phase [1/s]."""
     return (u, u) if phase >= _ABOVE_ZERO else (-u, 0.0)

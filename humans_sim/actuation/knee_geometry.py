@@ -15,10 +15,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.kernels import kernel
 
 WRAPPED, STRAIGHT = 0, 1
 PATHS = {"quadriceps": WRAPPED, "hamstrings": STRAIGHT}
@@ -65,7 +65,7 @@ class KneeGeometry(PositiveNumbers):
         return np.array([straight + r * (math.asin(r / top) + math.asin(r / end)), r])
 
 
-@njit(cache=True)
+@kernel
 def path_length(kind: int, flexion: float, path: np.ndarray) -> tuple[float, float]:
     """Length of a muscle [m] and its derivative by the flexion angle [m/rad]."""
     if kind == WRAPPED:

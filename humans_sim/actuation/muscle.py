@@ -37,10 +37,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.checked_numbers import PositiveNumbers
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.stepper import ActuationError
 
 GUARD = 1.5e-8
@@ -106,13 +106,13 @@ HAMSTRINGS = MuscleParameters(contractile_length=0.107)
 """The manual's two thigh muscles (table 1.3); it calls the second one ischio."""
 
 
-@njit(cache=True)
+@kernel
 def force_length(strain: float) -> float:
     """Share of the largest force and stiffness that is left at a strain (1.9, 1.10)."""
     return max(0.0, 1.0 - (strain / _WIDEST) ** 2)
 
 
-@njit(cache=True)
+@kernel
 def parallel_spring(strain: float, row: np.ndarray) -> float:
     """Force of the parallel spring [N]."""
     return float(row[3] / row[4] * math.expm1(row[4] * strain))
@@ -132,7 +132,7 @@ class ContractilePart(NamedTuple):
     switch: float
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def contraction(
     strain: float,
     strain_rate: float,

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.actuation.command_signal import command_sizes, command_value
 from humans_sim.actuation.knee_geometry import path_length
@@ -15,6 +14,7 @@ from humans_sim.actuation.muscle import (
     contraction,
     parallel_spring,
 )
+from humans_sim.core.kernels import kernel
 
 SIGNAL, LENGTH, RATE, STRAIN_RATE, FORCE, TORQUE, NUMERATOR, DENOMINATOR = range(8)
 """Columns of what :func:`evaluate` finds about each muscle."""
@@ -58,7 +58,7 @@ class Stimulation(NamedTuple):
     switches: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def evaluate(
     t: float,
     q: np.ndarray,

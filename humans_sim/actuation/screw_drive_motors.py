@@ -16,12 +16,12 @@ from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.actuation.dc_motor import DCMotor
 from humans_sim.actuation.delayed_actuation import DelayedActuation, StateSignal
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ConfigurationError, ParameterError
+from humans_sim.core.kernels import kernel
 from humans_sim.models import Model
 from humans_sim.models.rotors import rotor_jacobian
 
@@ -255,7 +255,7 @@ class ScrewDriveMotors(DelayedActuation):
         return viscous * speed + coulomb * np.tanh(speed / slow)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _force(q, v, table, frozen, voltage, constants):
     """Generalised force of the motors; an empty ``frozen`` means the true ratios."""
     motors = voltage.size

@@ -34,13 +34,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 
 from humans_sim.actuation.delayed_actuation import DelayedActuation, StateSignal
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.actuation.state import ActuatorState, CommandKind
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.kernels import kernel
 from humans_sim.core.servo_speeds import SPEED_STEPS
 from humans_sim.dynamics.drive_kernels import DriveTable, drive_torques, pull
 from humans_sim.models import Model
@@ -397,7 +397,7 @@ def _speed_of(step: int) -> float:
     return math.radians(1.0) / SPEED_STEPS[int(step)]
 
 
-@njit(cache=True)
+@kernel
 def _demands(path, q, v, parameters):
     """Torques that the motors want, and those they have.
 
@@ -416,7 +416,7 @@ def _demands(path, q, v, parameters):
     return demand, torque
 
 
-@njit(cache=True)
+@kernel
 def _with_play(path, q, v, parameters, engaged):
     """Force of servos with play, and the speeds of the motors in their gaps.
 

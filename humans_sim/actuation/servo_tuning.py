@@ -17,11 +17,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.actuation.servo_set import ServoSet
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.drive_kernels import pull
 from humans_sim.models import Model
 
@@ -153,7 +153,7 @@ def _first(times: np.ndarray, shares: np.ndarray, level: float) -> float:
     return float(times[n - 1] + part * (times[n] - times[n - 1]))
 
 
-@njit(cache=True)
+@kernel
 def _respond(parameters, inertia, step, fine, parts, count):
     """Angles at every millisecond, and whether the torque was limited there."""
     viscous, coulomb, slow = parameters[5], parameters[6], parameters[7]

@@ -11,8 +11,9 @@ import numpy as np
 
 from humans_sim.bodies.mass_properties import BodyError, MassProperties
 from humans_sim.core.errors import ModelFileError
-from humans_sim.core.xml_file import parse_xml
+from humans_sim.core.xml_file import element_error, parse_xml
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
+from humans_sim.models.files.urdf_elements import SMALLEST_SIZE, check_numbers, numbers
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _SHIFTED = 1e-9
@@ -62,16 +63,18 @@ def _number(element: ET.Element, key: str, path: Path) -> float:
 
 
 def _numbers(element: ET.Element, key: str, count: int, path: Path) -> np.ndarray:
-    given = element.get(key, "")
-    try:
-        values = np.array([float(word) for word in given.split()])
-    except ValueError:
-        values = np.zeros(0)
-    if len(values) != count or not np.isfinite(values).all():
-        raise ModelFileError(
-            f"<{element.tag}> needs {key} with {count} numbers, not '{given}'", path
-        )
-    return values
+    if key not in element.attrib:
+        raise ModelFileError(f"<{element.tag}> needs {key}", path)
+    check_numbers(element, key, count)
+    return np.array(numbers(element, key))
+
+
+def _sizes(element: ET.Element, key: str, count: int, path: Path) -> list[float]:
+    sizes: list[float] = _numbers(element, key, count, path).tolist()
+    if min(sizes) < SMALLEST_SIZE:
+        text = f"a size below {SMALLEST_SIZE:g} m is no extent"
+        raise element_error(element, text, f"<{element.tag} {key}>", key)
+    return sizes
 
 
 def _only_collision(link: ET.Element, path: Path) -> ET.Element:
@@ -94,10 +97,10 @@ def _only_collision(link: ET.Element, path: Path) -> ET.Element:
 def _shaped(name: str, mass: float, geometry: ET.Element, path: Path) -> SceneBody:
     box, ball = geometry.find("box"), geometry.find("sphere")
     if box is not None:
-        x, y, z = _numbers(box, "size", 3, path).tolist()
+        x, y, z = _sizes(box, "size", 3, path)
         return SceneBody.box(name, mass, (x, y, z))
     if ball is not None:
-        return SceneBody.ball(name, mass, _number(ball, "radius", path))
+        return SceneBody.ball(name, mass, *_sizes(ball, "radius", 1, path))
     kinds = ", ".join(sorted({item.tag for item in geometry})) or "nothing"
     raise UnsupportedShapeError(f"a free body is a box or a sphere, not {kinds}", path)
 

@@ -20,7 +20,6 @@ from rich.progress import (
 
 from humans_sim.core.kernel_compilation import (
     Compilation,
-    are_kernels_kept,
     report_compilation,
 )
 
@@ -93,6 +92,8 @@ class Display:
         """Say what the compilation cost."""
         count, seconds = self._compiled.count, self._compiled.seconds
         if count:
+            from humans_sim.core.kernels import are_kernels_kept
+
             kept = "kept for next time"
             if not are_kernels_kept():
                 kept = "not kept, as nothing can be written (set NUMBA_CACHE_DIR)"

@@ -6,8 +6,9 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from rich.markup import escape
@@ -25,12 +26,12 @@ from humans_sim.cli.output import (
 )
 from humans_sim.core.errors import (
     HumansError,
+    ModelFileWarning,
     ParameterError,
     UnknownModelError,
     printable,
 )
 from humans_sim.core.files import remove_unfinished
-from humans_sim.core.kernel_compilation import ensure_cache
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises where the words make no sense; it has no public name there."""
@@ -44,7 +45,6 @@ def run_app(words: Sequence[str]) -> int:
     """
     signals.at_forced_end(remove_unfinished)
     signals.at_forced_end(_show_cursor)
-    ensure_cache()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
@@ -71,7 +71,9 @@ def _show_cursor() -> None:
 
 def _run(words: Sequence[str]) -> int:
     try:
-        returned = app(list(words), prog_name="humans-sim", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            returned = app(list(words), prog_name="humans-sim", standalone_mode=False)
     except (ParameterError, UnknownModelError) as error:
         return _refuse(words, str(error))
     except HumansError as error:
@@ -106,6 +108,22 @@ def _refuse(words: Sequence[str], message: str, command: str | None = None) -> i
         print_json(command or words[0], message, {})
     _print_error(message)
     return WRONG_USAGE
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print what a model leaves out in one line; other warnings as Python does."""
+    if issubclass(category, ModelFileWarning):
+        _print_error(f"warning: {message}")
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        (file or sys.stderr).write(text)
 
 
 def _print_error(message: str) -> None:

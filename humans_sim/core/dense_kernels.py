@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def cholesky(matrix, factor):
     """Lower Cholesky factor; False where the matrix is not positive definite.
 
@@ -28,7 +29,7 @@ def cholesky(matrix, factor):
     return True
 
 
-@njit(cache=True)
+@kernel
 def forward_rows(factor, rows):
     """Solve factor x = rows in place; rows (n, m)."""
     n, m = rows.shape
@@ -43,7 +44,7 @@ def forward_rows(factor, rows):
             rows[i, j] *= c
 
 
-@njit(cache=True)
+@kernel
 def forward(factor, vector):
     """Solve factor x = vector in place."""
     n = vector.shape[0]
@@ -54,7 +55,7 @@ def forward(factor, vector):
         vector[i] = total / factor[i, i]
 
 
-@njit(cache=True)
+@kernel
 def backward(factor, vector):
     """Solve factor.T x = vector in place."""
     n = vector.shape[0]
@@ -65,7 +66,7 @@ def backward(factor, vector):
         vector[i] = total / factor[i, i]
 
 
-@njit(cache=True)
+@kernel
 def cholesky_solve(matrix, vector):
     """Solve with a symmetric matrix, in place; False where it is not positive definite.
 
@@ -78,7 +79,7 @@ def cholesky_solve(matrix, vector):
     return True
 
 
-@njit(cache=True)
+@kernel
 def lu_factor(matrix, order):
     """LU factors in place, rows swapped; False where it is singular."""
     n = matrix.shape[0]
@@ -118,7 +119,7 @@ def lu_factor(matrix, order):
     return True
 
 
-@njit(cache=True)
+@kernel
 def lu_solve(matrix, order, vector):
     """Solve with the factors of :func:`lu_factor`, in place."""
     n = vector.shape[0]

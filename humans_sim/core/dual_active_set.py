@@ -17,7 +17,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 SOLVED, INFEASIBLE, STUCK = 0, 1, 2
 """Answers of :func:`minimise`."""
@@ -27,7 +28,7 @@ _CLOSE = 1e-11
 """Violation over the length of normals and the answer that counts as none."""
 
 
-@njit(cache=True)
+@kernel
 def minimise(hessian, gradient, matrix, low, high):
     """Solve a program.
 
@@ -51,7 +52,7 @@ def minimise(hessian, gradient, matrix, low, high):
     return _backward(factor, y), answer
 
 
-@njit(cache=True)
+@kernel
 def project(y, normals, low, high):
     """The point of a polyhedron that is nearest to a given one.
 
@@ -146,7 +147,7 @@ def project(y, normals, low, high):
     return STUCK
 
 
-@njit(cache=True)
+@kernel
 def _added(normal, basis, upper, count):
     """Orthogonalise a normal to those before it; whether something of it was left."""
     rest = normal.copy()
@@ -166,7 +167,7 @@ def _added(normal, basis, upper, count):
     return True
 
 
-@njit(cache=True)
+@kernel
 def _forward(factor, right):
     out = right.copy()
     for i in range(len(out)):
@@ -176,7 +177,7 @@ def _forward(factor, right):
     return out
 
 
-@njit(cache=True)
+@kernel
 def _backward(factor, right):
     out = right.copy()
     for i in range(len(out) - 1, -1, -1):
@@ -186,7 +187,7 @@ def _backward(factor, right):
     return out
 
 
-@njit(cache=True)
+@kernel
 def _solve_upper(upper, right, count):
     out = right.copy()
     for i in range(count - 1, -1, -1):

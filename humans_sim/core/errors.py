@@ -100,6 +100,10 @@ class ModelFileError(FileError):
     """A model file (YAML or URDF) is malformed."""
 
 
+class ModelFileWarning(UserWarning):
+    """A model file says something that its model leaves out."""
+
+
 class MissingDependencyError(HumansError, ImportError):
     """An optional part of the software is not installed on this machine."""
 

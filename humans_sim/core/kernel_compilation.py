@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilation of the kernels at their first use: reported, and kept.
+"""Reports of the kernels' compilation, which may take a minute at their first use.
 
-Numba compiles a kernel when it is first called and keeps the machine code: beside the
-source, or where that is read-only in the user's cache (``~/.cache/numba``), or in
-``NUMBA_CACHE_DIR``. A first run may so be silent for a minute;
-:func:`report_compilation` reports it, and nothing where all is in the cache.
+Nothing is reported where all machine code is kept already (:mod:`.kernels`).
 """
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 
@@ -39,8 +31,6 @@ class Compilation:
 
 _callbacks: list[Callable[[Compilation], None]] = []
 _lock = threading.RLock()
-_passing: list[Path] = []
-"""Folder of kernels that goes with this process, if there is one."""
 
 
 @contextmanager
@@ -112,39 +102,3 @@ def _listener(event: Any, counter: _Counter) -> Any:
             counter.end()
 
     return Listener()
-
-
-def ensure_cache() -> Path | None:
-    """Let kernels be compiled where nothing can be kept; call it before the first use.
-
-    Numba refuses to load kernels at all where neither the package's folder nor the
-    user's cache can be written. They are then kept in a folder of this process alone.
-
-    Returns:
-        That folder, or None where all is well.
-    """
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return None
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    for folder in (Path(__file__).parents[1], Path(home)):
-        if _writable(folder):
-            return None
-    # A name that others could foresee would let them put code of theirs there.
-    folder = Path(tempfile.mkdtemp(prefix="humans_sim-kernels-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    _passing.append(folder)
-    return folder
-
-
-def are_kernels_kept() -> bool:
-    """Whether another process will find what this one compiles."""
-    return not _passing
-
-
-def _writable(folder: Path) -> bool:
-    """Whether files can be made in it, or in what it would be made in."""
-    # Not Path.exists, which raises where a folder on the way may not be looked into.
-    while not os.path.exists(folder) and folder != folder.parent:
-        folder = folder.parent
-    return os.access(folder, os.W_OK | os.X_OK)

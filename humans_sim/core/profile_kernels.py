@@ -10,10 +10,11 @@ than that of M. A full matrix costs what it costs by the usual factor.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def row_ends(matrix, ends):
     """Where the rows of a symmetric matrix end: behind their last entries (n,)."""
     n = matrix.shape[0]
@@ -24,7 +25,7 @@ def row_ends(matrix, ends):
         ends[i] = end
 
 
-@njit(cache=True)
+@kernel
 def upper_factor(matrix, ends, factor):
     """The factor U; False where the matrix is not positive definite.
 
@@ -51,7 +52,7 @@ def upper_factor(matrix, ends, factor):
     return True
 
 
-@njit(cache=True)
+@kernel
 def solve_upper(factor, ends, rows):
     """Solve U x = b in place, for each b that is a row (m, n)."""
     n = factor.shape[0]
@@ -69,7 +70,7 @@ def solve_upper(factor, ends, rows):
             rows[r, i] = total * scale[i]
 
 
-@njit(cache=True)
+@kernel
 def solve_upper_transposed(factor, vector):
     """Solve U^T x = b in place."""
     n = factor.shape[0]
@@ -80,7 +81,7 @@ def solve_upper_transposed(factor, vector):
             vector[k] -= factor[i, k] * c
 
 
-@njit(cache=True)
+@kernel
 def gram(rows, products):
     """Products of all rows with each other (m, m)."""
     m, n = rows.shape
@@ -92,7 +93,7 @@ def gram(rows, products):
             products[r, s] = products[s, r] = total
 
 
-@njit(cache=True)
+@kernel
 def times_rows(rows, vector, out):
     """Product of each row with a vector (m,)."""
     for r in range(rows.shape[0]):

@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from scipy.optimize import brentq, minimize_scalar
+
+from humans_sim.core.kernels import kernel
 
 _TIME = 1e-15
 _LEVEL = 1e-12
@@ -55,7 +56,7 @@ def lowest(
     return float(minimum.x), float(minimum.fun)
 
 
-@njit(cache=True)
+@kernel
 def may_dip(gap, rate, end_gap, end_rate, duration):
     """Which gaps that are open at both ends of a step may close inside it (n,).
 

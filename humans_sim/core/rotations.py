@@ -6,13 +6,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 _SMALL = 1e-2
 """Angles below which series are summed [rad]."""
 
 
-@njit(cache=True)
+@kernel
 def turn(theta, frames, out):
     """exp(theta^) R for each body; theta (n, 3), frames R and out (n, 3, 3)."""
     for n in range(len(theta)):
@@ -43,7 +44,7 @@ def turn(theta, frames, out):
     return out
 
 
-@njit(cache=True)
+@kernel
 def chart_rate(theta, omega, out):
     """Rate of theta where R = exp(theta^) R_0 turns with omega, all (n, 3).
 
@@ -66,7 +67,7 @@ def chart_rate(theta, omega, out):
     return out
 
 
-@njit(cache=True)
+@kernel
 def spin(frames, momenta, inverses, out):
     """R I^-1 R^T L for each body (n, 3)."""
     for n in range(len(momenta)):
@@ -94,7 +95,7 @@ def spin(frames, momenta, inverses, out):
     return out
 
 
-@njit(cache=True)
+@kernel
 def crossed(omega, frames, out):
     """omega^ R for each body (n, 3, 3)."""
     for n in range(len(omega)):
@@ -107,7 +108,7 @@ def crossed(omega, frames, out):
     return out
 
 
-@njit(cache=True)
+@kernel
 def straighten(frames):
     """One step of Newton's towards the nearest rotations, in place."""
     for n in range(len(frames)):

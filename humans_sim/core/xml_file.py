@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import NamedTuple
+from xml.parsers import expat
 
 from humans_sim.core.errors import ModelFileError
 
@@ -12,51 +15,119 @@ DEEPEST = 64
 """Elements inside each other."""
 MOST = 100_000
 """Elements of a file."""
+_ATTRIBUTE = re.compile(rb"""\s([^\s=<>/]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
+
+
+class Place(NamedTuple):
+    """Where an element stands.
+
+    Attributes:
+        path: the file.
+        line: of the start of its tag, counted from 1.
+        data: the whole file.
+        start: of its tag in the file [bytes].
+    """
+
+    path: Path
+    line: int
+    data: bytes
+    start: int
+
+
+class XmlElement(ET.Element):
+    """An element that knows where it stands in its file.
+
+    Args:
+        tag: its name.
+        attributes: by name.
+        place: in the file that it was read from.
+    """
+
+    def __init__(self, tag: str, attributes: dict[str, str], place: Place) -> None:
+        super().__init__(tag, attributes)
+        self.place = place
+
+
+def element_error(
+    element: ET.Element, message: str, key: str | None = None, attribute: str = ""
+) -> ModelFileError:
+    """An error with the file and the line of an element.
+
+    Args:
+        element: one that was read from a file; of others no line is known.
+        message: what is wrong.
+        key: the element at fault, in words.
+        attribute: one of its own that is at fault: the line is that of the attribute.
+    """
+    if not isinstance(element, XmlElement):
+        return ModelFileError(message, key=key)
+    path, line, data, start = element.place
+    if attribute in element.attrib:
+        for match in _ATTRIBUTE.finditer(data, start):
+            if match[1] == attribute.encode():
+                line += data.count(b"\n", start, match.start(1))
+                break
+    return ModelFileError(message, path, line, key)
 
 
 def parse_xml(text: str, path: Path) -> ET.Element:
-    """The root element of XML text.
+    """The root element of XML text; it and all below it know their lines.
 
     A document type is refused: it can define entities that grow, or name other files.
 
     Raises:
         ModelFileError: it is no XML, has a document type, or is beyond the limits.
     """
-    parser = ET.XMLParser(target=_Builder(path))
     try:
-        parser.feed(text)
-        root: ET.Element = parser.close()
-    except ET.ParseError as error:
-        raise ModelFileError(
-            f"not XML: {error.msg}", path, error.position[0]
-        ) from error
-    except ValueError as error:  # text that expat cannot encode, unknown encodings
+        return _Reader(text.encode(), path).root()
+    except expat.ExpatError as error:
+        raise ModelFileError(f"not XML: {error}", path, error.lineno) from error
+    except ValueError as error:  # text that UTF-8 has no bytes for
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"not XML: {error}", path) from error
-    return root
 
 
-class _Builder(ET.TreeBuilder):
-    """Counts while it builds."""
+class _Reader:
+    """Builds elements and counts them."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
+    def __init__(self, data: bytes, path: Path) -> None:
+        self._data, self._path = data, path
         self._depth = self._count = 0
+        self._builder = ET.TreeBuilder(self._element)
+        parser = self._parser = expat.ParserCreate("utf-8", "}")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._builder.data
+        parser.StartDoctypeDeclHandler = self._doctype
 
-    def start(self, tag: str, attrs: dict[str, str], /) -> ET.Element:  # type: ignore[override]
+    def root(self) -> ET.Element:
+        self._parser.Parse(self._data, True)
+        return self._builder.close()
+
+    def _element(self, tag: str, attributes: dict[str, str]) -> XmlElement:
+        line, start = self._parser.CurrentLineNumber, self._parser.CurrentByteIndex
+        return XmlElement(tag, attributes, Place(self._path, line, self._data, start))
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         self._count += 1
         if self._depth > DEEPEST:
             raise ModelFileError("not XML: nested too deeply", self._path)
         if self._count > MOST:
             raise ModelFileError(f"not XML: more than {MOST} elements", self._path)
-        return super().start(tag, attrs)
+        named = {_name(name): value for name, value in attributes.items()}
+        self._builder.start(_name(tag), named)
 
-    def end(self, tag: str, /) -> ET.Element:
+    def _end(self, tag: str) -> None:
         self._depth -= 1
-        return super().end(tag)
+        self._builder.end(_name(tag))
 
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+    def _doctype(self, *_: object) -> None:
         raise ModelFileError("a document type is not allowed", self._path, 1)
+
+
+def _name(name: str) -> str:
+    """A name as ElementTree has it: ``{address}name`` where it has a name space."""
+    return f"{{{name}" if "}" in name else name

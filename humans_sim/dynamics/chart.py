@@ -18,7 +18,8 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 _WORN = 1.0
 """Rotation from the centre beyond which a new centre is wanted [rad]."""
@@ -83,7 +84,7 @@ class FreeBaseChart:
         return float(x[3] ** 2 + x[4] ** 2 + x[5] ** 2) > _WORN**2
 
 
-@njit(cache=True)
+@kernel
 def normalise_quaternion(q):
     """Give the quaternion unit length, in place."""
     length = np.sqrt(q[3] ** 2 + q[4] ** 2 + q[5] ** 2 + q[6] ** 2)
@@ -91,7 +92,7 @@ def normalise_quaternion(q):
         q[k] /= length
 
 
-@njit(cache=True)
+@kernel
 def free_base_configuration(centre, x):
     """The configuration at x around a centre of unit quaternion."""
     q = np.empty(centre.shape[0])
@@ -113,7 +114,7 @@ def free_base_configuration(centre, x):
     return q
 
 
-@njit(cache=True)
+@kernel
 def free_base_rates(centre, x, v):
     """The rates of x around a centre at the velocity v."""
     q = free_base_configuration(centre, x)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.geometry.mesh_kernels import MESH, RANK
 from humans_sim.contact.geometry.solids import HALF_SPACE
@@ -19,6 +18,7 @@ from humans_sim.contact.geometry.terrain_kernels import (
     surface_feature,
 )
 from humans_sim.contact.geometry.valley_kernels import ABSENT
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.system import SLOW
 
 
@@ -69,7 +69,7 @@ class MovingGeometry(NamedTuple):
     gravity: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def lock(locked, mass, bias, rows):
     """Take the locked velocities out of the equations: their acceleration is zero."""
     for j in locked:
@@ -80,14 +80,14 @@ def lock(locked, mass, bias, rows):
         rows[:, :, j] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def add_diagonal(matrix, values):
     """Add values to a matrix's diagonal, in place."""
     for k in range(values.shape[0]):
         matrix[k, k] += values[k]
 
 
-@njit(cache=True)
+@kernel
 def _place(local, pose, point):
     """A point of a link in the world."""
     for i in range(3):
@@ -96,14 +96,14 @@ def _place(local, pose, point):
             point[i] += pose[i, k] * local[k]
 
 
-@njit(cache=True)
+@kernel
 def _cross(a, b, product):
     product[0] = a[1] * b[2] - a[2] * b[1]
     product[1] = a[2] * b[0] - a[0] * b[2]
     product[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True)
+@kernel
 def _turn(pose, vector, turned):
     """A vector of a link in the world."""
     for i in range(3):
@@ -112,12 +112,12 @@ def _turn(pose, vector, turned):
             turned[i] += pose[i, k] * vector[k]
 
 
-@njit(cache=True)
+@kernel
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True)
+@kernel
 def _height(solids, s, poses, link, local, p):
     """Height of a point over a half space; no slices: bodies have many points."""
     height = 0.0
@@ -129,7 +129,7 @@ def _height(solids, s, poses, link, local, p):
     return height
 
 
-@njit(cache=True)
+@kernel
 def _climb(solids, poses, motions, local, pair):
     """Rate of that height; the pair are solid, link and point."""
     s, link, p = pair
@@ -148,7 +148,7 @@ def _climb(solids, poses, motions, local, pair):
     return rate
 
 
-@njit(cache=True)
+@kernel
 def point_gaps(geometry, q):
     """Gaps of points with solids, then of joints with their limits.
 
@@ -177,7 +177,7 @@ def point_gaps(geometry, q):
     return gap
 
 
-@njit(cache=True)
+@kernel
 def point_features(geometry, which):
     """What of their solids some contacts of points are with, as numbers (k,).
 
@@ -196,7 +196,7 @@ def point_features(geometry, which):
     return features
 
 
-@njit(cache=True)
+@kernel
 def point_gap_rates(geometry, motions, q, v):
     """The same gaps, and their rates.
 
@@ -210,7 +210,7 @@ def point_gap_rates(geometry, motions, q, v):
     return _near_gap_rates(geometry, motions, q, v, near)
 
 
-@njit(cache=True)
+@kernel
 def link_gaps(geometry):
     """Lower bounds of the gaps of links with solids (m, s) [m].
 
@@ -245,7 +245,7 @@ def link_gaps(geometry):
     return gaps
 
 
-@njit(cache=True)
+@kernel
 def link_speeds(geometry, motions):
     """Upper bounds of the speeds of the points of each link (m,) [m/s].
 
@@ -265,7 +265,7 @@ def link_speeds(geometry, motions):
     return speeds
 
 
-@njit(cache=True)
+@kernel
 def _near_links(geometry, motions, time):
     """Links and solids that may meet within a time (m, s)."""
     gaps, speeds = link_gaps(geometry), link_speeds(geometry, motions)
@@ -276,7 +276,7 @@ def _near_links(geometry, motions, time):
     return near
 
 
-@njit(cache=True)
+@kernel
 def _near_gap_rates(geometry, motions, q, v, near):
     """Gaps and their rates; infinite gaps where a link is not near a solid."""
     local, row, poses, radius, solids, meshes, joint, sign, value = geometry[:9]
@@ -314,7 +314,7 @@ def _near_gap_rates(geometry, motions, q, v, near):
     return gap, rate
 
 
-@njit(cache=True)
+@kernel
 def contact_rows(which, joint_jacobian, geometry, q):
     """Gap, Jacobian and drift of some contacts, in their own frames.
 
@@ -400,7 +400,7 @@ def contact_rows(which, joint_jacobian, geometry, q):
     return gap, rows, drift
 
 
-@njit(cache=True)
+@kernel
 def closing_contacts(time, closed, gap, rate):
     """Contacts that are closed or close within a time (indices).
 
@@ -420,7 +420,7 @@ def closing_contacts(time, closed, gap, rate):
     return which[:count]
 
 
-@njit(cache=True)
+@kernel
 def closing_rows(time, closed, joint_jacobian, geometry, q, v):
     """Contacts that are closed or close within a time, then what they give.
 

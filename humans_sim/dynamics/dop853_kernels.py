@@ -7,8 +7,9 @@ The coefficients are scipy's; the control of the step is that of scipy's DOP853.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.integrate import DOP853
+
+from humans_sim.core.kernels import kernel
 
 STAGES = 12
 """Stages of a step; the next one is at its end, and three more are for its inside."""
@@ -25,7 +26,7 @@ _INSIDE = np.array(DOP853.D)
 _SAFETY, _LEAST, _MOST, _EXPONENT = 0.9, 0.2, 10.0, -1.0 / 8.0
 
 
-@njit(cache=True)
+@kernel
 def stage_state(stage, y, stages, step):
     """Where the right-hand side is evaluated for a stage (n,)."""
     state = y.copy()
@@ -37,7 +38,7 @@ def stage_state(stage, y, stages, step):
     return state
 
 
-@njit(cache=True)
+@kernel
 def step_error(y, end, stages, step, tolerances):
     """Estimated error relative to the tolerances.
 
@@ -64,7 +65,7 @@ def step_error(y, end, stages, step, tolerances):
     return abs(step) * fifth / np.sqrt((fifth + 0.01 * third) * n)
 
 
-@njit(cache=True)
+@kernel
 def next_size(step, error, rejected):
     """Size of the next step, or of the next attempt at this one [s].
 
@@ -81,7 +82,7 @@ def next_size(step, error, rejected):
     return max(factor, _LEAST) * step
 
 
-@njit(cache=True)
+@kernel
 def interpolant(y, end, stages, step):
     """Coefficients of the polynomial inside a step, after its extra stages (7, n)."""
     n = y.shape[0]
@@ -100,7 +101,7 @@ def interpolant(y, end, stages, step):
     return coefficients
 
 
-@njit(cache=True)
+@kernel
 def inside(share, y, coefficients):
     """The state inside a step.
 
@@ -119,7 +120,7 @@ def inside(share, y, coefficients):
     return state
 
 
-@njit(cache=True)
+@kernel
 def stiffness(y, end, stages, step):
     """Size of a step times the largest rate at which motions decay in it.
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
 class DriveTable(NamedTuple):
@@ -57,7 +58,7 @@ class SetPoints(NamedTuple):
     rate: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def pull(point, rate, angle, turning, parameters):
     """Torque that a motor wants, and what of it its torque-speed line gives."""
     gain, damping, stall, no_load, band = parameters[:5]
@@ -73,7 +74,7 @@ def pull(point, rate, angle, turning, parameters):
     return demand, min(forward, max(-backward, demand))
 
 
-@njit(cache=True)
+@kernel
 def drive_torques(path, q, v, parameters):
     """Force of drives on the velocities (nv,).
 
@@ -95,7 +96,7 @@ def drive_torques(path, q, v, parameters):
     return force
 
 
-@njit(cache=True)
+@kernel
 def table_torques(drives, locked, t, q, v):
     """Force of a table of drives (nv,); what a lock supports is left out.
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def corner_gaps(corners, q):
     """Heights of the corners (n,) [m].
 
@@ -24,7 +25,7 @@ def corner_gaps(corners, q):
     return gaps
 
 
-@njit(cache=True)
+@kernel
 def corner_rows(corners, q):
     """Jacobians of the corners, normal and one tangent (n, 3, 3)."""
     c, s = math.cos(q[2]), math.sin(q[2])
@@ -36,7 +37,7 @@ def corner_rows(corners, q):
     return rows
 
 
-@njit(cache=True)
+@kernel
 def corner_drifts(corners, q, v):
     """Accelerations of the corners at zero acceleration (n, 3) [m/s^2]."""
     c, s = math.cos(q[2]), math.sin(q[2])

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
+from humans_sim.core.kernels import kernel
 
 STAGES = 4
 GAMMA = 4.3586652150845900e-01
@@ -52,7 +52,7 @@ TIMES = ALPHA.sum(axis=1)
 _TIME_WEIGHTS = GAMMA + COUPLING.sum(axis=1)
 
 
-@njit(cache=True)
+@kernel
 def factorise(jacobian, step):
     """LU factors of I - step gamma jacobian, their order, whether it is regular."""
     n = jacobian.shape[0]
@@ -65,7 +65,7 @@ def factorise(jacobian, step):
     return factors, order, lu_factor(factors, order)
 
 
-@njit(cache=True)
+@kernel
 def solve_stage(stage, slopes, rates, step, linear):
     """Set the slope of a stage from the right-hand side there.
 
@@ -93,7 +93,7 @@ def solve_stage(stage, slopes, rates, step, linear):
     lu_solve(factors, order, right)
 
 
-@njit(cache=True)
+@kernel
 def stage_state(stage, y, slopes, step):
     """Where the right-hand side is evaluated for a stage (n,)."""
     state = y.copy()
@@ -104,7 +104,7 @@ def stage_state(stage, y, slopes, step):
     return state
 
 
-@njit(cache=True)
+@kernel
 def end_of_step(y, slopes, step, rtol, atol):
     """The state at the end, and the estimated error relative to the tolerances."""
     n = y.shape[0]
@@ -120,7 +120,7 @@ def end_of_step(y, slopes, step, rtol, atol):
     return end, np.sqrt(square / n)
 
 
-@njit(cache=True)
+@kernel
 def next_size(step, error, rejected):
     """Size of the next step, or of the next attempt at this one [s].
 
@@ -137,7 +137,7 @@ def next_size(step, error, rejected):
     return min(factor, 1.0 if rejected else _MOST) * step
 
 
-@njit(cache=True)
+@kernel
 def between(share, step, start, end, start_rates, end_rates):
     """The state inside a step: cubic, without overshoot where rates are stiff.
 

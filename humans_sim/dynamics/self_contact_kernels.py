@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.geometry.box_pairs import FAR
 from humans_sim.contact.geometry.convex_pairs import basis, place, turn
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.tree_kernels import tree_poses
 
 WATCH = 1e-3
@@ -94,7 +94,7 @@ class ChosenPoints(NamedTuple):
     share: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _displacement(pose, frame, ball, last, write):
     r"""How far the points of a ball have moved in a frame, at most [m].
 
@@ -125,7 +125,7 @@ def _displacement(pose, frame, ball, last, write):
     return np.sqrt(square) + ball[3] * np.sqrt(0.5 * turned)
 
 
-@njit(cache=True)
+@kernel
 def with_links(gaps, links, joints, at, farthest):
     """Gaps with places for those of links, and whether points must be chosen anew.
 
@@ -148,7 +148,7 @@ def with_links(gaps, links, joints, at, farthest):
     return out, stale
 
 
-@njit(cache=True)
+@kernel
 def due_pairs(bounds, poses, speeds, time):
     """Pairs of links that may be near: their numbers, and how near counts (k,).
 
@@ -189,7 +189,7 @@ def due_pairs(bounds, poses, speeds, time):
     return which[:count], near[:count]
 
 
-@njit(cache=True)
+@kernel
 def none_due(tree, q, v, time, bounds, poses):
     """Whether no pair of links of a model can be near.
 
@@ -212,7 +212,7 @@ def none_due(tree, q, v, time, bounds, poses):
     return due_pairs(bounds, poses, v[6:], time)[0].shape[0] == 0
 
 
-@njit(cache=True)
+@kernel
 def due_shapes(bounds, balls, which, near, poses):
     """Pairs of solids, among due pairs of links, whose distances must be computed.
 
@@ -254,7 +254,7 @@ def due_shapes(bounds, balls, which, near, poses):
     return due[:count]
 
 
-@njit(cache=True)
+@kernel
 def update_clear(bounds, start, which):
     """Bring the bounds of pairs of links up to date with those of their solids."""
     bound, clear, shape_clear = bounds[6], bounds[8], bounds[10]
@@ -265,7 +265,7 @@ def update_clear(bounds, start, which):
         clear[p] = bound[p] = least
 
 
-@njit(cache=True)
+@kernel
 def chosen_gaps(chosen, poses):
     """Gaps, points and normals of chosen points, in the world.
 
@@ -292,7 +292,7 @@ def chosen_gaps(chosen, poses):
     return gap, point, out
 
 
-@njit(cache=True)
+@kernel
 def pair_rows(chosen_joints, support, jacobian, point, normal):
     """Jacobians of points between links, normal and tangents (k, 3, nv).
 

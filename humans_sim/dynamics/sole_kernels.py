@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import contact_rows
 from humans_sim.dynamics.event_driven.model_rates_kernels import write_poses
 from humans_sim.dynamics.tree_kernels import tree_columns, tree_poses, tree_state
 
 
-@njit(cache=True)
+@kernel
 def contacts_in_world(model, q, v, which, forces):
     """Contacts of points in the world.
 
@@ -61,7 +61,7 @@ def contacts_in_world(model, q, v, which, forces):
     return place, normal, velocity, force, moment
 
 
-@njit(cache=True)
+@kernel
 def sole_wrench(turn, origin, place, force, moment):
     """Force and moment on a sole, in its own frame and about its origin.
 

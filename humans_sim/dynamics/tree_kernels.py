@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.models.rotors import add_rotor_effects, add_rotor_inertia
 
 
@@ -37,7 +37,7 @@ class TreeState(NamedTuple):
     twist: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def tree_state(links, nv):
     """Arrays for the state of a tree, as a plain tuple."""
     # Column by column, as pinocchio keeps a Jacobian: contacts read one like the other.
@@ -51,7 +51,7 @@ def tree_state(links, nv):
     )
 
 
-@njit(cache=True)
+@kernel
 def tree_poses(tree, q, state):
     """Rotations and places of all links.
 
@@ -100,7 +100,7 @@ def tree_poses(tree, q, state):
                 place[b, i] += angle * along
 
 
-@njit(cache=True)
+@kernel
 def tree_columns(tree, state):
     """Columns of the Jacobian, after :func:`tree_poses`; arguments as there."""
     parent, turns, axis = tree[0], tree[1], tree[4]
@@ -131,7 +131,7 @@ def tree_columns(tree, state):
             jacobian[0, j], jacobian[1, j], jacobian[2, j] = a0, a1, a2
 
 
-@njit(cache=True)
+@kernel
 def tree_inertias(tree, state):
     """Inertias of all links in the world, after :func:`tree_poses`."""
     mass, centre, central = tree[5], tree[6], tree[7]
@@ -160,12 +160,12 @@ def tree_inertias(tree, state):
         inertia[b, 9] = -m * c0 * c2 + _turned(half, r, 0, 2)
 
 
-@njit(cache=True)
+@kernel
 def _turned(half, r, i, j):
     return half[i, 0] * r[j, 0] + half[i, 1] * r[j, 1] + half[i, 2] * r[j, 2]
 
 
-@njit(cache=True)
+@kernel
 def _momentum(inertia, linear, angular):
     """Linear and angular momentum of a motion (also the force of an acceleration)."""
     v0, v1, v2 = linear
@@ -189,7 +189,7 @@ def _momentum(inertia, linear, angular):
     )
 
 
-@njit(cache=True)
+@kernel
 def tree_twists(tree, v, state):
     """Twists of all links, after :func:`tree_columns`."""
     parent, jacobian, twist = tree[0], state[2], state[4]
@@ -202,7 +202,7 @@ def tree_twists(tree, v, state):
             twist[b, i] = twist[parent[b], i] + jacobian[i, 5 + b] * v[5 + b]
 
 
-@njit(cache=True)
+@kernel
 def tree_energies(tree, q, v, state):
     """Kinetic and potential energy, after inertias and twists."""
     gravity, armature, rotors = tree[8], tree[9], tree[10]
@@ -225,7 +225,7 @@ def tree_energies(tree, q, v, state):
     return 0.5 * double, potential
 
 
-@njit(cache=True)
+@kernel
 def tree_translation(state):
     """The translation of the centre of mass, as a base velocity (3,), and the mass.
 
@@ -243,7 +243,7 @@ def tree_translation(state):
     return translation / mass, mass
 
 
-@njit(cache=True)
+@kernel
 def tree_mass(tree, q, state, mass):
     """Mass matrix, after columns and inertias; false beyond the reach of a rotor."""
     parent, armature, rotors = tree[0], tree[9], tree[10]
@@ -284,7 +284,7 @@ def tree_mass(tree, q, state, mass):
     return rotors.shape[0] == 0 or add_rotor_inertia(q, rotors, mass)
 
 
-@njit(cache=True)
+@kernel
 def tree_bias(tree, q, v, state, bias):
     """Nonlinear effects and gravity, after twists and inertias; false as before."""
     parent, gravity, rotors = tree[0], tree[8], tree[10]

@@ -20,7 +20,8 @@ import pinocchio as pin
 
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.xml_file import parse_xml
-from humans_sim.models.mesh_files import hull_vertices, mesh_path
+from humans_sim.models.files.urdf_elements import is_tiny, number, numbers, shape_of
+from humans_sim.models.mesh_files import find_mesh, hull_vertices
 from humans_sim.models.model import Model
 
 BOX, SPHERE, CYLINDER, CAPSULE, HULL = "box", "sphere", "cylinder", "capsule", "hull"
@@ -84,11 +85,7 @@ def collision_shapes(model: Model) -> tuple[CollisionShape, ...]:
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
     """
-    return tuple(
-        shape
-        for link in _links(model)
-        for shape in _shapes(model, link, _collision_elements(link))
-    )
+    return tuple(_shapes(model, COLLISION))
 
 
 @lru_cache(maxsize=16)
@@ -98,65 +95,55 @@ def visual_shapes(model: Model) -> tuple[CollisionShape, ...]:
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
     """
-    return tuple(
-        shape
-        for link in _links(model)
-        for shape in _shapes(model, link, link.findall(VISUAL))
-    )
+    return tuple(_shapes(model, VISUAL))
 
 
-def _links(model: Model) -> list[ET.Element]:
-    return parse_xml(model.urdf(), model.parts.source).findall("link")
+def shape_elements(
+    model: Model, kind: str
+) -> Iterator[tuple[str, int, pin.SE3, ET.Element, ET.Element]]:
+    """Shapes in a model's URDF, those without extent left out.
+
+    Args:
+        model: one.
+        kind: ``collision`` (``visual`` of a link without any), or ``visual``.
+
+    Yields:
+        Name of the link, pinocchio's joint that carries it, pose of the shape in the
+        joint's frame, the shape's element, and the one of its kind that it stands in.
+    """
+    for link in parse_xml(model.urdf(), model.parts.source).findall("link"):
+        name = link.get("name", "")
+        if not model.pin.existFrame(name, pin.FrameType.BODY):
+            continue  # what hangs on the world, above the floating base
+        frame = model.pin.frames[model.pin.getFrameId(name, pin.FrameType.BODY)]
+        for element in link.findall(kind) or link.findall(VISUAL):
+            shape = shape_of(element.find("geometry"))
+            if shape is None or is_tiny(shape):
+                continue
+            pose = frame.placement * _origin(element.find("origin"))
+            yield name, int(frame.parentJoint), pose, shape, element
 
 
-def _collision_elements(link: ET.Element) -> list[ET.Element]:
-    return link.findall(COLLISION) or link.findall(VISUAL)
-
-
-def _shapes(
-    model: Model, link: ET.Element, elements: list[ET.Element]
-) -> Iterator[CollisionShape]:
-    name = link.get("name", "")
-    if not model.pin.existFrame(name, pin.FrameType.BODY):
-        return  # what hangs on the world, above the floating base
-    frame = model.pin.frames[model.pin.getFrameId(name, pin.FrameType.BODY)]
-    for element in elements:
-        geometry = element.find("geometry")
-        if geometry is None or not len(geometry):
-            continue
-        pose = frame.placement * _origin(element.find("origin"))
-        kind, size, local, radius = _solid(model, name, geometry[0])
+def _shapes(model: Model, kind: str) -> Iterator[CollisionShape]:
+    for name, joint, pose, element, _ in shape_elements(model, kind):
+        word, size, local, radius = _solid(model, name, element)
         vertices = local @ pose.rotation.T + pose.translation
-        yield CollisionShape(
-            name, int(frame.parentJoint), pose, kind, size, vertices, radius
-        )
+        yield CollisionShape(name, joint, pose, word, size, vertices, radius)
 
 
 def _solid(
     model: Model, link: str, element: ET.Element
 ) -> tuple[str, tuple[float, ...], np.ndarray, float]:
     """Kind, size, vertices in the shape's own frame, and radius."""
-
-    def sizes(name: str, count: int, default: str = "") -> np.ndarray:
-        words = element.get(name, default).split()
-        values = np.array([float(word) for word in words])
-        if values.shape != (count,) or not (values > 0).all():
-            raise ModelFileError(
-                f"a {element.tag} needs {count} size(s) above zero as '{name}'",
-                model.parts.source,
-                key=f"link {link}",
-            )
-        return values
-
     if element.tag == BOX:
-        edges = sizes("size", 3)
+        edges = np.array(numbers(element, "size"))
         signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
         return BOX, tuple(edges.tolist()), signs * edges, 0.0
     if element.tag == SPHERE:
-        radius = float(sizes("radius", 1)[0])
+        radius = number(element, "radius")
         return SPHERE, (radius,), np.zeros((1, 3)), radius
     if element.tag in (CYLINDER, CAPSULE):
-        radius, length = float(sizes("radius", 1)[0]), float(sizes("length", 1)[0])
+        radius, length = number(element, "radius"), number(element, "length")
         ends = np.array([[0.0, 0.0, -length / 2.0], [0.0, 0.0, length / 2.0]])
         if element.tag == CAPSULE:
             return CAPSULE, (radius, length), ends, radius
@@ -164,15 +151,8 @@ def _solid(
         rim = radius * np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
         return CYLINDER, (radius, length), np.vstack([rim + end for end in ends]), 0.0
     if element.tag == "mesh":
-        words = element.get("scale", "1 1 1").split()
-        scale = np.array([float(word) for word in words])
-        if scale.shape != (3,) or not scale.all():
-            raise ModelFileError(
-                "the scale of a mesh has three numbers, none of them zero",
-                model.parts.source,
-                key=f"link {link}",
-            )
-        vertices = hull_vertices(mesh_path(element.get("filename", ""), model), scale)
+        scale = np.array(numbers(element, "scale", 1.0, 1.0, 1.0))
+        vertices = hull_vertices(find_mesh(element.get("filename", ""), model), scale)
         return HULL, tuple(np.ptp(vertices, axis=0).tolist()), vertices, 0.0
     raise ModelFileError(
         f"'{element.tag}' is no geometry: use box, sphere, cylinder, capsule or mesh",
@@ -184,6 +164,6 @@ def _solid(
 def _origin(element: ET.Element | None) -> pin.SE3:
     if element is None:
         return pin.SE3.Identity()
-    xyz = np.array([float(word) for word in element.get("xyz", "0 0 0").split()])
-    rpy = np.array([float(word) for word in element.get("rpy", "0 0 0").split()])
+    xyz = np.array(numbers(element, "xyz", 0.0, 0.0, 0.0))
+    rpy = np.array(numbers(element, "rpy", 0.0, 0.0, 0.0))
     return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)

@@ -17,10 +17,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from scipy.spatial.transform import Rotation
 
 from humans_sim.core.errors import ConfigurationError
+from humans_sim.core.kernels import kernel
 from humans_sim.models.axes import ROS_FROM_HUMANS, to_humans
 from humans_sim.models.description import HumansLayout
 
@@ -174,7 +174,7 @@ class HumansView:
         return np.concatenate([joints, turned[:, :, :6] @ base], axis=2)
 
 
-@njit(cache=True)
+@kernel
 def _turn(axis, angle):
     """Rotation matrix about a unit axis (Rodrigues)."""
     c, s = np.cos(angle), np.sin(angle)
@@ -189,7 +189,7 @@ def _turn(axis, angle):
     )
 
 
-@njit(cache=True)
+@kernel
 def _cross(a, b):
     return np.array(
         [
@@ -200,7 +200,7 @@ def _cross(a, b):
     )
 
 
-@njit(cache=True)
+@kernel
 def _quaternion(r):
     """Unit quaternion (x, y, z, w) of a rotation matrix, from its largest entry."""
     trace = r[0, 0] + r[1, 1] + r[2, 2]
@@ -222,7 +222,7 @@ def _quaternion(r):
     return q / np.sqrt(np.sum(q * q))
 
 
-@njit(cache=True)
+@kernel
 def _base_map(q_h, qdot_h, joint, order, axes, height):
     """Pinocchio q and v, the bias, the base block of E, and whether all is finite.
 
@@ -264,7 +264,7 @@ def _base_map(q_h, qdot_h, joint, order, axes, height):
     return q, v, bias, base, np.isfinite(total)
 
 
-@njit(cache=True)
+@kernel
 def _transpose_times(force, joint, base, out):
     """E^T times a generalised force."""
     n = joint.size
@@ -276,7 +276,7 @@ def _transpose_times(force, joint, base, out):
             out[n + b] += base[a, b] * force[a]
 
 
-@njit(cache=True)
+@kernel
 def _congruence(m, joint, base, out):
     """E^T M E with the joints permuted and the base block given."""
     n = joint.size

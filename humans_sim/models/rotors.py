@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.errors import ConfigurationError
+from humans_sim.core.kernels import kernel
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.models.description import QUATERNION_TOLERANCE
 
@@ -177,7 +177,7 @@ def read_rotors(
     )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _pair_terms(k, s, cf, sf, ca, sa):
     """Gradient and Hessian of the rotor angle of one screw of a pair."""
     p, e, h, b, c, d, l, sigma = k[1], k[2], k[3], k[4], k[5], k[6], k[7], k[8]  # noqa: E741
@@ -202,7 +202,7 @@ def _pair_terms(k, s, cf, sf, ca, sa):
     return scale * x_f, scale * x_s, scale * x_ff, scale * x_fs, scale * x_ss
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _single_terms(angle, k):
     """First and second derivative of the rotor angle of a single screw."""
     p, e, radius, l, kappa = k[1], k[2], k[3], k[4], k[5]  # noqa: E741
@@ -216,7 +216,7 @@ def _single_terms(angle, k):
     return -x1 / p, -x2 / p
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _sound(q):
     """Whether a configuration is finite and its base quaternion of unit length."""
     total = 0.0
@@ -226,7 +226,7 @@ def _sound(q):
     return np.isfinite(total) and abs(square - 1.0) < QUATERNION_TOLERANCE
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_rotor_inertia(q, table, matrix):
     """Add the rotors to the inertia matrix, in place.
 
@@ -261,7 +261,7 @@ def add_rotor_inertia(q, table, matrix):
     return np.isfinite(reach) and _sound(q)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_rotor_effects(q, v, table, vector):
     """Add the rotors' nonlinear effects, in place; returns as above for q and v."""
     reach = 0.0
@@ -287,7 +287,7 @@ def add_rotor_effects(q, v, table, vector):
     return np.isfinite(reach) and _sound(q)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def rotor_jacobian(q, table, motors):
     """Gear ratios (motors, joints); not finite beyond the reach of a screw."""
     matrix = np.zeros((motors, q.size - 7))
@@ -309,7 +309,7 @@ def rotor_jacobian(q, table, motors):
     return matrix
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def rotor_angles(q, table, motors):
     """Rotor angles (motors,); not finite beyond the reach of a screw."""
     angles = np.zeros(motors)

@@ -22,9 +22,7 @@ def main() -> None:
     name = sys.argv.pop(1)
     from humans_sim.core.doctor import no_ros
     from humans_sim.core.errors import HumansError
-    from humans_sim.core.kernel_compilation import ensure_cache
 
-    ensure_cache()
     try:
         try:
             from humans_sim.nodes.common.model_node import node_class

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from mutations import damaged
 from urdf_damage import damaged_urdf
+from urdf_numbers import damaged_numbers
+from urdf_reading import read_independently, same
 
 import humans_sim as hs
 from humans_sim.actuation.robots import RobotSetup
@@ -186,6 +188,12 @@ def _urdf(path: Path) -> None:
     assert values[0] >= -1e-8 * max(values[-1], 1.0), "negative kinetic energy"
 
 
+def _urdf_numbers(path: Path) -> None:
+    """What is taken is what a second reading of the file says."""
+    loaded = hs.load_model(path)
+    assert same(loaded, read_independently(read_text(path))), "not the file's numbers"
+
+
 def _init_robot(path: Path) -> None:
     """Files are written that load, or none at all."""
     try:
@@ -325,6 +333,9 @@ TARGETS: dict[str, Target] = {
     "sway": Target("sway", _sway),
     "model": Target("models", _model, 10),
     "urdf": Target("urdf", _urdf, 1, "robot.urdf"),
+    "urdf_numbers": Target(
+        "biped", _urdf_numbers, 4, "robot.urdf", damage=damaged_numbers
+    ),
     "urdf_side": Target("side", _side, 1, "robot.yaml", ("urdf",)),
     "init_robot": Target("biped", _init_robot, 8, "robot.urdf", damage=damaged_urdf),
     "xacro": Target("xacro", _urdf, 1, "robot.xacro"),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 from mutations import damaged
+from urdf_numbers import damaged_numbers
 
 Element = ElementTree.Element
 NUMBERS = ("nan", "inf", "-inf", "1e400", "1e308", "-1e308", "1e-320", "0", "-1", "")
@@ -247,6 +248,8 @@ def damaged_urdf(data: bytes, chance: random.Random, others: list[bytes]) -> byt
     """A sound URDF, damaged in one to three ways, or byte by byte."""
     if chance.random() < 0.1:
         return damaged(data, chance, others)
+    if chance.random() < 0.2:
+        return damaged_numbers(data, chance, others)
     root = ElementTree.fromstring(data.decode())
     if chance.random() < 0.3:
         return damage(data, chance.choice(TEXTUAL), chance)

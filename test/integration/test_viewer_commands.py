@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 from browser import page_address
 from node_processes import call_service
+from raw_client import CAMERA, connected, messages_of, packed
 from tab import Tab
+
+from humans_sim.view.browser.heartbeat import HEARTBEAT, PERIOD
 
 FALLING = ("floor:=false", "actuation:=torque", "method:=time_stepping")
 """A robot that falls for ever: its periods are short."""
@@ -89,3 +93,69 @@ def test_pause_and_play_on_the_page(
         wait_for(lambda: state() == SimulationState.STATE_PLAYING, "time to go on")
     finally:
         tab.close()
+
+
+def test_a_silent_page_leads_no_more(
+    node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
+) -> None:
+    """A page that is heard leads on; once it is not, the robot is told to stand."""
+    from geometry_msgs.msg import Twist
+    from humans_msgs.msg import WalkStatus
+    from std_srvs.srv import Trigger
+
+    speeds: list[float] = []
+    node.create_subscription(
+        Twist, "/led/cmd_vel", lambda twist: speeds.append(twist.linear.x), 10
+    )
+    node.create_service(Trigger, "/led/stop", lambda _, answer: answer)
+    statuses = node.create_publisher(WalkStatus, "/led/walk_status", 10)
+    node.create_timer(0.2, lambda: statuses.publish(WalkStatus()))
+    viewer = start(
+        *("-m", "humans_sim.nodes", "viewer", "--ros-args", "-r", "__ns:=/led"),
+        *("-p", "port:=0", "-p", "rate:=20.0"),
+    )
+    with connected(page_address(viewer)) as line:
+        line.send(packed(**CAMERA))
+        forward = "Forward [m/s]"
+        names: dict[str, str] = {}
+        visible: set[str] = set()
+
+        def shown() -> bool:
+            """Whether the controls of the walk are there."""
+            try:
+                messages = messages_of(line.recv(timeout=0.01))
+            except TimeoutError:
+                return False
+            for message in messages:
+                made, changed = message.get("props", {}), message.get("updates", {})
+                if made.get("label") is not None:
+                    names[made["label"]] = message["uuid"]
+                if made.get("visible") or changed.get("visible"):
+                    visible.add(message.get("uuid", ""))
+            return forward in names and names.get("Arm") in visible
+
+        wait_for(shown, "the controls of the walk")
+
+        def use(label: str, value: Any) -> None:
+            updates = {"value": value}
+            line.send(packed("GuiUpdateMessage", uuid=names[label], updates=updates))
+
+        def led() -> bool:
+            use(forward, 0.05)
+            return 0.05 in speeds
+
+        def heard() -> bool:
+            line.send(packed(HEARTBEAT))
+            time.sleep(PERIOD / 2)
+            return len(speeds) > 10
+
+        use("Arm", True)
+        wait_for(led, "a velocity")
+        speeds.clear()
+        wait_for(heard, "more of them")
+        assert set(speeds) == {0.05}
+        wait_for(lambda: 0.0 in speeds, "the end of silence")
+        speeds.clear()
+        end = time.monotonic() + 2.0
+        wait_for(lambda: time.monotonic() > end, "others")
+        assert not set(speeds) - {0.0} and len(speeds) <= 1

@@ -7,8 +7,9 @@ import pytest
 import trimesh
 
 import humans_sim as hs
+from humans_sim.core.resources import share_directory
 from humans_sim.models.collision_shapes import collision_shapes, visual_shapes
-from humans_sim.models.mesh_files import package_directories, resolved_urdf
+from humans_sim.view.browser.geometry import solids
 
 GEOMETRY = {
     "box": '<box size="0.2 0.3 0.4"/>',
@@ -41,9 +42,8 @@ def test_poses_are_those_of_pinocchio(name):
     model = hs.load_model(name)
     geometry = pin.buildGeomFromUrdfString(
         model.pin,
-        resolved_urdf(model),
+        model.urdf().replace("package://humans_sim", str(share_directory())),
         pin.GeometryType.COLLISION,
-        package_dirs=package_directories(model),
     )
     theirs = {item.name: item for item in geometry.geometryObjects}
     bare = {f.name for f in model.pin.frames} - {n[: n.rindex("_")] for n in theirs}
@@ -101,11 +101,31 @@ def test_visual_counts_without_collision(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "geometry",
+    [
+        '<sphere radius="0"/>',
+        '<sphere radius="1e-31"/>',
+        '<box size="1 0 1"/>',
+        '<cylinder radius="1" length="1e-10"/>',
+    ],
+)
+@pytest.mark.filterwarnings("ignore::humans_sim.core.errors.ModelFileWarning")
+def test_shapes_without_extent_are_left_out(tmp_path, geometry):
+    """Neither drawn nor touched with; what is drawn does not touch in their place."""
+    nothing = f"<geometry>{geometry}</geometry>"
+    elements = f"<collision>{nothing}</collision><visual>{nothing}</visual>"
+    model = one_link(tmp_path, elements + element("box", "visual"))
+    assert collision_shapes(model) == ()
+    assert [shape.kind for shape in visual_shapes(model)] == ["box"]
+    assert [len(solid.mesh.faces) for solid in solids(model)] == [12]
+
+
+@pytest.mark.parametrize(
     "geometry, words",
     [
         (GEOMETRY["hull"], "not there"),
         ('<mesh filename="bone.txt"/>', "bone.txt"),
-        ('<box size="1 0 1"/>', "above zero"),
+        ('<box size="1 -1 1"/>', "negative"),
         ('<mesh filename="bone.stl" scale="1 0 1"/>', "scale"),
         ("<torus/>", "torus"),
     ],

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 FAR = np.int32(1 << 29)
 """Distance of what no path reaches."""
@@ -32,7 +33,7 @@ class Grid(NamedTuple):
     weights: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def shortest_paths(values, grid):
     """Two scans: every value becomes the least of neighbour plus weight; in place."""
     nx, ny, nz = grid.shape
@@ -64,7 +65,7 @@ def shortest_paths(values, grid):
                 values[at] = best
 
 
-@njit(cache=True)
+@kernel
 def grow(values, grid):
     """Two scans: every value becomes the greatest of neighbour minus weight; in place.
 
@@ -95,7 +96,7 @@ def grow(values, grid):
                 values[at] = best
 
 
-@njit(cache=True)
+@kernel
 def maximal(values, grid, kept):
     """Which balls of a chamfer map no ball of a neighbour holds; their number.
 

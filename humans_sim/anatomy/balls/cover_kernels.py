@@ -7,7 +7,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 SHIFT = 2
 """Edges of blocks of voxels: 4."""
@@ -45,7 +46,7 @@ class CoverGrids(NamedTuple):
     sums: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def choose_cover(balls, grids):
     """Choose balls that cover the voxels that are wanted.
 
@@ -74,7 +75,7 @@ def choose_cover(balls, grids):
     return chosen
 
 
-@njit(cache=True)
+@kernel
 def _sum_singles(grids):
     grids.sums[:] = 0
     nx, ny, nz = grids.wanted.shape
@@ -85,7 +86,7 @@ def _sum_singles(grids):
                     grids.sums[i >> SHIFT, j >> SHIFT, k >> SHIFT] += 1
 
 
-@njit(cache=True)
+@kernel
 def _nearest(middle, block):
     """Offset of a block's nearest voxel from a ball's centre, along an axis."""
     first = block << SHIFT
@@ -94,7 +95,7 @@ def _nearest(middle, block):
     return max(middle - first - (1 << SHIFT) + 1, 0)
 
 
-@njit(cache=True)
+@kernel
 def _visit(balls, b, grids, value, change):
     """Visit the blocks of a ball that have wanted voxels.
 
@@ -124,7 +125,7 @@ def _visit(balls, b, grids, value, change):
     return False
 
 
-@njit(cache=True)
+@kernel
 def _visit_block(balls, b, block, grids, value, change):
     limit, reach, norm = balls.limits[b], balls.reaches[b], balls.norm
     x, y, z = balls.voxels[b]
@@ -151,7 +152,7 @@ def _visit_block(balls, b, block, grids, value, change):
     return False
 
 
-@njit(cache=True)
+@kernel
 def union_distances(points, centres, radii):
     """Signed distance of points to a union of balls, negative inside (n,).
 
@@ -172,7 +173,7 @@ def union_distances(points, centres, radii):
     return out
 
 
-@njit(cache=True)
+@kernel
 def cover_voxels(centres, radii, inside):
     """Mark voxels whose centres lie in a ball; centres and radii in voxels."""
     nx, ny, nz = inside.shape

@@ -11,12 +11,13 @@ minus a squared radius it is the power diagram of the balls (Coeurjolly and Mont
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 FAR = np.int32(1 << 29)
 
 
-@njit(cache=True)
+@kernel
 def lower_envelopes(values, owners, axis):
     """Replace values by their envelopes along an axis, in place.
 
@@ -60,7 +61,7 @@ def lower_envelopes(values, owners, axis):
                     owners[i, j, k] = old[p]
 
 
-@njit(cache=True)
+@kernel
 def _place(axis, a, b, q):
     if axis == 0:
         return q, a, b
@@ -69,7 +70,7 @@ def _place(axis, a, b, q):
     return a, b, q
 
 
-@njit(cache=True)
+@kernel
 def _envelope(line, vertex, begin):
     """Vertices of the parabolas below all others, and from where on each is lowest."""
     count = 0
@@ -95,7 +96,7 @@ def _envelope(line, vertex, begin):
     return count
 
 
-@njit(cache=True)
+@kernel
 def mark_owners(values, owners, kept):
     """Mark the balls that own a covered voxel; their number."""
     flat, names = values.ravel(), owners.ravel()

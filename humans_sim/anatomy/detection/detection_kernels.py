@@ -10,7 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 _STACK = 4096
 _LEAF = 8
@@ -56,7 +57,7 @@ class Trees(NamedTuple):
     roots: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def place(points, first, rotations, positions, out):
     """Points of bodies in the world: R x + p, body by body."""
     for body in range(len(positions)):
@@ -68,7 +69,7 @@ def place(points, first, rotations, positions, out):
     return out
 
 
-@njit(cache=True)
+@kernel
 def _meets(balls, a, b):
     x = balls.centres[a, 0] - balls.centres[b, 0]
     y = balls.centres[a, 1] - balls.centres[b, 1]
@@ -77,7 +78,7 @@ def _meets(balls, a, b):
     return x * x + y * y + z * z < reach * reach
 
 
-@njit(cache=True)
+@kernel
 def _kept(buffer, count, a, b):
     """Append a pair; the buffer grows as needed."""
     if count == len(buffer):
@@ -88,7 +89,7 @@ def _kept(buffer, count, a, b):
     return buffer
 
 
-@njit(cache=True)
+@kernel
 def by_envelopes(balls, middles, reaches):
     """The thesis' general algorithm: balls within the other body's envelope, all pairs.
 
@@ -125,7 +126,7 @@ def by_envelopes(balls, middles, reaches):
     return hits[:count]
 
 
-@njit(cache=True)
+@kernel
 def by_bit_fields(balls, allowed, low, cell, widths):
     """The thesis' fast algorithm: projections on the axes as fields of bits.
 
@@ -190,12 +191,12 @@ def by_bit_fields(balls, allowed, low, cell, widths):
     return hits[:count]
 
 
-@njit(cache=True)
+@kernel
 def _cells(middle, reach, cell):
     return math.floor((middle - reach) / cell), math.floor((middle + reach) / cell)
 
 
-@njit(cache=True)
+@kernel
 def by_trees(balls, trees):
     """Two trees at once, from their roots down; the larger node is divided.
 
@@ -237,7 +238,7 @@ def by_trees(balls, trees):
     return hits[:count]
 
 
-@njit(cache=True)
+@kernel
 def build_tree(centres, radii, start, order, nodes):
     """Halve balls along their longest extent until leaves are small.
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def meet_in_list(bodies, centres, radii, rotations, positions):
     """Pairs of a list that overlap.
 

@@ -7,7 +7,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 LINEAR = 0.98
 """Share of the greatest elongation from which the tension is linear."""
@@ -26,7 +27,7 @@ class TieArrays(NamedTuple):
     damping: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def pull(ties, moving, force, torque, tension):
     """Add the pulls of ligaments at the centres, and their torques about them.
 

@@ -7,7 +7,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
 class PenaltyNumbers(NamedTuple):
@@ -31,7 +32,7 @@ class ContactArrays(NamedTuple):
     point: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def add_penalty(contacts, moving, law, force, torque):
     """Add the forces of contacts at the centres, and their torques about them.
 
@@ -72,7 +73,7 @@ def add_penalty(contacts, moving, law, force, torque):
     return energy
 
 
-@njit(cache=True)
+@kernel
 def _slide(moving, i, j, e, p, acting):
     """Dry friction against the sliding velocity at the point."""
     x, _, v, w = moving
@@ -93,7 +94,7 @@ def _slide(moving, i, j, e, p, acting):
         f[k] -= share * u[k]
 
 
-@njit(cache=True)
+@kernel
 def _turn(w, i, j, e, acting):
     """Couples against pivoting about the normal and rolling across it."""
     law, load, c = acting

@@ -13,7 +13,8 @@ from humans_sim.anatomy.volumes.mesh_repair import PreparedMesh, prepare_mesh
 from humans_sim.contact.geometry.terrain_files import read_mesh_file
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.files import read_bytes
-from humans_sim.core.xml_file import parse_xml
+from humans_sim.core.xml_file import element_error, parse_xml
+from humans_sim.models.files.urdf_elements import check_numbers, numbers
 
 if TYPE_CHECKING:
     import trimesh
@@ -43,13 +44,12 @@ def collision_mesh(urdf: Path | str, link: str) -> tuple[Path, np.ndarray]:
         raise ModelFileError(
             f"the link '{link[:80]}' has {len(meshes)} collision meshes, not one", urdf
         )
-    words = meshes[0].get("scale", "1 1 1").split()
-    try:
-        scale = np.array([float(word) for word in words])
-    except ValueError:
-        scale = np.empty(0)
-    if scale.shape != (3,) or not (np.isfinite(scale).all() and (scale > 0).all()):
-        raise ModelFileError(f"the scale '{' '.join(words)[:80]}' is none", urdf)
+    check_numbers(meshes[0], "scale", 3, f"link {link[:80]}")
+    scale = np.array(numbers(meshes[0], "scale", 1.0, 1.0, 1.0))
+    if not (scale > 0).all():
+        raise element_error(
+            meshes[0], "the scale of a bone is above zero", None, "scale"
+        )
     return _mesh_path(urdf, meshes[0].get("filename", "")), scale
 
 
@@ -82,7 +82,9 @@ def read_link_bone(
 
 def _mesh_path(urdf: Path, name: str) -> Path:
     if name.startswith(_PACKAGE):
-        inner = name.removeprefix(_PACKAGE).partition("/")[2]
+        inner = name.removeprefix(_PACKAGE).partition("/")[2].lstrip("/")
+        if ".." in Path(inner).parts:
+            raise ModelFileError(f"'{name[:120]}' leads out of its package", urdf)
         for folder in urdf.resolve().parents:
             if inner and (folder / inner).is_file():
                 return folder / inner

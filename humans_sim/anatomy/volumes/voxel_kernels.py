@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def count_windings(triangles, low, spacing, windings):
     """Add to each column where the surface is crossed, and in which sense.
 
@@ -51,7 +52,7 @@ def count_windings(triangles, low, spacing, windings):
                     windings[i, j, k] += -1 if side else 1
 
 
-@njit(cache=True)
+@kernel
 def _left_of(start, end, x, y):
     """Whether a point lies left of an edge; the same for both of its triangles."""
     turned = start[0] > end[0] or (start[0] == end[0] and start[1] > end[1])
@@ -60,7 +61,7 @@ def _left_of(start, end, x, y):
     return (value >= 0.0) != turned
 
 
-@njit(cache=True)
+@kernel
 def fill_columns(windings, inside):
     """Sum along z: where the winding number is not zero lies the inside."""
     nx, ny, nz = windings.shape

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
 class FreeBones(NamedTuple):
@@ -33,7 +34,7 @@ class FreeBones(NamedTuple):
     arm: float
 
 
-@njit(cache=True)
+@kernel
 def place_free(rows, bones, moving):
     """Write places, rotations, velocities and spins of free bones."""
     x, frames, v, w = moving
@@ -63,7 +64,7 @@ def place_free(rows, bones, moving):
             w[n, i] = f[i, 0] * turned[0] + f[i, 1] * turned[1] + f[i, 2] * turned[2]
 
 
-@njit(cache=True)
+@kernel
 def free_rates(rows, bones, moving, wrench, viscosity, rates):
     """Write rates of a state: Newton's and Euler's equations with a viscous loss."""
     _, _, v, w = moving

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.dense_kernels import backward, cholesky, forward, forward_rows
+from humans_sim.core.kernels import kernel
 
 
 class Ties(NamedTuple):
@@ -39,7 +39,7 @@ class Pairs(NamedTuple):
     reach: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def add_ties(ties, columns, gradient, matrix, turning):
     """Add derivatives of the stored energy by shifts and small turns of free bones.
 
@@ -82,7 +82,7 @@ def add_ties(ties, columns, gradient, matrix, turning):
                             ]
 
 
-@njit(cache=True)
+@kernel
 def _point_rows(arm, sign, rows):
     """Velocity of a point by those of its bone: v + w x arm."""
     for i in range(3):
@@ -92,7 +92,7 @@ def _point_rows(arm, sign, rows):
     rows[2, 3], rows[2, 4] = sign * arm[1], -sign * arm[0]
 
 
-@njit(cache=True)
+@kernel
 def _turn_arm(arm, pull, block):
     along = arm[0] * pull[0] + arm[1] * pull[1] + arm[2] * pull[2]
     for i in range(3):
@@ -101,7 +101,7 @@ def _turn_arm(arm, pull, block):
         block[i, i] += along
 
 
-@njit(cache=True)
+@kernel
 def pair_gaps(pairs, x, frames, gaps):
     """Gaps along the pairs' normals, bones at x in their frames; written (c,)."""
     for c in range(len(gaps)):
@@ -116,7 +116,7 @@ def pair_gaps(pairs, x, frames, gaps):
         gaps[c] = gap
 
 
-@njit(cache=True)
+@kernel
 def pair_rates(pairs, frames, v, w, rates):
     """Rates of the gaps by velocities and spins of all bones; written (c,)."""
     arm = np.empty(3)
@@ -136,7 +136,7 @@ def pair_rates(pairs, frames, v, w, rates):
         rates[c] = rate
 
 
-@njit(cache=True)
+@kernel
 def factorise(matrix):
     """Lower factor of a symmetric matrix, and whether it is positive definite."""
     factor = np.zeros_like(matrix)
@@ -144,7 +144,7 @@ def factorise(matrix):
     return factor, positive
 
 
-@njit(cache=True)
+@kernel
 def solve_with(factor, vector):
     """Solve the equations of a factor."""
     solved = vector.copy()
@@ -153,7 +153,7 @@ def solve_with(factor, vector):
     return solved
 
 
-@njit(cache=True)
+@kernel
 def rows_through(factor, rows):
     """Rows J (m, n) through the factor L: Y = L^-1 J^T (n, m) and W = Y^T Y."""
     m, n = rows.shape
@@ -172,7 +172,7 @@ def rows_through(factor, rows):
     return half, delassus
 
 
-@njit(cache=True)
+@kernel
 def moved_by(factor, half, impulses):
     """What impulses of rows add to the velocities: L^-T Y f."""
     n, m = half.shape

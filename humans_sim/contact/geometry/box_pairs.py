@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 SLOTS = 33
 """Places of points: corners of the first box (8), of the second (8), crossings of four
@@ -54,7 +55,7 @@ class BoxPlaces(NamedTuple):
     normal: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def choose(one, other, choice):
     """Choose the axis along which two boxes are looked at; fills six numbers.
 
@@ -108,7 +109,7 @@ def choose(one, other, choice):
             least, choice[4], choice[5] = -d, k, -1
 
 
-@njit(cache=True)
+@kernel
 def box_contacts(one, other, choice, fixed, places):
     """Gaps, points and normals (from the other box to the first) of all places.
 
@@ -131,7 +132,7 @@ def box_contacts(one, other, choice, fixed, places):
         _faces(one, other, choice, fixed, places)
 
 
-@njit(cache=True)
+@kernel
 def _apart(axis, shift, a, b, reach_a, reach_b):
     """How far the boxes are apart along an axis, and on which side the first is."""
     along, extent = 0.0, 0.0
@@ -144,14 +145,14 @@ def _apart(axis, shift, a, b, reach_a, reach_b):
     return abs(along) - extent, 1.0 if along >= 0.0 else -1.0
 
 
-@njit(cache=True)
+@kernel
 def _cross_columns(a, i, b, j, out):
     out[0] = a[1, i] * b[2, j] - a[2, i] * b[1, j]
     out[1] = a[2, i] * b[0, j] - a[0, i] * b[2, j]
     out[2] = a[0, i] * b[1, j] - a[1, i] * b[0, j]
 
 
-@njit(cache=True)
+@kernel
 def _edges(one, other, choice, fixed, places):
     """The one point of an edge of each."""
     active, gap, point, normal = places
@@ -189,7 +190,7 @@ def _edges(one, other, choice, fixed, places):
         normal[32, k] = n[k]
 
 
-@njit(cache=True)
+@kernel
 def _corner(row, turn, face, up, index, out):
     """A corner of a face, counted around it; its number among the box's eight."""
     u, v = (face + 1) % 3, (face + 2) % 3
@@ -212,7 +213,7 @@ def _corner(row, turn, face, up, index, out):
     return number
 
 
-@njit(cache=True)
+@kernel
 def _faces(ref, inc, choice, fixed, places):
     """Overlap of a reference face with the face of the other box that looks at it."""
     active, gap, point, normal = places
@@ -289,7 +290,7 @@ def _faces(ref, inc, choice, fixed, places):
                 normal[slot, i] = n[i]
 
 
-@njit(cache=True)
+@kernel
 def _within(place, corners):
     """Whether a place lies inside a convex polygon, its edge included."""
     positive, negative = False, False
@@ -305,7 +306,7 @@ def _within(place, corners):
     return not (positive and negative)
 
 
-@njit(cache=True)
+@kernel
 def _crossing(a, b, c, d):
     """Shares of two lines at which they cross, and whether they do."""
     r0, r1, s0, s1 = b[0] - a[0], b[1] - a[1], d[0] - c[0], d[1] - c[1]

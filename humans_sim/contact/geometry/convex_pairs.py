@@ -12,7 +12,8 @@ are nearest is always among them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 SLOTS = 4
 """Points that a pair of links may touch in."""
@@ -24,7 +25,7 @@ _LOW = 1e-7
 """A face that lies farther back than the foremost vertex is not the foremost [m]."""
 
 
-@njit(cache=True)
+@kernel
 def place(pose, local, out):
     """A point of a joint's frame in the world.
 
@@ -42,14 +43,14 @@ def place(pose, local, out):
         )
 
 
-@njit(cache=True)
+@kernel
 def turn(pose, local, out):
     """A vector of a joint's frame in the world."""
     for i in range(3):
         out[i] = pose[i] * local[0] + pose[3 + i] * local[1] + pose[6 + i] * local[2]
 
 
-@njit(cache=True)
+@kernel
 def turn_back(pose, vector, out):
     """A vector of the world in a joint's frame."""
     for i in range(3):
@@ -60,7 +61,7 @@ def turn_back(pose, vector, out):
         )
 
 
-@njit(cache=True)
+@kernel
 def place_back(pose, point, out):
     """A point of the world in a joint's frame."""
     x, y, z = point[0] - pose[9], point[1] - pose[10], point[2] - pose[11]
@@ -68,7 +69,7 @@ def place_back(pose, point, out):
         out[i] = pose[3 * i] * x + pose[3 * i + 1] * y + pose[3 * i + 2] * z
 
 
-@njit(cache=True)
+@kernel
 def basis(n, frame):
     """A normal and two tangents, as near to world x as the normal lets them be."""
     axis = 0 if abs(n[0]) < 0.9 else 1
@@ -81,7 +82,7 @@ def basis(n, frame):
     frame[2, 2] = frame[0, 0] * frame[1, 1] - frame[0, 1] * frame[1, 0]
 
 
-@njit(cache=True)
+@kernel
 def _feature(cores, which, pose, frame, side):
     """What a core turns to a direction: a face, an edge or a corner.
 
@@ -151,7 +152,7 @@ def _feature(cores, which, pose, frame, side):
     return rows, cosine
 
 
-@njit(cache=True)
+@kernel
 def _clip(subject, area):
     """What of a polygon or segment lies over a convex polygon (k, 3).
 
@@ -188,7 +189,7 @@ def _clip(subject, area):
     return points
 
 
-@njit(cache=True)
+@kernel
 def _plane_height(rows, x, y):
     """Height of the plane through a face's corners over a place."""
     # Newell's normal of the polygon
@@ -202,7 +203,7 @@ def _plane_height(rows, x, y):
     return rows[0, 2] - (nx * (x - rows[0, 0]) + ny * (y - rows[0, 1])) / nz
 
 
-@njit(cache=True)
+@kernel
 def _segments(one, other):
     """Where two segments that run side by side lie over each other.
 
@@ -238,7 +239,7 @@ def _segments(one, other):
     return rows
 
 
-@njit(cache=True)
+@kernel
 def _overlap(one, other):
     """Rows across, across, height of the first, height of the second (k, 4)."""
     if one.shape[0] == 1 or other.shape[0] == 1:
@@ -258,7 +259,7 @@ def _overlap(one, other):
     return rows
 
 
-@njit(cache=True)
+@kernel
 def pair_points(cores, which, poses, near):
     """Points in which two solids touch or would touch first.
 
@@ -303,7 +304,7 @@ def pair_points(cores, which, poses, near):
     return first, second, gap, cosine > cosine_other
 
 
-@njit(cache=True)
+@kernel
 def spread_out(points, gap, most):
     """A few of many points: the one with the least gap, then the farthest from all.
 

@@ -9,7 +9,6 @@ plane that the point is deepest under counts, not the edge.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.geometry.mesh_kernels import (
     CONCAVE,
@@ -29,6 +28,7 @@ from humans_sim.contact.geometry.mesh_kernels import (
     same_plane,
     square_between,
 )
+from humans_sim.core.kernels import kernel
 
 MOST_AROUND = 64
 """Most triangles around a vertex that are looked at."""
@@ -36,7 +36,7 @@ _LEAST = 1e-12
 """Below this distance an edge has no normal of its own: a face's is taken [m]."""
 
 
-@njit(cache=True)
+@kernel
 def _plane(data, hit, point, normal, hessian):
     """Contact with the plane of a triangle; the hit is then a face."""
     hessian[:] = 0.0
@@ -47,7 +47,7 @@ def _plane(data, hit, point, normal, hessian):
     return plane_gap(data, triangle, point)
 
 
-@njit(cache=True)
+@kernel
 def curved_contact(data, point, hit, length, normal, hessian):
     """Normal and Hessian of the distance to an edge or a corner."""
     triangle, region = int(hit[3]), int(hit[4])
@@ -69,7 +69,7 @@ def curved_contact(data, point, hit, length, normal, hessian):
             hessian[i, j] = (total - along[i] * along[j]) / length
 
 
-@njit(cache=True)
+@kernel
 def triangles_around(row, data, triangle, corner, walk):
     """The triangles around a vertex, from one of them on; fills ``walk``."""
     vertex = data[triangle + VERTEX + corner]
@@ -93,7 +93,7 @@ def triangles_around(row, data, triangle, corner, walk):
     return count
 
 
-@njit(cache=True)
+@kernel
 def _settle_vertex(row, data, point, hit):
     """Take the face or edge at a vertex that a point is square to, if there is one.
 
@@ -125,7 +125,7 @@ def _settle_vertex(row, data, point, hit):
                 return
 
 
-@njit(cache=True)
+@kernel
 def _deepest_around(row, data, point, triangle, corner):
     """The face around a vertex whose plane a point is deepest under."""
     walk = np.empty(MOST_AROUND, np.int64)
@@ -138,7 +138,7 @@ def _deepest_around(row, data, point, triangle, corner):
     return which
 
 
-@njit(cache=True)
+@kernel
 def feature_contact(row, data, point, hit, normal, hessian):
     """Signed distance to what is nearest, with its normal and Hessian.
 
@@ -193,7 +193,7 @@ def feature_contact(row, data, point, hit, normal, hessian):
     return length
 
 
-@njit(cache=True)
+@kernel
 def feature_number(row, data, hit):
     """Of a hit whose triangle and region were settled."""
     triangle, region = int(hit[3]), int(hit[4])

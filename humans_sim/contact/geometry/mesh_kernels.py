@@ -9,7 +9,8 @@ solids' table says where each of them begins.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 MESH = 3.0
 """Kind of a row that stands for a mesh."""
@@ -29,7 +30,7 @@ _LARGE = 4.0
 """Triangles larger than this are a branch of their own, in median sizes."""
 
 
-@njit(cache=True)
+@kernel
 def edge_kind(data, triangle, edge):
     """Kind of an edge (0, 1, 2) of the triangle that begins at ``triangle``."""
     code = int(data[triangle + KINDS])
@@ -38,7 +39,7 @@ def edge_kind(data, triangle, edge):
     return code % 4
 
 
-@njit(cache=True)
+@kernel
 def closest_on_triangle(data, triangle, point, closest):
     """The point of a triangle nearest to a point, and the region it lies in.
 
@@ -85,7 +86,7 @@ def closest_on_triangle(data, triangle, point, closest):
     return region
 
 
-@njit(cache=True)
+@kernel
 def box_square(data, node, point):
     """Square of the distance of a point to the box of a node; 0 inside it."""
     square = 0.0
@@ -98,13 +99,13 @@ def box_square(data, node, point):
     return square
 
 
-@njit(cache=True)
+@kernel
 def square_between(a, b):
     """Square of the distance of two points."""
     return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
 
 
-@njit(cache=True)
+@kernel
 def nearest_triangle(row, data, point, limit, closest):
     """The triangle of a mesh that is nearest to a point.
 
@@ -157,7 +158,7 @@ def nearest_triangle(row, data, point, limit, closest):
     return which, region
 
 
-@njit(cache=True)
+@kernel
 def plane_gap(data, triangle, point):
     """Height of a point over the plane of a triangle."""
     total = 0.0
@@ -166,7 +167,7 @@ def plane_gap(data, triangle, point):
     return total
 
 
-@njit(cache=True)
+@kernel
 def neighbour(row, data, triangle, edge):
     """Where the triangle on the other side of an edge begins; -1 at a border."""
     other = int(data[triangle + NEIGHBOUR + edge])
@@ -175,7 +176,7 @@ def neighbour(row, data, triangle, edge):
     return int(row[TRIANGLES]) + TRIANGLE * other
 
 
-@njit(cache=True)
+@kernel
 def same_plane(data, triangle, point, closest):
     """Whether a triangle's plane has its nearest point right below the point."""
     height = plane_gap(data, triangle, point)
@@ -186,7 +187,7 @@ def same_plane(data, triangle, point, closest):
     return square <= (1e-10 * abs(height) + 1e-13) ** 2
 
 
-@njit(cache=True)
+@kernel
 def split_nodes(low, high, leaf, nodes):
     """Split boxes of triangles into a tree, each node at the median of its widest axis.
 

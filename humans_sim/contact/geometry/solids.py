@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.kernels import kernel
 
 HALF_SPACE, _BOX, _BALL = 0.0, 1.0, 2.0
 """Kinds of rows."""
@@ -117,7 +117,7 @@ class Ball:
         return row
 
 
-@njit(cache=True)
+@kernel
 def distance(row, point, normal, hessian):
     """Signed distance of a point to a solid; fills its normal and its Hessian."""
     hessian[:] = 0.0

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.geometry.feature_kernels import feature_contact, feature_number
 from humans_sim.contact.geometry.mesh_kernels import MESH, RANK, nearest_triangle
 from humans_sim.contact.geometry.solids import HALF_SPACE, distance
 from humans_sim.contact.geometry.valley_kernels import next_contact, next_feature
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def surface_distance(row, data, point, normal, hessian):
     """Signed distance of a point to any solid; fills its normal and its Hessian.
 
@@ -37,7 +37,7 @@ def surface_distance(row, data, point, normal, hessian):
     return _mesh_distance(row, data, point, normal, hessian)
 
 
-@njit(cache=True)
+@kernel
 def _mesh_distance(row, data, point, normal, hessian):
     if row[RANK] > 0.0:
         return next_contact(row, data, point, normal, hessian)
@@ -46,7 +46,7 @@ def _mesh_distance(row, data, point, normal, hessian):
     return feature_contact(row, data, point, hit, normal, hessian)
 
 
-@njit(cache=True)
+@kernel
 def least_distances(rows, data, points):
     """Signed distance of each point to the nearest solid (n,) [m].
 
@@ -65,7 +65,7 @@ def least_distances(rows, data, points):
     return least
 
 
-@njit(cache=True)
+@kernel
 def surface_feature(row, data, point):
     """A number of what the contact is with: a plane, an edge or a corner of a mesh.
 

@@ -9,7 +9,6 @@ edge separates is never touched together.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.geometry.feature_kernels import (
     MOST_AROUND,
@@ -40,6 +39,7 @@ from humans_sim.contact.geometry.mesh_kernels import (
     plane_gap,
     square_between,
 )
+from humans_sim.core.kernels import kernel
 
 FAR = 1000.0
 """Gap of a further contact that is not there [m]."""
@@ -53,7 +53,7 @@ _MOST = 12
 """Candidates for further contacts."""
 
 
-@njit(cache=True)
+@kernel
 def _is_local(row, data, point, hit):
     """Whether an edge or a corner is the nearest point of all faces around it."""
     triangle, region = int(hit[3]), int(hit[4])
@@ -85,7 +85,7 @@ def _is_local(row, data, point, hit):
     return True
 
 
-@njit(cache=True)
+@kernel
 def _may_extend(data, triangle, region):
     """Whether a face counts beyond an edge or a corner: across concave edges only."""
     if region >= FIRST_EDGE:
@@ -96,7 +96,7 @@ def _may_extend(data, triangle, region):
     return ahead == CONCAVE or behind == CONCAVE
 
 
-@njit(cache=True)
+@kernel
 def _candidate(row, data, point, first, hit, contact):
     """Gap and normal of a triangle as a further contact beside the first.
 
@@ -142,7 +142,7 @@ def _candidate(row, data, point, first, hit, contact):
     contact[6] = height
 
 
-@njit(cache=True)
+@kernel
 def _together(a, b):
     """Whether two contacts can be at the same time: each in front of the other."""
     same = 0.0
@@ -156,7 +156,7 @@ def _together(a, b):
     return ahead >= -_SAME and behind >= -_SAME
 
 
-@njit(cache=True)
+@kernel
 def _is_behind(data, node, first):
     """Whether nothing in the box of a node is in front of the first contact."""
     ahead = 0.0
@@ -166,7 +166,7 @@ def _is_behind(data, node, first):
     return ahead <= _SAME
 
 
-@njit(cache=True)
+@kernel
 def _reaches_ahead(data, triangle, first):
     """Whether a corner of a triangle is in front of the first contact."""
     for corner in range(3):
@@ -178,7 +178,7 @@ def _reaches_ahead(data, triangle, first):
     return False
 
 
-@njit(cache=True)
+@kernel
 def _gather(row, data, point, first, hits):
     """The nearest candidates for further contacts beside the first, in any order.
 
@@ -241,7 +241,7 @@ def _gather(row, data, point, first, hits):
     return contacts, count
 
 
-@njit(cache=True)
+@kernel
 def _next_hit(row, data, point, contact, hit):
     """The contact of a row's rank, with its hit; whether there is one."""
     closest = np.empty(3)
@@ -276,7 +276,7 @@ def _next_hit(row, data, point, contact, hit):
     return False
 
 
-@njit(cache=True)
+@kernel
 def next_contact(row, data, point, normal, hessian):
     """Gap, normal and Hessian of the contact of a row's rank; FAR without one."""
     contact, hit = np.empty(7), np.empty(5)
@@ -291,7 +291,7 @@ def next_contact(row, data, point, normal, hessian):
     return contact[6]
 
 
-@njit(cache=True)
+@kernel
 def next_feature(row, data, point):
     """A number of what the contact of a row's rank is with; 0 without one."""
     contact, hit = np.empty(7), np.empty(5)

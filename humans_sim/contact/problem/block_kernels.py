@@ -8,10 +8,11 @@ blocks from ``starts[c]`` to ``starts[c + 1]``, at these block columns.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def times(matrix, vectors):
     """The product with vectors (k, 3), as (k, 3)."""
     blocks, starts, columns = matrix
@@ -28,7 +29,7 @@ def times(matrix, vectors):
     return result
 
 
-@njit(cache=True)
+@kernel
 def equations(matrix, left, diagonal, keep):
     """Rows of L A + D in compressed form, of the contacts that are kept.
 
@@ -73,7 +74,7 @@ def equations(matrix, left, diagonal, keep):
     return entries[:count], at[:count], begins
 
 
-@njit(cache=True)
+@kernel
 def sweep_blocks(matrix, free, friction, forces, sweeps):
     """Gauss-Seidel forth and back: each force steps against its motion, to its cone.
 
@@ -117,7 +118,7 @@ def sweep_blocks(matrix, free, friction, forces, sweeps):
             forces[c, 0], forces[c, 1], forces[c, 2] = normal, t1, t2
 
 
-@njit(cache=True)
+@kernel
 def law_of(matrix, problem, forces):
     """Alart and Curnier's functions, their length, and the slope of the projection.
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.newton import CONVERGED, REGULAR, SEARCH, solve_near
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
+from humans_sim.core.kernels import kernel
 
 _NEWTON = 20
 _TURNS = 40
@@ -89,7 +89,7 @@ class _Problem(NamedTuple):
     discs: _Discs
 
 
-@njit(cache=True)
+@kernel
 def solve_bounded(delassus, free, law, groups, start, accepted):
     """Solve contacts and bounded groups together.
 
@@ -137,7 +137,7 @@ def solve_bounded(delassus, free, law, groups, start, accepted):
     return forces * scale, residual
 
 
-@njit(cache=True)
+@kernel
 def _scales(delassus, k, groups):
     """One number for each row, so that the mobilities are one."""
     size = delassus.shape[0]
@@ -160,7 +160,7 @@ def _scales(delassus, k, groups):
     return scale
 
 
-@njit(cache=True)
+@kernel
 def _discs(tangents, friction, groups, scale):
     """Tangents of contacts, then the groups."""
     start, rows, bounds, lengths, contact = groups
@@ -182,7 +182,7 @@ def _discs(tangents, friction, groups, scale):
     return _Discs(first, count, bound, ratio, normal)
 
 
-@njit(cache=True)
+@kernel
 def _radius(discs, d, forces, motion):
     """Bound of the force of a group; where no force presses, the constant part."""
     radius, n = discs.bound[d], discs.normal[d]
@@ -193,7 +193,7 @@ def _radius(discs, d, forces, motion):
     return radius
 
 
-@njit(cache=True)
+@kernel
 def _errors(problem, forces, motion, errors):
     """Alart and Curnier's functions, and their length."""
     matrix, free, k, discs = problem
@@ -217,7 +217,7 @@ def _errors(problem, forces, motion, errors):
     return np.sqrt((errors**2).sum())
 
 
-@njit(cache=True)
+@kernel
 def _jacobian(problem, forces, motion, jacobian):
     """Derivatives of the errors by the forces, on one side of each kink."""
     matrix, _, k, discs = problem
@@ -255,7 +255,7 @@ def _jacobian(problem, forces, motion, jacobian):
                     jacobian[first + i, c] += push * matrix[n, c]
 
 
-@njit(cache=True)
+@kernel
 def _newton(problem, forces, goal):
     """Newton's method with a search along each step; changes the forces."""
     size = forces.shape[0]
@@ -283,7 +283,7 @@ def _newton(problem, forces, goal):
         norm = new
 
 
-@njit(cache=True)
+@kernel
 def _confine(k, discs, forces):
     """Put forces that rounding left outside their bounds back."""
     for c in range(k):
@@ -300,7 +300,7 @@ def _confine(k, discs, forces):
             forces[first : first + count] *= radius / length
 
 
-@njit(cache=True)
+@kernel
 def _residual(problem, forces):
     """Largest violation of the law, in the units of scaled motion."""
     if not np.isfinite(forces).all():
@@ -310,7 +310,7 @@ def _residual(problem, forces):
     return np.abs(errors).max()
 
 
-@njit(cache=True)
+@kernel
 def _in_turns(problem, law, forces, accepted):
     """Contacts with the groups' forces fixed, then the groups with the contacts'."""
     matrix, free, k, discs = problem

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.law_kernels import (
     ContactProblem,
@@ -12,13 +11,14 @@ from humans_sim.contact.problem.law_kernels import (
     motion_of,
 )
 from humans_sim.contact.problem.polish_kernels import ACCEPTED, better
+from humans_sim.core.kernels import kernel
 
 _FIXED_POINT_STEPS = 200
 _GRADIENT_STEPS = 300
 _RELAXATION = 0.7
 
 
-@njit(cache=True)
+@kernel
 def by_fixed_point(problem):
     """Follow the fixed point of De Saxce's form."""
     delassus, free, tangents, friction, sliding = problem
@@ -51,7 +51,7 @@ def by_fixed_point(problem):
     return best, residual
 
 
-@njit(cache=True)
+@kernel
 def _descend(problem, forces, step):
     """Projected gradients with Nesterov's acceleration, restarted when it climbs."""
     delassus, free, tangents, friction, sliding = problem
@@ -73,7 +73,7 @@ def _descend(problem, forces, step):
         forces[:] = new
 
 
-@njit(cache=True)
+@kernel
 def _project(f, tangents, mu, sliding):
     """Nearest force inside the cone; along the known direction where it slides."""
     if tangents == 0 or mu == 0.0:

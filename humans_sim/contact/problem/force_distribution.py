@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.core.dense_kernels import backward, cholesky, forward_rows
+from humans_sim.core.kernels import kernel
 
 _RANK = 1e-4
 """Forces whose effect is below this, relative to the largest, are free to share."""
@@ -160,7 +160,7 @@ class _Barrier(NamedTuple):
     scratch: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _climb(problem, now):
     """Raise the least margin over x + null y; returns y and the margin."""
     size = problem.null.shape[1]
@@ -211,7 +211,7 @@ def _climb(problem, now):
         tau *= 20.0
 
 
-@njit(cache=True)
+@kernel
 def _entry(x, null, y, row):
     total = x[row]
     for k in range(null.shape[1]):
@@ -219,7 +219,7 @@ def _entry(x, null, y, row):
     return total
 
 
-@njit(cache=True)
+@kernel
 def _least(problem, y):
     x, null, heads, counts, friction = problem
     least = np.inf
@@ -234,7 +234,7 @@ def _least(problem, y):
     return least
 
 
-@njit(cache=True)
+@kernel
 def _value(problem, y, tau):
     x, null, heads, counts, friction = problem
     size = null.shape[1]
@@ -258,7 +258,7 @@ def _value(problem, y, tau):
     return total
 
 
-@njit(cache=True)
+@kernel
 def _derive(problem, y, tau, barrier):
     """Gradient and Hessian of the barrier function; False outside its domain."""
     x, null, heads, counts, friction = problem

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.law_kernels import motion_of
 from humans_sim.contact.problem.polish_kernels import ACCEPTED, better
+from humans_sim.core.kernels import kernel
 
 _FIRST_SWEEPS = 20
 _LAST_SWEEPS = 640
@@ -15,19 +15,19 @@ _MANY_SWEEPS = 50000
 _ANGLES = 24
 
 
-@njit(cache=True)
+@kernel
 def first_sweeps(problem):
     """A few hundred sweeps: enough for nearly all problems."""
     return _by_sweeps(problem, _FIRST_SWEEPS, _LAST_SWEEPS)
 
 
-@njit(cache=True)
+@kernel
 def last_sweeps(problem):
     """Very many sweeps, where nothing else helped."""
     return _by_sweeps(problem, _MANY_SWEEPS, _MANY_SWEEPS)
 
 
-@njit(cache=True)
+@kernel
 def _by_sweeps(problem, sweeps, most):
     _, free, _, _, _ = problem
     forces = np.zeros(free.shape)
@@ -41,7 +41,7 @@ def _by_sweeps(problem, sweeps, most):
     return best, residual
 
 
-@njit(cache=True)
+@kernel
 def _sweep(problem, forces, sweeps):
     """Gauss-Seidel: each contact in turn, the others held."""
     delassus, free, tangents, friction, sliding = problem
@@ -59,7 +59,7 @@ def _sweep(problem, forces, sweeps):
             _solve_one(w, b, tangents[c], friction[c], sliding[c], forces[c])
 
 
-@njit(cache=True)
+@kernel
 def _solve_one(w, b, tangents, mu, sliding, f):
     """Exact solution of one contact."""
     if w[0, 0] <= 0.0:
@@ -155,7 +155,7 @@ def _solve_one(w, b, tangents, mu, sliding, f):
         last, last_angle = error, angle
 
 
-@njit(cache=True)
+@kernel
 def _slip_error(w, b, mu, angle):
     """Motion across the assumed direction of slip; zero where it is the true one."""
     d1, d2 = np.cos(angle), np.sin(angle)

@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.law_kernels import motion_of
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
+from humans_sim.core.kernels import kernel
 
 _STEPS = 60
 _CENTRING = 0.1
@@ -49,7 +49,7 @@ class _PathPoint(NamedTuple):
     target: float
 
 
-@njit(cache=True)
+@kernel
 def interior_point(delassus, free, tangents, friction, size, softness):
     r"""Forces next to a solution (k, 3); from there the modes can be seen.
 
@@ -121,7 +121,7 @@ def interior_point(delassus, free, tangents, friction, size, softness):
     return y
 
 
-@njit(cache=True)
+@kernel
 def _in_one_cone(delassus, free, tangents, friction):
     """Q W Q and Q b; tangents without friction and missing ones become zero."""
     n = friction.shape[0]
@@ -139,7 +139,7 @@ def _in_one_cone(delassus, free, tangents, friction):
     return matrix, shift
 
 
-@njit(cache=True)
+@kernel
 def _path_errors(matrix, shift, x, y, blur, errors):
     """How far x is from what y causes; the largest."""
     n = x.shape[0]
@@ -154,7 +154,7 @@ def _path_errors(matrix, shift, x, y, blur, errors):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def _path_jacobian(matrix, tangents, friction, point, jacobian, right):
     """Newton's equations of the path for y alone."""
     x, y, errors, blur, target = point
@@ -199,13 +199,13 @@ def _path_jacobian(matrix, tangents, friction, point, jacobian, right):
         right[r + 2] = -(x0 * y2 + y0 * x2) + y2 * e0 + y0 * e2
 
 
-@njit(cache=True)
+@kernel
 def _room_of_normal(x, dx):
     """Largest step that leaves a number above zero."""
     return -x / dx if dx < 0.0 else np.inf
 
 
-@njit(cache=True)
+@kernel
 def _room(x, dx):
     """Largest step from inside the cone to its surface."""
     room = _room_of_normal(x[0], dx[0])

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
+from humans_sim.core.kernels import kernel
 
 
 class ContactProblem(NamedTuple):
@@ -35,7 +35,7 @@ class ContactProblem(NamedTuple):
     sliding: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def motion_of(delassus, free, forces, c, u):
     """Motion u of contact c."""
     for i in range(3):
@@ -46,13 +46,13 @@ def motion_of(delassus, free, forces, c, u):
         u[i] = total
 
 
-@njit(cache=True)
+@kernel
 def is_sliding(sliding, c):
     """Whether the direction of friction of contact c is known."""
     return sliding[c, 0] != 0.0 or sliding[c, 1] != 0.0
 
 
-@njit(cache=True)
+@kernel
 def residual_of(problem, forces):
     """Largest violation of the law, relative to the free motion.
 
@@ -102,7 +102,7 @@ def residual_of(problem, forces):
     return worst / size
 
 
-@njit(cache=True)
+@kernel
 def modes_of(forces, tangents, friction, sliding):
     """Modes of contacts, read off their forces."""
     n = forces.shape[0]

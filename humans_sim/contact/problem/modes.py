@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.dense_kernels import (
     backward,
@@ -29,6 +28,7 @@ from humans_sim.core.dense_kernels import (
     lu_factor,
     lu_solve,
 )
+from humans_sim.core.kernels import kernel
 
 OPEN, STICK, SLIDE = 0, 1, 2
 """Modes of a contact; the numbers are those of the ROS message ContactPoint."""
@@ -83,7 +83,7 @@ def idle_forces(
     return np.ascontiguousarray(null @ null.T)
 
 
-@njit(cache=True)
+@kernel
 def deflated_solve(matrix, right, idle, start):
     """Solve matrix x = right, x staying at ``start`` along the idle directions.
 
@@ -125,7 +125,7 @@ def deflated_solve(matrix, right, idle, start):
     return x, before / size
 
 
-@njit(cache=True)
+@kernel
 def constrained_acceleration(mass, force, rows, drift, modes):
     """Acceleration and contact forces while the modes stay.
 

@@ -20,7 +20,6 @@ about 1e-12 m/s for a robot that stands. The residual is that of W itself.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.interior_point import interior_point
 from humans_sim.contact.problem.law_kernels import (
@@ -33,6 +32,7 @@ from humans_sim.core.dense_kernels import (
     lu_factor,
     lu_solve,
 )
+from humans_sim.core.kernels import kernel
 
 REGULAR = 1e-10
 _NEWTON = 12
@@ -56,7 +56,7 @@ _IDLE = 1e-12
 """Share of the largest normal force below which a force is rounding."""
 
 
-@njit(cache=True)
+@kernel
 def solve_near(delassus, free, tangents, friction, start, accepted):
     """Solve the contact problem, its forces near to known ones.
 
@@ -108,7 +108,7 @@ def solve_near(delassus, free, tangents, friction, start, accepted):
     return forces, residual
 
 
-@njit(cache=True)
+@kernel
 def by_newton(problem):
     """Solve a contact problem, its normals on one scale, from a cold start.
 
@@ -144,7 +144,7 @@ def by_newton(problem):
     return forces, residual
 
 
-@njit(cache=True)
+@kernel
 def _regular(matrix):
     """W with a little of the identity added."""
     regular = matrix.copy()
@@ -153,7 +153,7 @@ def _regular(matrix):
     return regular
 
 
-@njit(cache=True)
+@kernel
 def _arrive(exact, forces, centre, size, accepted, converged):
     """Newton's method, and interior points where it fails; changes the forces.
 
@@ -195,7 +195,7 @@ def _arrive(exact, forces, centre, size, accepted, converged):
     return residual
 
 
-@njit(cache=True)
+@kernel
 def confine(forces, tangents, friction):
     """Put forces that rounding left outside their cones back."""
     n = forces.shape[0]
@@ -215,7 +215,7 @@ def confine(forces, tangents, friction):
             forces[c, 2] *= bound / along
 
 
-@njit(cache=True)
+@kernel
 def _newton(problem, forces, goal, most):
     """Newton's method with a search along each step; changes the forces."""
     n = forces.shape[0]
@@ -250,7 +250,7 @@ def _newton(problem, forces, goal, most):
         norm = new
 
 
-@njit(cache=True)
+@kernel
 def _held_step(problem, forces, motion, errors, buffers):
     """Newton's step where no contact slides, and whether that is so.
 
@@ -308,7 +308,7 @@ def _held_step(problem, forces, motion, errors, buffers):
     return True
 
 
-@njit(cache=True)
+@kernel
 def _errors(problem, forces, motion, errors):
     """Alart and Curnier's functions, and their length."""
     matrix, free, tangents, friction, _ = problem
@@ -333,7 +333,7 @@ def _errors(problem, forces, motion, errors):
     return np.sqrt(total)
 
 
-@njit(cache=True)
+@kernel
 def _jacobian(problem, forces, motion, jacobian):
     """Derivatives of the errors by the forces, on one side of each kink."""
     matrix, _, tangents, friction, _ = problem

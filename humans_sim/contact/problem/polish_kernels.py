@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.law_kernels import (
     is_sliding,
@@ -13,12 +12,13 @@ from humans_sim.contact.problem.law_kernels import (
     residual_of,
 )
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK, deflated_solve
+from humans_sim.core.kernels import kernel
 
 ACCEPTED = 1e-10
 """Relative residual with which a solver may end."""
 
 
-@njit(cache=True)
+@kernel
 def better(problem, forces, best, residual):
     """Keep the forces, or what polishing makes of them, where they are better."""
     for trial in (forces, polished(problem, forces)):
@@ -29,7 +29,7 @@ def better(problem, forces, best, residual):
     return residual
 
 
-@njit(cache=True)
+@kernel
 def polished(problem, forces):
     """Solve the linear equations of the modes that the forces show."""
     delassus, free, tangents, friction, sliding = problem

@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.control.bip.kernels import (
     ROWS,
@@ -29,6 +28,7 @@ from humans_sim.control.bip.kernels import (
     task_rows,
 )
 from humans_sim.core.dense_kernels import cholesky_solve
+from humans_sim.core.kernels import kernel
 
 _UNKNOWNS = 12
 _CHOICES = 32
@@ -97,7 +97,7 @@ class Tolerances(NamedTuple):
     slack: float
 
 
-@njit(cache=True)
+@kernel
 def trunk_from_foot(legs, target, side, up, out):
     """Rotation from trunk to foot axes of rows 7..9, for one choice of sign.
 
@@ -127,7 +127,7 @@ def trunk_from_foot(legs, target, side, up, out):
     return beyond
 
 
-@njit(cache=True)
+@kernel
 def bend_leg(legs, side, foot, ankle, way, q):
     """Posture of a leg for a foot's orientation and ankle, both in the pelvis.
 
@@ -172,7 +172,7 @@ def bend_leg(legs, side, foot, ankle, way, q):
     return max(0.0, distance - l1 - l2), straight
 
 
-@njit(cache=True)
+@kernel
 def approach(tree, legs, target, ups, ways, q):
     """Postures by the fixed point on the centre of mass, for one choice of signs.
 
@@ -208,7 +208,7 @@ def approach(tree, legs, target, ups, ways, q):
     return twisted, far, straight
 
 
-@njit(cache=True)
+@kernel
 def polish(tree, target, tolerance, last, q):
     """Levenberg-Marquardt on q[:12], in place; returns largest residual and steps.
 
@@ -265,7 +265,7 @@ def polish(tree, target, tolerance, last, q):
     return np.max(np.abs(value)), steps
 
 
-@njit(cache=True)
+@kernel
 def excess(legs, q):
     """Largest angle beyond a limit among the 12 unknowns [rad]."""
     worst = 0.0
@@ -274,7 +274,7 @@ def excess(legs, q):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def invert(tree, legs, target, start, given, tolerances):
     """The posture of a target; its coordinates after the legs are the target's.
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 ROWS = 12
 """Rows of the table that are no coordinates themselves."""
@@ -59,27 +60,27 @@ class BipTree(NamedTuple):
     above: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _row(table, i):
     return table[i, 0], table[i, 1], table[i, 2]
 
 
-@njit(cache=True)
+@kernel
 def _store(table, i, x):
     table[i, 0], table[i, 1], table[i, 2] = x
 
 
-@njit(cache=True)
+@kernel
 def _plus(a, b):
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@njit(cache=True)
+@kernel
 def _minus(a, b):
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@njit(cache=True)
+@kernel
 def _cross(a, b):
     return (
         a[1] * b[2] - a[2] * b[1],
@@ -88,12 +89,12 @@ def _cross(a, b):
     )
 
 
-@njit(cache=True)
+@kernel
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True)
+@kernel
 def _turned(turn, b, x):
     """A vector of body b on pelvis axes."""
     return (
@@ -103,7 +104,7 @@ def _turned(turn, b, x):
     )
 
 
-@njit(cache=True)
+@kernel
 def place_bodies(tree, q, turn, origin, axis, com):
     """Fill orientations, origins, joint axes and centres of mass of the bodies.
 
@@ -145,7 +146,7 @@ def place_bodies(tree, q, turn, origin, axis, com):
     return x, y, z
 
 
-@njit(cache=True)
+@kernel
 def task_rows(tree, q, value, jacobian):
     """Rows 1..12 of the task function (12,) and their Jacobian (12, 15)."""
     n = tree.parent.size
@@ -192,13 +193,13 @@ def task_rows(tree, q, value, jacobian):
             jacobian[low + 2, column] = sign * _dot(turning, along)
 
 
-@njit(cache=True)
+@kernel
 def _along_pelvis(x, out, row):
     """Forward, up and right components: z, -y and x of the manual's pelvis frame."""
     out[row], out[row + 1], out[row + 2] = x[0], x[2], -x[1]
 
 
-@njit(cache=True)
+@kernel
 def task_drift(tree, q, rates, drift):
     """Second derivative of rows 1..12 at zero joint acceleration (12,)."""
     n = tree.parent.size
@@ -237,13 +238,13 @@ def task_drift(tree, q, rates, drift):
         drift[low + 2] = _product_drift(wf, gf, forward, wt, gt, along)
 
 
-@njit(cache=True)
+@kernel
 def _carried(spin, gain, arm):
     """Acceleration of the tip of an arm that turns: alpha x r + w x (w x r)."""
     return _plus(_cross(gain, arm), _cross(spin, _cross(spin, arm)))
 
 
-@njit(cache=True)
+@kernel
 def _product_drift(wf, gf, f, wd, gd, d):
     """Second derivative of f . d, f and d turning with two bodies."""
     both = 2.0 * _dot(_cross(wf, f), _cross(wd, d))

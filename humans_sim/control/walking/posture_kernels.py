@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.dense_kernels import cholesky_solve
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.tree_kernels import (
     tree_columns,
     tree_inertias,
@@ -48,7 +48,7 @@ class PostureTask(NamedTuple):
     high: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _turn_to(target, turn, out):
     """Rotation vector from one orientation to another; False where it is far."""
     r = np.zeros((3, 3))
@@ -68,7 +68,7 @@ def _turn_to(target, turn, out):
     return cosine > _TURN
 
 
-@njit(cache=True)
+@kernel
 def search_posture(tree, task, target, q, damping, close):
     """Damped Newton steps within limits; the largest error left, infinite if far.
 
@@ -112,7 +112,7 @@ def search_posture(tree, task, target, q, damping, close):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def posture_rates(tree, task, target, q, damping, motion):
     """Velocities (nv,) of a posture whose soles and centre of mass move.
 
@@ -155,7 +155,7 @@ def posture_rates(tree, task, target, q, damping, motion):
     return v
 
 
-@njit(cache=True)
+@kernel
 def _terms(parts, target, q, state, error, matrix):
     """Fill what is missing and the Jacobian; False where a sole is turned far away.
 
@@ -218,7 +218,7 @@ def _terms(parts, target, q, state, error, matrix):
     return True
 
 
-@njit(cache=True)
+@kernel
 def _damped_step(matrix, error, rows, damping, normal, step):
     """Least squares of some rows into ``step``; False where it has no answer."""
     n = step.shape[0]
@@ -233,7 +233,7 @@ def _damped_step(matrix, error, rows, damping, normal, step):
     return cholesky_solve(normal, step)
 
 
-@njit(cache=True)
+@kernel
 def _column(jacobian, j, carried, matrix, c):
     """What a velocity does to the centre of mass of the part that it carries."""
     m, h0, h1, h2 = carried[0], carried[1], carried[2], carried[3]

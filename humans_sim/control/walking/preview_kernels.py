@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.dual_active_set import project
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def nearest_knots(inverse, pull, normals, bounds):
     """Knots with the least cost inside their polygons.
 

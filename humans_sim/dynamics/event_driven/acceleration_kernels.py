@@ -10,7 +10,6 @@ is the same motion when g is zero and forgets numerical errors in a time
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.modes import (
     OPEN,
@@ -19,6 +18,7 @@ from humans_sim.contact.problem.modes import (
     ModeArrays,
     constrained_acceleration,
 )
+from humans_sim.core.kernels import kernel
 
 STABILISATION = 30.0
 """Rate at which drift decays [1/s]."""
@@ -30,7 +30,7 @@ own; without a memory its direction would turn infinitely fast there.
 """
 
 
-@njit(cache=True)
+@kernel
 def acceleration_in_modes(mass, force, velocity, contacts, modes, rate):
     """Acceleration, forces, residual, contact velocities, directions, least margin.
 

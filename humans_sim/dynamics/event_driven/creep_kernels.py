@@ -24,7 +24,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.modes import SLIDE, deflated_solve
 from humans_sim.core.dense_kernels import (
@@ -34,6 +33,7 @@ from humans_sim.core.dense_kernels import (
     lu_factor,
     lu_solve,
 )
+from humans_sim.core.kernels import kernel
 
 _REDUNDANT = 1e-3
 """Share of an idle force that a contact must have to be supported by others."""
@@ -64,7 +64,7 @@ class CreepingContacts(NamedTuple):
     creep_speed: float
 
 
-@njit(cache=True)
+@kernel
 def _contact_motion(rows, tangents, velocity):
     """Velocities of contacts (k, 3) [m/s]."""
     motion = np.zeros((tangents.shape[0], 3))
@@ -77,7 +77,7 @@ def _contact_motion(rows, tangents, velocity):
     return motion
 
 
-@njit(cache=True)
+@kernel
 def _friction_directions(motion, mode, tangents, creep_speed):
     """What friction opposes, of length below one (k, 2)."""
     k = mode.shape[0]
@@ -91,7 +91,7 @@ def _friction_directions(motion, mode, tangents, creep_speed):
     return direction
 
 
-@njit(cache=True)
+@kernel
 def _assemble(rows, mode, tangents, friction, direction):
     """Constraint rows, how their forces push (nv, m), first row of each contact."""
     k, nv = mode.shape[0], rows.shape[2]
@@ -115,7 +115,7 @@ def _assemble(rows, mode, tangents, friction, direction):
     return constraint, applied, heads
 
 
-@njit(cache=True)
+@kernel
 def _leave_out(rest, row):
     """Take the forces of a row out of a projector on forces without effect."""
     share = rest[row].copy()
@@ -127,7 +127,7 @@ def _leave_out(rest, row):
     rest[:, row] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def _complementary_forces(delassus, right, idle, heads, near):
     """Forces that hold or let go, by the signs of forces and accelerations.
 
@@ -184,7 +184,7 @@ def _complementary_forces(delassus, right, idle, heads, near):
     return forces, residual
 
 
-@njit(cache=True)
+@kernel
 def creeping_acceleration(mass, force, velocity, contacts, creep):
     """Acceleration, forces, residual, contact velocities, directions.
 
@@ -236,7 +236,7 @@ def creeping_acceleration(mass, force, velocity, contacts, creep):
     return acceleration, forces, residual, motion, direction
 
 
-@njit(cache=True)
+@kernel
 def creeping_response(mass, velocity, rows, forces, creep):
     """How the acceleration follows forces, velocities and positions (3, nv, nv).
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.chart import free_base_configuration, free_base_rates
 from humans_sim.dynamics.event_driven.creep_kernels import creeping_response
 from humans_sim.dynamics.event_driven.derivative_kernels import assemble_derivatives
@@ -57,7 +57,7 @@ class StepStart(NamedTuple):
     forces: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _derivatives(model, closed, drives, start):
     """The stiff part of the derivatives by the state (n, n), and by time (n,)."""
     centre, t, y, _, mass, rows, forces = start
@@ -89,7 +89,7 @@ def _derivatives(model, closed, drives, start):
     return matrix, by_time
 
 
-@njit(cache=True)
+@kernel
 def creep_step(model, closed, drives, start, control):
     """Make a step.
 

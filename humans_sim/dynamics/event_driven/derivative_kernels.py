@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.core.dense_kernels import lu_factor, lu_solve
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def assemble_derivatives(torques, rates, turn, response, base):
     """Derivatives of the rates of coordinates, velocity and z by these (n, n).
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.core.roots import may_dip
 from humans_sim.dynamics.event_driven.mode_decision import SPEED
 
@@ -13,7 +13,7 @@ ROOM = 1e-11
 """What the gap of a contact that was touching may be inside before it closes again."""
 
 
-@njit(cache=True)
+@kernel
 def screen_gaps(closed, start, end, duration):
     """Compare the two ends of a step.
 

@@ -8,8 +8,8 @@ actuation is a table of drives.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.chart import free_base_configuration
 from humans_sim.dynamics.dop853_kernels import (
     EXTRA,
@@ -25,7 +25,7 @@ from humans_sim.dynamics.event_driven.model_rates_kernels import (
 )
 
 
-@njit(cache=True)
+@kernel
 def mode_step(model, closed, drives, start, control):
     """Make a step.
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.chart import free_base_configuration, free_base_rates
 from humans_sim.dynamics.contact_kernels import (
     contact_rows,
@@ -81,7 +81,7 @@ class ClosedContacts(NamedTuple):
     creep_speed: float
 
 
-@njit(cache=True)
+@kernel
 def _into_links(links, state, vectors, motions, order):
     """Write world motions (n, 6) of links in their own frames."""
     rotation, place = state[0], state[1]
@@ -96,7 +96,7 @@ def _into_links(links, state, vectors, motions, order):
             motions[k, order, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
 
 
-@njit(cache=True)
+@kernel
 def write_poses(links, state, poses):
     """Write the poses of links (m, 3, 4), after :func:`tree_poses`."""
     rotation, place = state[0], state[1]
@@ -108,7 +108,7 @@ def write_poses(links, state, poses):
                 poses[k, i, j] = rotation[b, i, j]
 
 
-@njit(cache=True)
+@kernel
 def _drifts(tree, v, state):
     """Accelerations of all links in the world at zero joint accelerations (n, 6).
 
@@ -134,7 +134,7 @@ def _drifts(tree, v, state):
     return drift
 
 
-@njit(cache=True)
+@kernel
 def model_terms(model, q, v, which):
     """The equations of motion with some contacts.
 
@@ -169,7 +169,7 @@ def model_terms(model, q, v, which):
     return (mass, bias, gap, rows, drift), reach
 
 
-@njit(cache=True)
+@kernel
 def smooth_rates(model, closed, centre, y, applied):
     """The right-hand side between two events.
 
@@ -213,7 +213,7 @@ def smooth_rates(model, closed, centre, y, applied):
     return rates, q, terms, (acceleration, forces, motion, along), residual, least
 
 
-@njit(cache=True)
+@kernel
 def applied_torques(model, drives, t, q, v):
     """Torques of drives (nv,); what acts along a locked velocity is left out.
 
@@ -227,7 +227,7 @@ def applied_torques(model, drives, t, q, v):
     return table_torques(drives, model[0][11], t, q, v)
 
 
-@njit(cache=True)
+@kernel
 def model_gaps(model, q):
     """Gaps of all contacts; arguments as of :func:`model_terms`."""
     tree, moving, poses, _, links, _ = model
@@ -237,7 +237,7 @@ def model_gaps(model, q):
     return point_gaps(moving[0], q)
 
 
-@njit(cache=True)
+@kernel
 def model_gap_rates(model, q, v):
     """Gaps of all contacts and their rates; arguments as of :func:`model_terms`."""
     tree, moving, poses, motions, links, _ = model

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.geometry.box_pairs import (
     FAR,
@@ -22,6 +21,7 @@ from humans_sim.contact.geometry.box_pairs import (
 )
 from humans_sim.contact.geometry.terrain_kernels import surface_distance
 from humans_sim.contact.geometry.valley_kernels import ABSENT
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.system import SLOW
 
 
@@ -65,7 +65,7 @@ class SceneMotion(NamedTuple):
     limit_sign: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def world_solids(local, mover, poses, out):
     """Rows of solids in the world, from those in the frames of their movers."""
     for s in range(local.shape[0]):
@@ -86,7 +86,7 @@ def world_solids(local, mover, poses, out):
     return out
 
 
-@njit(cache=True)
+@kernel
 def scene_geometry(geometry, choices, active, fixed):
     """Gap, point and normal (from the second mover to the first) of every contact.
 
@@ -122,7 +122,7 @@ def scene_geometry(geometry, choices, active, fixed):
     return gap, point, normal
 
 
-@njit(cache=True)
+@kernel
 def scene_rates(point, normal, movers, twists):
     """Rates of the gaps; twists are linear at the world's origin, and angular."""
     rate = np.empty(point.shape[0])
@@ -143,7 +143,7 @@ def scene_rates(point, normal, movers, twists):
     return rate
 
 
-@njit(cache=True)
+@kernel
 def scene_rows(which, jacobian, motion, point, normal):
     """Jacobians of some contacts, in their own frames (k, 3, nv).
 
@@ -192,7 +192,7 @@ def scene_rows(which, jacobian, motion, point, normal):
     return rows
 
 
-@njit(cache=True)
+@kernel
 def closing(gap, rate, time, kept):
     """Contacts that are kept or close within a time."""
     which = np.empty(gap.shape[0], np.int64)
@@ -205,7 +205,7 @@ def closing(gap, rate, time, kept):
     return which[:count]
 
 
-@njit(cache=True)
+@kernel
 def gyroscopic(inertia, spin, time):
     """The torque w x I w of the spin w that a free body has after a time.
 
@@ -224,6 +224,6 @@ def gyroscopic(inertia, spin, time):
     return np.cross(w, inertia @ w)
 
 
-@njit(cache=True)
+@kernel
 def _hat(v):
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.bounded_kernels import BoundedGroups, solve_bounded
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import add_diagonal
 from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.time_stepping.impulses import (
@@ -129,7 +129,7 @@ class BoundedSteps:
         return power
 
 
-@njit(cache=True)
+@kernel
 def take_bounded_step(motion, h, rows, contacts, groups, guess):
     """Impulses of one step, and what they lead to.
 

@@ -21,7 +21,8 @@ in it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 REPEATED = 1e-6
 """Error of the energy above which a step is repeated with a better prediction; a model
@@ -33,13 +34,13 @@ HALVED = 1e-4
 """Error of the energy above which a step is halved."""
 
 
-@njit(cache=True)
+@kernel
 def energy_scale(kinetic, potential):
     """The energy that errors are relative to [J], as in the check of a run."""
     return max(kinetic, 1e-3 * abs(potential)) + 1e-300
 
 
-@njit(cache=True)
+@kernel
 def energy_error(excess, both, scale):
     """Error of a step's energy, relative: a loss counts where nothing can explain it.
 
@@ -51,7 +52,7 @@ def energy_error(excess, both, scale):
     return (abs(excess) if both else max(excess, 0.0)) / scale
 
 
-@njit(cache=True)
+@kernel
 def free_translation(mass, v):
     """The translation of the centre of mass in a velocity of a model (nv,).
 
@@ -66,7 +67,7 @@ def free_translation(mass, v):
     return translation
 
 
-@njit(cache=True)
+@kernel
 def without_excess(v, translation, excess, kinetic, share, ignored):
     """A velocity with the excess of energy taken out, and what is left of it.
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.geometry.valley_kernels import ABSENT
 from humans_sim.contact.problem.modes import SLIDE, STICK
 from humans_sim.contact.problem.newton import solve_near
 from humans_sim.core.dense_kernels import backward, cholesky, forward
+from humans_sim.core.kernels import kernel
 from humans_sim.core.profile_kernels import (
     gram,
     row_ends,
@@ -84,7 +84,7 @@ class StepEquations(NamedTuple):
     motion: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def step_end(equations, impulses, which, h, tangents, before):
     """What a step leads to.
 
@@ -131,7 +131,7 @@ def step_end(equations, impulses, which, h, tangents, before):
     return velocity, mode, forces, closed, changed
 
 
-@njit(cache=True)
+@kernel
 def entry_motion(gap, approach, ends, restitution, h):
     """What the contact law adds to the normal motion of a contact in a step.
 
@@ -149,7 +149,7 @@ def entry_motion(gap, approach, ends, restitution, h):
     return max(2.0 * gap / h, 0.0)
 
 
-@njit(cache=True)
+@kernel
 def factor_of(mass):
     """Factor of a mass matrix, the ends of its rows, and whether it has one.
 
@@ -170,7 +170,7 @@ def factor_of(mass):
     return factor, ends, regular
 
 
-@njit(cache=True)
+@kernel
 def spread_of(factored, rows):
     """:math:`U^{-1} J^T`, transposed (n, nv), and W (n, n) of some rows.
 
@@ -184,7 +184,7 @@ def spread_of(factored, rows):
     return rows, delassus
 
 
-@njit(cache=True)
+@kernel
 def free_motion(factored, force, v, h):
     """U^T times the velocity at the end of a step without impulses (nv,).
 
@@ -207,7 +207,7 @@ def free_motion(factored, force, v, h):
     return free
 
 
-@njit(cache=True)
+@kernel
 def take_step(mass, force, v, h, rows, contacts):
     """Impulses of one step, and what they lead to.
 
@@ -229,7 +229,7 @@ def take_step(mass, force, v, h, rows, contacts):
     return finish_step((factored, spread, free), v, h, rows, contacts)
 
 
-@njit(cache=True)
+@kernel
 def finish_step(prepared, v, h, rows, contacts):
     """The rest of :func:`take_step`.
 
@@ -263,7 +263,7 @@ def finish_step(prepared, v, h, rows, contacts):
     return equations, start, residual, end
 
 
-@njit(cache=True)
+@kernel
 def closing_shift(factor, spread, delassus, which, active, gap):
     """Change of position, least in the mass metric, that closes the active gaps.
 
@@ -307,7 +307,7 @@ def closing_shift(factor, spread, delassus, which, active, gap):
     return change
 
 
-@njit(cache=True)
+@kernel
 def unsettled(gap, closed, which, tolerance):
     """What is still to be put right after a step.
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.chart import (
     free_base_configuration,
     free_base_rates,
@@ -104,7 +104,7 @@ class StepGeometry(NamedTuple):
     friction: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _write_poses(links, state, poses):
     rotation, place = state[0], state[1]
     for k in range(links.shape[0]):
@@ -115,7 +115,7 @@ def _write_poses(links, state, poses):
                 poses[k, i, j] = rotation[b, i, j]
 
 
-@njit(cache=True)
+@kernel
 def _write_motions(links, state, motions):
     """Velocities of links in their own frames; no accelerations."""
     rotation, place, twist = state[0], state[1], state[4]
@@ -130,7 +130,7 @@ def _write_motions(links, state, motions):
             motions[k, 0, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
 
 
-@njit(cache=True)
+@kernel
 def _near_geometry(moving, points):
     """A moving geometry of some points alone, and of all joint limits."""
     still, motions, support, gravity = moving
@@ -151,7 +151,7 @@ def _near_geometry(moving, points):
     return near, motions, support[points], gravity
 
 
-@njit(cache=True)
+@kernel
 def model_energies(tree, q, v):
     """Kinetic and potential energy of a model [J].
 
@@ -168,7 +168,7 @@ def model_energies(tree, q, v):
     return tree_energies(tree, q, v, state)
 
 
-@njit(cache=True)
+@kernel
 def model_equations(tree, q, v):
     """Mass matrix, bias and Jacobian of a model, and whether its rotors reach."""
     nv = v.shape[0]
@@ -183,7 +183,7 @@ def model_equations(tree, q, v):
     return mass, bias, state[2], reach
 
 
-@njit(cache=True)
+@kernel
 def _settle(model, state, centre, x, equations, contacts):
     """Put closed contacts on their surfaces; the configuration, gaps, whether done."""
     tree, still, poses, links = model
@@ -204,7 +204,7 @@ def _settle(model, state, centre, x, equations, contacts):
     return q, gap, False
 
 
-@njit(cache=True)
+@kernel
 def _work_between(h, one, other, mean):
     """Work that two biases differ by in a step [J]: what a repeated step can improve.
 
@@ -220,7 +220,7 @@ def _work_between(h, one, other, mean):
     return abs(work)
 
 
-@njit(cache=True)
+@kernel
 def _are_same(one, other):
     """Whether two lists of contacts are the same."""
     if one.shape[0] != other.shape[0]:
@@ -231,7 +231,7 @@ def _are_same(one, other):
     return True
 
 
-@njit(cache=True)
+@kernel
 def model_step(tree, geometry, start, applied, h, energies):
     """Make a time step of a model.
 

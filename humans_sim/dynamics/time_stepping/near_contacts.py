@@ -9,8 +9,8 @@ balls stay clear of the scene.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import link_gaps, link_speeds
 
 _CLEAR = 5e-3
@@ -19,7 +19,7 @@ _AHEAD = 3.0
 """How many times the way at the link's present speed is looked ahead."""
 
 
-@njit(cache=True)
+@kernel
 def near_points(still, motions, h):
     """Points whose links may touch in a step, and lower bounds of the others' gaps.
 
@@ -48,7 +48,7 @@ def near_points(still, motions, h):
     return which[:count], least
 
 
-@njit(cache=True)
+@kernel
 def contacts_of_points(points, every, solids, limits):
     """Contacts of some points, then of all limits, among all contacts (indices).
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.drive_kernels import table_torques
 from humans_sim.dynamics.self_contact_kernels import none_due
 from humans_sim.dynamics.time_stepping.energy_balance import HALVED
@@ -62,7 +62,7 @@ PairBounds`; without pairs where no links can touch.
     ahead: float
 
 
-@njit(cache=True)
+@kernel
 def next_length(left, length):
     """Length of the next step [s], where ``left`` is to go until something is due.
 
@@ -72,7 +72,7 @@ def next_length(left, length):
     return left if left < 1.5 * length else length
 
 
-@njit(cache=True)
+@kernel
 def model_series(tree, geometry, links, drives, start, clock):
     """Make steps until something is due, or until one needs more than this kernel.
 

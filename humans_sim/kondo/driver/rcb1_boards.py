@@ -12,7 +12,7 @@ from humans_sim.kondo.driver.rcb1_memory import Rcb1Memory
 from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.driver.taken_range import array_of
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES, FREE
+from humans_sim.kondo.protocol.frames import CHANNELS, DEGREES, FREE, SLEEP
 from humans_sim.kondo.protocol.link import SerialLink
 
 _FIND, _SURE = 2.0, 4.0
@@ -93,6 +93,8 @@ class Rcb1Boards(Boards):
         readings: list[float | None] = []
         end = time.monotonic() + _SURE
         for k, board in enumerate(self._ids):
+            if sure:
+                self._awake(board, end)
             values = self._twice(board, end) if sure else self._read(board)
             for at, value in enumerate(values, k * CHANNELS):
                 if self._used[at] and value > DEGREES:
@@ -107,6 +109,16 @@ class Rcb1Boards(Boards):
         reply = self._link.exchange(rcb1.GetPositions(board), within=within)
         assert isinstance(reply, rcb1.Channels)
         return reply.channels
+
+    def _awake(self, board: int, end: float) -> None:
+        """A board that sleeps acknowledges set points and leaves its servos limp."""
+        within = end - time.monotonic()
+        reply = self._link.exchange(rcb1.GetSwitches(board), within=within)
+        if isinstance(reply, rcb1.Switches) and reply.switches & SLEEP:
+            raise BoardError(
+                f"board {board} sleeps, its servos would not follow: clear its SLEEP "
+                "bit first (rcb1.SetSwitches, or Kondo's own program)"
+            )
 
     def _twice(self, board: int, end: float) -> tuple[int, ...]:
         """A frame's sum does not see every fault: two must agree."""

@@ -215,15 +215,13 @@ class Emulator:
             self._end.wait(left)
 
     def _answer(self, command: rcb1.Command) -> bytes:
-        """What the boards say to a command; the first one that does."""
+        """What the boards say to a command: all hear it, the first one answers."""
         with self._lock:
             now = time.monotonic()
             self.heard += 1
-            for board in self.boards:
-                reply = board.hear(command, now)
-                if reply is not None:
-                    break
-            else:
+            replies = [board.hear(command, now) for board in self.boards]
+            reply = next((reply for reply in replies if reply is not None), None)
+            if reply is None:
                 return b""
             for listener in self._listeners:
                 listener(now, command)

@@ -3,9 +3,10 @@
 
 Pure: it takes commands and times, and gives replies and angles. What the board's
 documents leave open is assumed: a motion plays where the switch MOTION is on and
-SLEEP is off; a channel that was never commanded is at home; a read gives whole
-degrees of where the servo is led to. With a body (:attr:`VirtualBoard.servo_angles`) a
-read gives where the joint is instead, and a limp channel sets out from there.
+SLEEP is off; a board that sleeps leaves its servos limp; a channel that was never
+commanded is at home; a read gives whole degrees of where the servo is led to. With a
+body (:attr:`VirtualBoard.servo_angles`) a read gives where the joint is instead, and a
+limp channel sets out from there.
 """
 
 from __future__ import annotations
@@ -264,8 +265,9 @@ class VirtualBoard:
         largest = max(abs(a - b) for a, b in zip(before, after, strict=True))
         end = start + largest * SPEED_STEPS[speed]
         self._segments.append(_Segment(start, end, before, after))
+        awake = not self.memory.switches & SLEEP
         self.driven = tuple(
-            new <= DEGREES or (was and new != FREE)
+            awake and (new <= DEGREES or (was and new != FREE))
             for was, new in zip(self.driven, channels, strict=True)
         )
         self._unused = tuple(

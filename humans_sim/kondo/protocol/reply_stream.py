@@ -2,7 +2,9 @@
 """Replies in a stream of bytes, as a driver hears them.
 
 Nothing is thrown away that may be a reply: a late acknowledgement counts for the
-request that it answers. What is no reply to anything that was asked is left out.
+request that it answers. What is no reply to anything that was asked is left out. Nor
+are twelve channels that all are zero taken for a reply of board 0: short replies in a
+row, and a line at break, give the same bytes, and their sum is right.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from humans_sim.kondo.protocol import rcb1
-from humans_sim.kondo.protocol.frames import ProtocolError
+from humans_sim.kondo.protocol.frames import CHANNELS, ProtocolError
 from humans_sim.kondo.protocol.owed_replies import SHORT, OwedReplies, board_of
 
 HOLD = 0.02
@@ -101,6 +103,8 @@ class ReplyStream:
                 continue
             if size <= SHORT and not self._only_short(expected):
                 continue
+            if size > CHANNELS and not any(self._bytes[:size]):
+                continue  # late switches of board 0 in a row, or a line at break
             try:
                 reply = command.read_reply(self._bytes[:size])
             except ProtocolError:

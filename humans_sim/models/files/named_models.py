@@ -11,10 +11,12 @@ import numpy as np
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import resource
+from humans_sim.core.xml_file import parse_xml
 from humans_sim.models.files.builder import build
 from humans_sim.models.files.control_tag import INTERFACES, TAG
 from humans_sim.models.files.tree_file import TreeFile
 from humans_sim.models.files.urdf_check import check_mass_matrix
+from humans_sim.models.files.urdf_compare import compare_with_urdf
 from humans_sim.models.files.urdf_writer import write_urdf
 from humans_sim.models.parts import ModelParts
 from humans_sim.models.self_collision import SelfCollision, read_self_collision
@@ -67,6 +69,8 @@ def table_parts(
     control = ""
     if TAG in file.sections:
         control = file.sections[TAG].choice(INTERFACES)
+    urdf = write_urdf(description, control)
+    compare_with_urdf(parse_xml(urdf, path.with_suffix(".urdf")), pin_model)
     own_links = SelfCollision()
     if "self_collision" in file.sections:
         own_links = read_self_collision(file.sections["self_collision"])
@@ -78,7 +82,7 @@ def table_parts(
         contacts=description.contacts,
         soles=description.soles,
         humans=description.humans,
-        urdf=write_urdf(description, control),
+        urdf=urdf,
         rotors=drive,
         parameters=file.parameters,
         lengths=file.lengths,

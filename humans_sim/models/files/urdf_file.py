@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,14 @@ import pinocchio as pin
 import yaml
 
 from humans_sim.core.errors import ModelFileError
+from humans_sim.core.expressions import shortened
 from humans_sim.core.files import read_text, write_atomically
-from humans_sim.core.xml_file import parse_xml
+from humans_sim.core.xml_file import element_error, parse_xml
 from humans_sim.core.yaml_file import YamlValue, parse_yaml, read_yaml
 from humans_sim.models.description import BASE_LINK, HumansLayout, Sole, Tag
 from humans_sim.models.files.layout import known_names, read_layout
 from humans_sim.models.files.urdf_check import check_mass_matrix, check_urdf
+from humans_sim.models.files.urdf_compare import compare_with_urdf
 from humans_sim.models.parts import ModelParts
 from humans_sim.models.self_collision import SelfCollision, read_self_collision
 
@@ -39,6 +43,9 @@ _SECTIONS = (
     "title",
     "self_collision",
 )
+
+_BROKEN_VALUE = re.compile(r"""=\s*(?:"[^"<]*[\t\r\n]|'[^'<]*[\t\r\n])""")
+"""An attribute over several lines: a reader of XML puts blanks in their place."""
 
 
 def urdf_parts(
@@ -59,8 +66,11 @@ def urdf_parts(
         ModelFileError: the URDF or its YAML is missing or malformed, or the file is
             xacro where that is not allowed.
     """
-    text = _read_text(path, xacro)
-    pin_model, name = _parse(text, path)
+    robot, text = _read(path, xacro)
+    if check_urdf(robot, path) or _BROKEN_VALUE.search(text):
+        # Other readers of the model's URDF shall find the numbers that count here.
+        text = ET.tostring(robot, encoding="unicode")
+    pin_model, name = _build(robot, path), robot.get("name") or path.stem
     side = path.with_suffix(".yaml")
     root = beside
     if root is None:
@@ -113,9 +123,11 @@ def urdf_parts(
     )
 
 
-def _read_text(path: Path, xacro: bool) -> str:
+def _read(path: Path, xacro: bool) -> tuple[ET.Element, str]:
+    """The robot of a file and the text of its URDF."""
     if path.suffix.lower() != ".xacro":
-        return read_text(path, ModelFileError)
+        text = read_text(path, ModelFileError)
+        return parse_xml(text, path), text
     if not xacro:
         raise ModelFileError(
             "a file or a message cannot name a .xacro file: expand it to a URDF first",
@@ -123,29 +135,29 @@ def _read_text(path: Path, xacro: bool) -> str:
         )
     from humans_sim.models.files.xacro_file import expand_xacro
 
-    return expand_xacro(path)
+    robot = expand_xacro(path)
+    return robot, ET.tostring(robot, encoding="unicode")
 
 
-def _parse(text: str, path: Path) -> tuple[pin.Model, str]:
-    """Pinocchio model of URDF text, after the checks that give a line or an element."""
-    robot = parse_xml(text, path)
-    check_urdf(robot, path)
+def _build(robot: ET.Element, path: Path) -> pin.Model:
+    """Pinocchio model of a URDF that was checked."""
+    text = ET.tostring(robot, encoding="unicode")
     try:
         model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
     except Exception as error:  # pinocchio raises several kinds
         raise ModelFileError(f"pinocchio cannot read it: {error}", path) from error
+    elements = {element.get("name"): element for element in robot.findall("joint")}
     for joint, name in zip(model.joints, model.names, strict=True):
         if joint.id > 1 and (joint.nq, joint.nv) != (1, 1):
-            raise ModelFileError(
-                f"a joint of type {joint.shortname()} cannot be used: make it revolute "
-                "with limits",
-                path,
-                key=f"joint {name}",
-            )
+            text = f"a joint of type {joint.shortname()} cannot be used: make it "
+            text += "revolute with limits"
+            key = f"joint {shortened(name)}"
+            raise element_error(elements[name], text, key, "type")
+    compare_with_urdf(robot, model)
     check_mass_matrix(model, path)
     if not model.existFrame(BASE_LINK):
         model.addFrame(pin.Frame(BASE_LINK, 1, pin.SE3.Identity(), pin.FrameType.BODY))
-    return model, robot.get("name") or path.stem
+    return model
 
 
 def _add_frames(model: pin.Model, sections: dict[str, YamlValue]) -> None:

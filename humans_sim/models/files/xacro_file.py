@@ -19,7 +19,7 @@ from pathlib import Path
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.expressions import ExpressionError, shortened
 from humans_sim.core.files import read_text
-from humans_sim.core.xml_file import parse_xml
+from humans_sim.core.xml_file import XmlElement, parse_xml
 from humans_sim.models.files.xacro_values import Value, evaluate_value, literal
 
 MOST = 50_000
@@ -61,8 +61,8 @@ class _Macro:
     body: ET.Element
 
 
-def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
-    """The URDF text that a xacro file stands for.
+def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> ET.Element:
+    """The URDF that a xacro file stands for; its elements know where they come from.
 
     Args:
         path: the file; files it includes must lie beside it or in folders there.
@@ -73,10 +73,9 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
             here, or grows beyond the limits.
     """
     try:
-        robot = _Expander(path, arguments or {}).robot()
+        return _Expander(path, arguments or {}).robot()
     except RecursionError:
         raise ModelFileError("xacro: expressions are nested too deeply", path) from None
-    return ET.tostring(robot, encoding="unicode")
 
 
 class _Expander:
@@ -90,7 +89,7 @@ class _Expander:
 
     def robot(self) -> ET.Element:
         root = self._read(self._path)
-        made = ET.Element(root.tag, self._attributes(root, scope := _Scope()))
+        made = self._made(root, scope := _Scope())
         made.extend(self._children(root, scope))
         return made
 
@@ -123,7 +122,7 @@ class _Expander:
         self._count += 1
         name = _instruction(element)
         if name is None:
-            made = ET.Element(element.tag, self._attributes(element, scope))
+            made = self._made(element, scope)
             if element.text and element.text.strip():
                 made.text = self._text(element.text, scope)
             made.extend(self._children(element, scope))
@@ -277,8 +276,14 @@ class _Expander:
             raise self._error(message, f"xacro:{where}")
         return bool(value)
 
-    def _attributes(self, element: ET.Element, scope: _Scope) -> dict[str, str]:
-        return {key: self._text(text, scope) for key, text in element.attrib.items()}
+    def _made(self, element: ET.Element, scope: _Scope) -> ET.Element:
+        """An element of the URDF, at the place of the one that it is made of."""
+        attributes = {
+            key: self._text(text, scope) for key, text in element.attrib.items()
+        }
+        if isinstance(element, XmlElement):
+            return XmlElement(element.tag, attributes, element.place)
+        return ET.Element(element.tag, attributes)
 
     def _text(self, text: str, scope: _Scope) -> str:
         """Text with its expressions and arguments replaced."""

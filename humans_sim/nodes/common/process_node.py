@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakSet
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -64,6 +66,28 @@ class ProcessNode(Node):
             return super().create_subscription(
                 msg_type, topic, callback, own_profile(qos_profile), **options
             )
+
+    def create_service(
+        self, srv_type: Any, srv_name: str, callback: Any, **options: Any
+    ) -> Any:
+        """As rclpy's; its services of parameters do not end the node any more."""
+        if not self._complete:
+            callback = partial(self._answer_parameters, callback)
+        return super().create_service(srv_type, srv_name, callback, **options)
+
+    def _answer_parameters(self, callback: Any, request: Any, response: Any) -> Any:
+        """Refuse what rclpy raises at, for example a type that does not exist."""
+        try:
+            return callback(request, response)
+        except (TypeError, ValueError) as error:
+            self.get_logger().warning(f"a request of parameters is refused: {error}")
+            refusal = SetParametersResult(successful=False, reason=str(error))
+            if hasattr(response, "results"):
+                missing = len(request.parameters) - len(response.results)
+                response.results = [*response.results, *[refusal] * missing]
+            elif hasattr(response, "result") and hasattr(request, "parameters"):
+                response.result = refusal
+            return response
 
     def make_safe(self) -> None:
         """Stop what moves: called first at the end, while callbacks may still run."""

@@ -234,6 +234,7 @@ class Viewer(StateListener):
             self._add_controls()
         panel = self._page.panel
         if isinstance(panel, RobotPanel):
+            panel.release_silent()
             self._repeat(panel.led)
         if panel is not None and self._walk is not None and not panel.walking:
             panel.show_walk()

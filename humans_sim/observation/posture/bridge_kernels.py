@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
 class Series(NamedTuple):
@@ -36,7 +37,7 @@ class Series(NamedTuple):
     rate: float
 
 
-@njit(cache=True)
+@kernel
 def bridge(series):
     """Mean and variance of a coordinate in all frames, from all of them (n,), (n,)."""
     n = series.times.size

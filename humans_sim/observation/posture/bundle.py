@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.observation.markers.trial import MarkerTrial
 from humans_sim.observation.posture.body_shape import BodyShape
 from humans_sim.observation.posture.calibration_prior import (
@@ -322,7 +322,7 @@ class Bundle:
         return total + float(((offsets / self._spread) ** 2).sum())
 
 
-@njit(cache=True)
+@kernel
 def _frame_system(q, y, weight, marked, local_rate, origin_rate):
     """Normal equations of one frame: posture, posture x sizes and places, these.
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.observation.posture.kernels import advance, robust
 from humans_sim.observation.posture.result import MarkerStatus
 from humans_sim.observation.posture.smooth_kernels import rotation_between
@@ -69,7 +69,7 @@ class FrameMarkers(NamedTuple):
     shut: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def weigh(positions, columns, given):
     """Markers of the set (k, 3), their weights (k,), and how many are seen."""
     y, weight = np.zeros((columns.size, 3)), np.zeros(columns.size)
@@ -83,7 +83,7 @@ def weigh(positions, columns, given):
     return y, weight, seen
 
 
-@njit(cache=True)
+@kernel
 def change_between(a, b):
     """The step, base on world axes and joints, that leads from posture a to b."""
     step = np.empty(a.size - 1)
@@ -93,7 +93,7 @@ def change_between(a, b):
     return step
 
 
-@njit(cache=True)
+@kernel
 def predict(q, speed, step, rules):
     """The posture a time ``step`` after q if its speed (nv,) fades.
 
@@ -112,7 +112,7 @@ def predict(q, speed, step, rules):
     return ahead
 
 
-@njit(cache=True)
+@kernel
 def gate(x, frame, age, step, rules):
     """Markers that are where they cannot be: far from where the last frames lead.
 
@@ -161,12 +161,12 @@ def gate(x, frame, age, step, rules):
                     shut[m] = True
 
 
-@njit(cache=True)
+@kernel
 def _apart(a, b):
     return np.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
-@njit(cache=True)
+@kernel
 def explain(x, frame, scale, least, columns, count):
     """Model markers, differences and status of all columns.
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.observation.posture.tree_kernels import (
     BASE,
     chain_of,
@@ -67,7 +67,7 @@ class NormalEquations(NamedTuple):
     vector: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def robust(square, scale):
     """The loss of a squared distance, and the weight it gives the marker."""
     if not np.isfinite(scale):
@@ -76,7 +76,7 @@ def robust(square, scale):
     return square * share, share * share
 
 
-@njit(cache=True)
+@kernel
 def cost_at(x, q, goal):
     """Cost of a posture whose markers are at ``x``."""
     y, weight, scale, prior, middle = goal
@@ -92,7 +92,7 @@ def cost_at(x, q, goal):
     return total
 
 
-@njit(cache=True)
+@kernel
 def normal_equations(x, q, goal, marked, poses, equations):
     """Fill in Gauss-Newton's equations, the prior included.
 
@@ -141,7 +141,7 @@ def normal_equations(x, q, goal, marked, poses, equations):
         vector[BASE + i] += prior[i] * (middle[i] - q[7 + i])
 
 
-@njit(cache=True)
+@kernel
 def factorise(matrix, above):
     """L^T L of a tree's matrix, in place, lower triangle; False if not positive.
 
@@ -165,7 +165,7 @@ def factorise(matrix, above):
     return True
 
 
-@njit(cache=True)
+@kernel
 def substitute(factor, above, x):
     """Solve L^T L x = b; ``x`` holds b and then the solution."""
     for i in range(above.size - 1, -1, -1):
@@ -182,7 +182,7 @@ def substitute(factor, above, x):
         x[i] /= factor[i, i]
 
 
-@njit(cache=True)
+@kernel
 def bounded_step(equations, damping, q, tree, work, step):
     """Damped step that stays within the joint limits; False if it cannot be found.
 
@@ -254,7 +254,7 @@ def bounded_step(equations, damping, q, tree, work, step):
     return True
 
 
-@njit(cache=True)
+@kernel
 def advance(q, step, lower, upper, out):
     """The posture reached by a step of the base in world axes and of the joints."""
     for a in range(3):
@@ -276,7 +276,7 @@ def advance(q, step, lower, upper, out):
         out[7 + i] = min(max(moved, min(lower[i], q[7 + i])), max(upper[i], q[7 + i]))
 
 
-@njit(cache=True)
+@kernel
 def solve_posture(q, goal, marked, damping, tolerance, most):
     """Bring the cost down from q.
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.observation.posture.frame_kernels import INTERPOLATED, USED
 from humans_sim.observation.posture.kernels import (
     NormalEquations,
@@ -64,7 +64,7 @@ class MarkerWeights(NamedTuple):
     filled: float
 
 
-@njit(cache=True)
+@kernel
 def tree_variances(factor, above, out):
     """Diagonal of the inverse of a tree's matrix (n,).
 
@@ -97,7 +97,7 @@ def tree_variances(factor, above, out):
         out[i] = factor[i, i]
 
 
-@njit(cache=True)
+@kernel
 def frame_variances(frames, rules, marked):
     """Variances of the coordinates for markers of unit noise.
 
@@ -150,7 +150,7 @@ def frame_variances(frames, rules, marked):
     return variances, squares, freedom
 
 
-@njit(cache=True)
+@kernel
 def band_variances(band, damping):
     """Diagonal of the inverse of a banded matrix, and whether there is one.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.observation.posture.kernels import (
     NormalEquations,
     PostureGoal,
@@ -59,13 +59,13 @@ class BandedEquations(NamedTuple):
     vector: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def _frame(goal, k):
     """The goal of one frame."""
     return PostureGoal(goal.y[k], goal.weight[k], goal.scale, goal.prior, goal.middle)
 
 
-@njit(cache=True)
+@kernel
 def rotation_between(a, b):
     """Vector of the turn, about world axes, that takes quaternion a to b."""
     x = -b[3] * a[0] + b[0] * a[3] - b[1] * a[2] + b[2] * a[1]
@@ -79,7 +79,7 @@ def rotation_between(a, b):
     return np.array([factor * x, factor * y, factor * z])
 
 
-@njit(cache=True)
+@kernel
 def inverse_jacobian(turn, left):
     """Inverse left (or right) Jacobian of SO(3) at a rotation vector (3, 3)."""
     angle = np.sqrt(np.sum(turn * turn))
@@ -98,7 +98,7 @@ def inverse_jacobian(turn, left):
     return np.eye(3) + half * skew + square * (skew @ skew)
 
 
-@njit(cache=True)
+@kernel
 def accelerations(q, times, out):
     """Accelerations of base and joints at the inner samples (n - 2, nv)."""
     n = q.shape[0]
@@ -117,7 +117,7 @@ def accelerations(q, times, out):
             out[k - 1, j - 1] = rise / whole
 
 
-@njit(cache=True)
+@kernel
 def motion_cost(q, goal, marked):
     """Cost of a motion: markers, pull to rest, accelerations.
 
@@ -143,7 +143,7 @@ def motion_cost(q, goal, marked):
     return total
 
 
-@njit(cache=True)
+@kernel
 def motion_equations(q, goal, marked):
     """Fields of the :class:`BandedEquations` of a motion.
 
@@ -178,7 +178,7 @@ def motion_equations(q, goal, marked):
     return band, vector
 
 
-@njit(cache=True)
+@kernel
 def _add_acceleration(q, goal, k, rate, equations):
     """The three blocks of one acceleration."""
     times, stiffness, nv = goal.times, goal.stiffness, q.shape[1] - 1
@@ -218,7 +218,7 @@ def _add_acceleration(q, goal, k, rate, equations):
                         band[column, row] += block[i, j]
 
 
-@njit(cache=True)
+@kernel
 def _hold(q, lower, upper, nv, band, vector):
     width = band.shape[1]
     for k in range(q.shape[0]):
@@ -237,7 +237,7 @@ def _hold(q, lower, upper, nv, band, vector):
             band[at, 0] = 1.0
 
 
-@njit(cache=True)
+@kernel
 def solve_band(band, damping, vector):
     """Cholesky solution of the damped equations; and whether there is one.
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.observation.posture.frame_kernels import (
     REJECTED,
     USED,
@@ -94,7 +94,7 @@ class TrackRules(NamedTuple):
     doubt: DoubtRules
 
 
-@njit(cache=True)
+@kernel
 def suspicious(cost, memory, step, rules):
     """Whether a frame fits much worse than usual; ``memory``: usual cost, pause."""
     if memory[1] > 0.0:
@@ -109,7 +109,7 @@ def suspicious(cost, memory, step, rules):
     return False
 
 
-@njit(cache=True)
+@kernel
 def track_frames(frames, steps, state, rules, marked):
     """Postures of frames, one after the other, until one needs attention.
 

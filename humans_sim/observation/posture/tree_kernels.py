@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 BASE = 6
 """Velocity coordinates of the base: translation along the world's axes, then rotation
@@ -35,14 +36,14 @@ class BodyPoses(NamedTuple):
     line: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def empty_poses(bodies):
     """Memory for the poses of so many bodies."""
     turn, centre = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
     return BodyPoses(turn, centre, np.zeros((bodies, 3)))
 
 
-@njit(cache=True)
+@kernel
 def place(tree, q, poses):
     """Fill in the pose of every body at q.
 
@@ -94,7 +95,7 @@ def place(tree, q, poses):
                     turn[i, a, b] += fixed[a, c] * own[c, b]
 
 
-@njit(cache=True)
+@kernel
 def points(marked, poses, out):
     """World positions of the markers (m, 3)."""
     body, local, turn, centre = marked.body, marked.local, poses.turn, poses.centre
@@ -106,7 +107,7 @@ def points(marked, poses, out):
                 out[m, a] += turn[b, a, c] * local[m, c]
 
 
-@njit(cache=True)
+@kernel
 def chain_of(body, parent, out):
     """Velocity coordinates that move a body, root first; returns how many."""
     n, b = 0, body
@@ -122,7 +123,7 @@ def chain_of(body, parent, out):
     return BASE + n
 
 
-@njit(cache=True)
+@kernel
 def point_jacobian(x, chain, size, poses, out):
     """Jacobian (3, size) of a point at ``x`` along its chain."""
     centre, line = poses.centre, poses.line

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
 class PinGrid(NamedTuple):
@@ -33,7 +34,7 @@ class PinGrid(NamedTuple):
     viscosity: float
 
 
-@njit(cache=True)
+@kernel
 def shares(place, width, first, share):
     """Pins along one axis that a point presses on: the first, and the share of each.
 
@@ -52,7 +53,7 @@ def shares(place, width, first, share):
         share[a] /= total
 
 
-@njit(cache=True)
+@kernel
 def patches(grid, places):
     """Pins that points press on: first ones (k, 2, 1), shares on both axes (k, 2, m).
 
@@ -71,7 +72,7 @@ def patches(grid, places):
     return first, share
 
 
-@njit(cache=True)
+@kernel
 def first_beside(grid, shape, places):
     """The first point that does not lie on the screen with its patch; -1 for none.
 
@@ -90,7 +91,7 @@ def first_beside(grid, shape, places):
     return -1
 
 
-@njit(cache=True)
+@kernel
 def overlap(first, share, c, d):
     """Sum over pins of the products of the shares of two points."""
     product, size = 1.0, share.shape[2]
@@ -105,7 +106,7 @@ def overlap(first, share, c, d):
     return product
 
 
-@njit(cache=True)
+@kernel
 def feel(pins, period, first, share, depth):
     """Depths of points below the pins half a sample ago, and how fast those rise.
 
@@ -135,7 +136,7 @@ def feel(pins, period, first, share, depth):
     return rising
 
 
-@njit(cache=True)
+@kernel
 def load_pins(after, first, share, shifts):
     """Move the pins under points down.
 
@@ -163,7 +164,7 @@ def load_pins(after, first, share, shifts):
     return low, high
 
 
-@njit(cache=True)
+@kernel
 def depths(pins, grid, shape, places, heights, share_of_sample):
     """Of points below the ground between two samples (k,) [m].
 

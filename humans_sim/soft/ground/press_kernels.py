@@ -11,7 +11,6 @@ many points.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
 from humans_sim.contact.problem.newton import solve_near
@@ -23,6 +22,7 @@ from humans_sim.core.dense_kernels import (
     lu_factor,
     lu_solve,
 )
+from humans_sim.core.kernels import kernel
 from humans_sim.core.profile_kernels import (
     solve_upper,
     solve_upper_transposed,
@@ -47,7 +47,7 @@ _ENOUGH = 1e-3
 _SHORTEST = 0.02
 
 
-@njit(cache=True)
+@kernel
 def press(grid, pins, points, motion, contacts, accepted):
     """Forces between points and pins over one sample; the pins take theirs.
 
@@ -118,7 +118,7 @@ def press(grid, pins, points, motion, contacts, accepted):
     return impulses, held, residual, (low, high)
 
 
-@njit(cache=True)
+@kernel
 def momentum(mass, v, force, period):
     """Of a body at the end of a sample, without contacts (nv,)."""
     load = period * force
@@ -128,7 +128,7 @@ def momentum(mass, v, force, period):
     return load
 
 
-@njit(cache=True)
+@kernel
 def _by_velocity(law, equations, at, accepted):
     """Newton's method on the velocity at the end.
 
@@ -184,7 +184,7 @@ def _by_velocity(law, equations, at, accepted):
     return impulses, residual
 
 
-@njit(cache=True)
+@kernel
 def _missing(law, equations, v, normal, results):
     """By how much a velocity and normal impulses miss the law.
 
@@ -239,7 +239,7 @@ def _missing(law, equations, v, normal, results):
     return energy, worst
 
 
-@njit(cache=True)
+@kernel
 def _states(law, speeds, normal, acts, tangent):
     """Which contacts stick, slide or do not act, and tangents they would stick by.
 
@@ -265,7 +265,7 @@ def _states(law, speeds, normal, acts, tangent):
     return changed
 
 
-@njit(cache=True)
+@kernel
 def _normals(law, rows, acts):
     """Contacts that act, and their impulses as rest - gain v."""
     matrix, moved = law[0], law[1]
@@ -295,7 +295,7 @@ def _normals(law, rows, acts):
     return active, gain, rest
 
 
-@njit(cache=True)
+@kernel
 def _assemble(law, rows, contacts, normal, square, right):
     """Add what contacts do to the equations of the velocity at the end."""
     _, moved, friction, shear = law
@@ -333,7 +333,7 @@ def _assemble(law, rows, contacts, normal, square, right):
                         square[i, j] += value * pull[j]
 
 
-@njit(cache=True)
+@kernel
 def _by_forces(law, motion, factored, start, period, accepted):
     """The same through the contact problem of rigid ground, with softer contacts."""
     matrix, moved, friction, shear = law

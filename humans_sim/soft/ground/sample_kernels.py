@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import lock
 from humans_sim.dynamics.tree_kernels import (
     tree_bias,
@@ -65,7 +65,7 @@ class SampleGround(NamedTuple):
     stencil: tuple[float, ...]
 
 
-@njit(cache=True)
+@kernel
 def point_place(body, state, p, place):
     """Put the place of a point in the world, at the lower end of its ball, there."""
     link, local = body[0][p], body[1][p]
@@ -79,7 +79,7 @@ def point_place(body, state, p, place):
     place[2] -= body[2][p]
 
 
-@njit(cache=True)
+@kernel
 def ground_sample(tree, body, ground, pins, motion, known):
     """Move the pins on by a sample, and find what they do to a body.
 
@@ -148,7 +148,7 @@ def ground_sample(tree, body, ground, pins, motion, known):
     return DONE, forces, held, residual, place
 
 
-@njit(cache=True)
+@kernel
 def _rows(support, jacobian, which, places):
     """Jacobians of points: upwards, along x and along y (k, 3, nv)."""
     nv = jacobian.shape[1]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
 class MassTable(NamedTuple):
@@ -83,7 +84,7 @@ class Motion(NamedTuple):
     force: np.ndarray
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_springs(table, x, last, force):
     """Add the forces of plain links; their distances are kept in ``last``."""
     ends, numbers, reaction = table.ends, table.numbers, table.reaction
@@ -106,7 +107,7 @@ def add_springs(table, x, last, force):
         force[i, 2] -= back * c
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def state_force(row, sign, rest, yielded, d, rate):
     """Force of a state, with rest length and distance yielded where it yields.
 
@@ -132,7 +133,7 @@ def state_force(row, sign, rest, yielded, d, rate):
     return total, rest, yielded
 
 
-@njit(cache=True)
+@kernel
 def next_state(states, state, rest, d, rate):
     """State after all transitions of one sample, its rest length, and whether new."""
     numbers, kinds = states.numbers, states.kinds
@@ -163,7 +164,7 @@ def next_state(states, state, rest, d, rate):
     return state, rest, fresh
 
 
-@njit(cache=True)
+@kernel
 def forces_at_rest(states, distances):
     """Forces of a law at distances without a rate, positive outwards (n,) [N]."""
     last = len(states.numbers) - 1
@@ -175,7 +176,7 @@ def forces_at_rest(states, distances):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_conditional(table, x, memory, force):
     """Add the forces of conditional links, and move their automata."""
     ends, reaction, states = table.ends, table.reaction, table.states
@@ -208,7 +209,7 @@ def add_conditional(table, x, memory, force):
         force[i, 2] -= back * c
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_pairs(pairs, states, first, motion):
     """Add the forces of pairs whose state follows from the distance alone.
 
@@ -241,7 +242,7 @@ def add_pairs(pairs, states, first, motion):
         force[i, 2] -= push * c
 
 
-@njit(cache=True)
+@kernel
 def add_floor(floor, motion):
     """Add a visco-elastic stop below a height: height, stiffness, viscosity / T."""
     height, k, z = floor[0], floor[1], floor[2]
@@ -251,7 +252,7 @@ def add_floor(floor, motion):
             force[i, 2] -= k * (x[i, 2] - height) + z * (x[i, 2] - before[i, 2])
 
 
-@njit(cache=True)
+@kernel
 def move_masses(masses, motion):
     """(1.6): positions of the next sample; forces begin anew with the weights."""
     x, before, force = motion
@@ -266,7 +267,7 @@ def move_masses(masses, motion):
             force[i, axis] = masses.weight[i, axis]
 
 
-@njit(cache=True)
+@kernel
 def drive_masses(driven, positions, motion):
     """Set the positions of driven masses for the next sample."""
     for row in range(driven.shape[0]):

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 FIXED, FREE, PERIODIC = 0, 1, 2
 
@@ -31,7 +32,7 @@ class Stencil(NamedTuple):
     edges: int
 
 
-@njit(cache=True)
+@kernel
 def fill_border(u, edges):
     """Set the border of an array (n + 2,) or (n + 2, m + 2) or three such sides."""
     if edges == FREE:
@@ -40,7 +41,7 @@ def fill_border(u, edges):
         u[0], u[-1] = u[-2], u[1]
 
 
-@njit(cache=True)
+@kernel
 def fill_border_2(u, edges):
     """The same for two sides; corners are not read."""
     rows, columns = u.shape
@@ -56,7 +57,7 @@ def fill_border_2(u, edges):
             u[i, 0], u[i, columns - 1] = u[i, columns - 2], u[i, 1]
 
 
-@njit(cache=True)
+@kernel
 def fill_border_3(u, edges):
     """The same for three sides."""
     if edges == FIXED:
@@ -70,7 +71,7 @@ def fill_border_3(u, edges):
             u[0, j, k], u[-1, j, k] = u[near, j, k], u[far, j, k]
 
 
-@njit(cache=True)
+@kernel
 def step_1(u, v, w, force, stencil):
     """The next sample of a row of pins.
 
@@ -90,7 +91,7 @@ def step_1(u, v, w, force, stencil):
         w[i] = value + stencil.gain * force[i - 1]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def step_2(u, v, w, force, stencil):
     """The next sample of a rectangle of pins; arguments as for :func:`step_1`."""
     fill_border_2(u, stencil.edges)
@@ -118,7 +119,7 @@ def step_2(u, v, w, force, stencil):
             new[j] = value + old * total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def step_rows(u, v, w, stencil, moved):
     """The next sample of a rectangle with fixed edges, of the rows that moved alone.
 
@@ -160,7 +161,7 @@ def step_rows(u, v, w, stencil, moved):
     return top
 
 
-@njit(cache=True)
+@kernel
 def energy_2(u, v, law, edges):
     """Kinetic and elastic energy of a rectangle of pins [J].
 
@@ -190,7 +191,7 @@ def energy_2(u, v, law, edges):
     return 0.5 * (inertia * moving + ground * deviating + link * bending)
 
 
-@njit(cache=True)
+@kernel
 def step_3(u, v, w, force, stencil):
     """The next sample of a block of pins; arguments as for :func:`step_1`."""
     fill_border_3(u, stencil.edges)
@@ -208,7 +209,7 @@ def step_3(u, v, w, force, stencil):
                 w[i, j, k] = value + stencil.gain * force[i - 1, j - 1, k - 1]
 
 
-@njit(cache=True)
+@kernel
 def run_2(buffers, force, stencil, steps):
     """Many samples of a rectangle under a constant force; the newest buffer's index."""
     newest, last, spare = 0, 1, 2
@@ -236,7 +237,7 @@ class MarkerTable(NamedTuple):
     rest: float
 
 
-@njit(cache=True)
+@kernel
 def imprint(markers, u, v, force, reaction):
     """Add the forces of markers on pins, and what pins do to markers.
 

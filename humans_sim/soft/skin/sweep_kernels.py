@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 OFFSET, FRONT, OUT, POWER = 0, 2, 4, 6
 """Columns of a table: centre (2), front and back, outer and inner radius, power."""
@@ -39,7 +40,7 @@ class Sweeps(NamedTuple):
     widths: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def section_distance(a, b, c, radii, n):
     """About the distance to where the power sum of a / ra, b / rb, c / rc is one."""
     ra, rb, rc = radii
@@ -61,7 +62,7 @@ def section_distance(a, b, c, radii, n):
     return (level - 1.0) / slope
 
 
-@njit(cache=True)
+@kernel
 def part_distances(sweeps, x, y, z, out):
     """About the distances from a point to all parts, negative inside (n,) [m].
 
@@ -107,7 +108,7 @@ def part_distances(sweeps, x, y, z, out):
             out[int(bumps[i, 0])] -= bumps[i, 7] * np.exp(-0.5 * square)
 
 
-@njit(cache=True)
+@kernel
 def blended(sweeps, each):
     """The distance to all parts blended along the graph's edges [m].
 
@@ -123,7 +124,7 @@ def blended(sweeps, each):
     return least
 
 
-@njit(cache=True)
+@kernel
 def body_distances(sweeps, points):
     """About the distances from points (m, 3) to the body (m,) [m]."""
     each = np.empty(len(sweeps.frames))
@@ -134,7 +135,7 @@ def body_distances(sweeps, points):
     return out
 
 
-@njit(cache=True)
+@kernel
 def nearest_parts(sweeps, points):
     """The part that each point is deepest in, or nearest to (m,)."""
     each = np.empty(len(sweeps.frames))

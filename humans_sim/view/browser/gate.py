@@ -78,9 +78,9 @@ class Gate:
 
         def guarded(connection: ServerConnection, request: Request) -> Response | None:
             port = int(connection.local_address[1])
-            refused = self._refusal(connection, request, port)
+            refused = self.refusal(request, port) or self._crowded(connection, request)
             if refused is not None:
-                return _with_headers(connection.respond(*refused))
+                return with_headers(connection.respond(*refused))
             response = answer(connection, request)
             if response is None:
                 return None
@@ -89,13 +89,17 @@ class Gate:
                     f"{cookie_name(port)}={self.token}; HttpOnly; SameSite=Strict;"
                     " Path=/"
                 )
-            return _with_headers(response)
+            return with_headers(response)
 
         return guarded
 
-    def _refusal(
-        self, connection: ServerConnection, request: Request, port: int
-    ) -> tuple[HTTPStatus, str] | None:
+    def refusal(self, request: Request, port: int) -> tuple[HTTPStatus, str] | None:
+        """Why a request is refused; None where it comes from the page's user.
+
+        Args:
+            request: as it came.
+            port: that it came to.
+        """
         headers = request.headers
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
         if len(hosts) != 1 or not self._is_here(hosts[0], port):
@@ -111,8 +115,14 @@ class Gate:
             )
         if not self.open:
             return HTTPStatus.SERVICE_UNAVAILABLE, "Not ready yet: try again.\n"
-        wants_connection = bool(headers.get_all("Upgrade"))
-        if wants_connection and len(connection.server.connections) >= self.clients:
+        return None
+
+    def _crowded(
+        self, connection: ServerConnection, request: Request
+    ) -> tuple[HTTPStatus, str] | None:
+        """Why there is no room for a connection with the token; None where there is."""
+        wants_to_watch = "Upgrade" in request.headers
+        if wants_to_watch and len(connection.server.connections) >= self.clients:
             return HTTPStatus.SERVICE_UNAVAILABLE, "Too many watch this page.\n"
         return None
 
@@ -178,7 +188,8 @@ def _cookies(headers: Headers, name: str) -> list[str]:
     return [value.strip() for key, _, value in pairs if key.strip() == name]
 
 
-def _with_headers(response: Response) -> Response:
+def with_headers(response: Response) -> Response:
+    """An answer with the headers that all answers of a page have."""
     for name, value in _HEADERS.items():
         if name not in response.headers:
             response.headers[name] = value

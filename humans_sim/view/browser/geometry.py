@@ -3,26 +3,22 @@
 
 from __future__ import annotations
 
-import os
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
-import coal
 import numpy as np
 import pinocchio as pin
 import trimesh
 
-from humans_sim.core.errors import ModelFileError
-from humans_sim.core.files import check_regular
+from humans_sim.core.xml_file import parse_xml
 from humans_sim.models import Model
-from humans_sim.models.mesh_files import (
-    LARGEST_MESH,
-    mesh_candidates,
-    package_directories,
-    read_mesh,
-    resolved_urdf,
-)
+from humans_sim.models.collision_shapes import VISUAL, shape_elements
+from humans_sim.models.files.urdf_elements import number, numbers
+from humans_sim.models.mesh_files import find_mesh, read_mesh
 from humans_sim.view.browser.plain_solids import GREY, plain_hulls
+
+_PLAIN = (230, 230, 230)
+"""Colour of what has no material: pinocchio's."""
 
 
 @dataclass(frozen=True)
@@ -50,28 +46,13 @@ def solids(model: Model) -> list[Solid]:
     Raises:
         ModelFileError: a mesh of the URDF is missing or unreadable.
     """
-    urdf, folders = resolved_urdf(model), package_directories(model)
-    _check_meshes(urdf, model)
-    try:
-        geometry = pin.buildGeomFromUrdfString(
-            model.pin, urdf, pin.GeometryType.VISUAL, package_dirs=folders
+    colours = _material_colours(model)
+    meshes = [
+        Solid(f"{name}_{k}", joint, pose, _mesh(model, shape), _colour(visual, colours))
+        for k, (name, joint, pose, shape, visual) in enumerate(
+            shape_elements(model, VISUAL)
         )
-    except Exception as error:  # pinocchio and coal raise several kinds
-        raise ModelFileError(
-            f"its meshes cannot be read: {error}", model.name
-        ) from error
-    meshes = []
-    for item in geometry.geometryObjects:
-        red, green, blue = (round(255 * float(c)) for c in item.meshColor[:3])
-        meshes.append(
-            Solid(
-                item.name,
-                int(item.parentJoint),
-                item.placement.copy(),
-                _mesh(item),
-                (red, green, blue),
-            )
-        )
+    ]
     if meshes:
         return meshes
     return [
@@ -89,22 +70,41 @@ def body_height(model: Model) -> float:
     return max(0.1, *joints, float(tags.max()))
 
 
-def _check_meshes(urdf: str, model: Model) -> None:
-    """Refuse what must not be opened: libraries open files by their names."""
-    for mesh in ET.fromstring(urdf).iter("mesh"):
-        for path in mesh_candidates(mesh.get("filename", ""), model):
-            if os.path.lexists(path):
-                check_regular(path, ModelFileError, LARGEST_MESH)
+def _mesh(model: Model, shape: ET.Element) -> trimesh.Trimesh:
+    radius, length = number(shape, "radius"), number(shape, "length")
+    if shape.tag == "box":
+        return trimesh.creation.box(numbers(shape, "size"))
+    if shape.tag == "sphere":
+        return trimesh.creation.icosphere(subdivisions=3, radius=radius)
+    if shape.tag == "cylinder":
+        return trimesh.creation.cylinder(radius, length)
+    if shape.tag == "capsule":
+        return trimesh.creation.capsule(length, radius)
+    scale = np.array(numbers(shape, "scale", 1.0, 1.0, 1.0))
+    return read_mesh(find_mesh(shape.get("filename", ""), model), scale)
 
 
-def _mesh(item: pin.GeometryObject) -> trimesh.Trimesh:
-    shape = item.geometry
-    if isinstance(shape, coal.Box):
-        return trimesh.creation.box(2.0 * np.asarray(shape.halfSide))
-    if isinstance(shape, coal.Sphere):
-        return trimesh.creation.icosphere(subdivisions=3, radius=shape.radius)
-    if isinstance(shape, coal.Cylinder):
-        return trimesh.creation.cylinder(shape.radius, 2.0 * shape.halfLength)
-    if isinstance(shape, coal.Capsule):
-        return trimesh.creation.capsule(2.0 * shape.halfLength, shape.radius)
-    return read_mesh(item.meshPath, item.meshScale)
+def _material_colours(model: Model) -> dict[str, tuple[int, int, int]]:
+    """Colours of the materials that have one, by name."""
+    robot = parse_xml(model.urdf(), model.parts.source)
+    return {
+        material.get("name", ""): _rgb(colour)
+        for material in robot.iter("material")
+        if (colour := material.find("color")) is not None
+    }
+
+
+def _colour(
+    visual: ET.Element, colours: dict[str, tuple[int, int, int]]
+) -> tuple[int, int, int]:
+    own, material = visual.find("material/color"), visual.find("material")
+    if own is not None:
+        return _rgb(own)
+    return colours.get("" if material is None else material.get("name", ""), _PLAIN)
+
+
+def _rgb(colour: ET.Element) -> tuple[int, int, int]:
+    red, green, blue = (
+        round(255 * min(max(part, 0.0), 1.0)) for part in numbers(colour, "rgba")[:3]
+    )
+    return red, green, blue

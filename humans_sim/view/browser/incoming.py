@@ -5,7 +5,8 @@ viser lets a client set any attribute of any control to anything, ask for a publ
 address of the page, upload files and move parts of the scene. A page here needs three
 messages: where the browser's own camera is, a new value of a control that is seen and
 enabled, of the control's own type and within its range, and a picture while the page
-waits for one. All else is dropped before viser hears of it.
+waits for one. All else is dropped before viser hears of it, and so is the beat by which
+a page says that it runs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import viser
 from viser import _messages
 
 from humans_sim.core.errors import ConfigurationError
+from humans_sim.view.browser.heartbeat import HEARTBEAT
 
 _LOG = logging.getLogger(__name__)
 _WARNING_PERIOD = 5.0
@@ -94,7 +96,7 @@ class Incoming:
         elif kind == "GetRenderResponseMessage":
             self._check_picture(message)
         else:
-            if kind != _ACKNOWLEDGED:
+            if kind not in (_ACKNOWLEDGED, HEARTBEAT):
                 raise ConfigurationError("no page here sends such messages")
             return False
         return True

@@ -4,6 +4,7 @@
 viser offers no place to look at requests or messages before it does. It opens its
 socket by ``websockets``' ``serve``, which takes a function that answers requests and a
 class of connections; both are put in there, while a server opens and for viser alone.
+A socket becomes a connection once it has shown the token.
 """
 
 from __future__ import annotations
@@ -11,25 +12,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import math
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import viser
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.server import ServerProtocol
 
 from humans_sim.core.errors import HumansError
-from humans_sim.view.browser.colour_scheme import in_system_colours
+from humans_sim.view.browser.entrance import (
+    ACCEPTED_AT_ONCE,
+    NEWCOMERS,
+    REQUEST_TIME,
+    Entrance,
+    Newcomer,
+    lengthen_queue,
+)
 from humans_sim.view.browser.gate import CLIENTS, Gate, anywhere, is_loopback
 from humans_sim.view.browser.incoming import LARGEST_MESSAGE, Incoming
+from humans_sim.view.browser.page_scripts import with_scripts
 
 SEND_PATIENCE = 20.0
 """How long a browser may take to receive a message before it is dropped [s]."""
 RENDERED_MESSAGE = 16_000_000
 """Largest message where browsers are asked for pictures [bytes]."""
 _SOCKETS_PER_CLIENT = 4
-"""Open sockets for each browser that may watch; more are closed at once."""
+"""Sockets with the token for each browser that may watch; more are closed at once."""
 _VISER = "viser.infra"
 """Where viser opens its sockets."""
 _OPENING = threading.Lock()
@@ -53,6 +65,8 @@ class PageServer:
         clients: int = CLIENTS,
         patience: float = SEND_PATIENCE,
         largest: int = LARGEST_MESSAGE,
+        newcomers: int = NEWCOMERS,
+        request_time: float = REQUEST_TIME,
     ) -> None:
         """Open the page.
 
@@ -63,36 +77,46 @@ class PageServer:
             clients: browsers that may watch at the same time.
             patience: how long a browser may take to receive a message [s].
             largest: message of a browser that is read at all [bytes].
+            newcomers: most sockets that have not shown the token.
+            request_time: how long they may take to [s].
 
         Raises:
             HumansError: this viser cannot be guarded.
         """
         self._gate, self.incoming = Gate(host, clients), Incoming()
-        self._guards = 0
+        self._entrance = Entrance(self._gate, newcomers, request_time)
+        served: list[serve] = []
 
-        def connection(*parts: Any, **options: Any) -> ServerConnection:
-            return _Connection(self.incoming, patience, clients, *parts, **options)
+        def newcomer(protocol: ServerProtocol, *parts: Any, **options: Any) -> Newcomer:
+            def connection() -> ServerConnection:
+                return _Connection(
+                    self.incoming, patience, clients, protocol, *parts, **options
+                )
+
+            return Newcomer(self._entrance, protocol, connection)
 
         def guarded(*parts: Any, **options: Any) -> serve:
-            self._guards += 1
             answer = options.pop("process_request")
             options |= {
-                "process_request": self._gate.before(in_system_colours(answer)),
-                "create_connection": connection,
+                "process_request": self._gate.before(with_scripts(answer)),
+                "create_connection": newcomer,
                 "max_size": largest,
+                "backlog": ACCEPTED_AT_ONCE,
             }
-            return serve(*parts, **options)
+            served.append(serve(*parts, **options))
+            return served[-1]
 
         # viser's own words name the page without its token.
         with _replaced_serve(guarded), contextlib.redirect_stdout(io.StringIO()):
             self.viser = viser.ViserServer(
                 host=host, port=port, label=label, verbose=False
             )
-        if not self._guards:
+        if not served or not hasattr(self.viser._websock_server, "_live_connections"):
             self.viser.stop()
             raise HumansError(
                 f"viser {viser.__version__} cannot be guarded: install another version"
             )
+        lengthen_queue(served[-1].server)
         self._make_thread_safe()
         self.incoming.watch(self.viser.gui)
         self.url = self._gate.url(self.viser.get_port())
@@ -111,11 +135,18 @@ class PageServer:
     def stop(self) -> None:
         """Close the page."""
         self._gate.open = False
+        with contextlib.suppress(RuntimeError):  # it was stopped before
+            loop = self.viser._websock_server._background_event_loop
+            loop.call_soon_threadsafe(self._entrance.close)
         self.viser.stop()
 
 
 class _Connection(ServerConnection):
-    """A browser's connection: filtered, and dropped where nobody reads."""
+    """A browser's connection: filtered, and dropped where nobody reads.
+
+    Attributes:
+        heard: when the browser last said anything, by the monotonic clock [s].
+    """
 
     def __init__(
         self,
@@ -127,6 +158,7 @@ class _Connection(ServerConnection):
     ) -> None:
         super().__init__(*parts, **options)
         self._incoming, self._patience = incoming, patience
+        self.heard = -math.inf
         self._most_sockets = _SOCKETS_PER_CLIENT * clients
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -137,6 +169,7 @@ class _Connection(ServerConnection):
     async def recv(self, decode: bool | None = None) -> Any:
         while True:
             raw = await super().recv(decode)
+            self.heard = time.monotonic()
             if self._incoming.accepts(raw):
                 return raw
 

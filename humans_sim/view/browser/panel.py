@@ -3,18 +3,21 @@
 
 The panel knows buttons, sliders and numbers, nothing of what answers them: it takes
 plain functions and shows a plain status. The functions are called in threads of the
-page; what they do must be safe there, and short.
+page; what they do must be safe there, and short. A walk that a browser asked for ends
+when that browser is no longer heard.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import viser
 
 from humans_sim.control.walking.footsteps import Velocity
+from humans_sim.view.browser.heartbeat import RELEASED, Hold
 from humans_sim.view.browser.limits import Limits
 from humans_sim.view.browser.velocity_sliders import VelocitySliders
 from humans_sim.view.browser.watch_panel import Status, StatusText, add_view
@@ -76,7 +79,9 @@ class Panel:
             walking: whether the controls of a walk are seen from the beginning.
         """
         self._gui, self._actions = server.gui, actions
-        self._paused = False
+        self._paused, self._note = False, ""
+        # A walk that is ended must not be asked for after its end.
+        self._lock, self._hold = threading.Lock(), Hold(server)
         self._status = StatusText(self._gui, walking)
         self._play = self._gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE)
         self._play.on_click(lambda _: actions.pause(not self._paused))
@@ -86,12 +91,24 @@ class Panel:
             rise = actions.get_up
             get_up = self._gui.add_button("Get up", icon=viser.Icon.ARROW_UP)
             get_up.on_click(lambda _: rise())
-        self._walk = VelocitySliders(
-            self._gui, limits, lambda velocity, _: actions.walk(velocity), walking
-        )
+        self._walk = VelocitySliders(self._gui, limits, self._lead, walking)
         self._add_push(limits)
         self._add_speed()
         add_view(self._gui, actions.follow, actions.see_through)
+
+    def _lead(self, velocity: Velocity, client: int | None) -> None:
+        with self._lock:
+            self._hold.take(client if any(velocity) else None)
+            self._note = ""
+            self._actions.walk(velocity)
+
+    def release_silent(self) -> None:
+        """End the walk whose browser is no longer heard."""
+        with self._lock:
+            if self._hold.lost():
+                self._note = RELEASED
+                self._walk.set(Velocity())
+                self._actions.walk(Velocity())
 
     def _add_push(self, limits: Limits) -> None:
         gui = self._gui
@@ -146,10 +163,11 @@ class Panel:
 
     def show(self, status: Status) -> None:
         """Show how things are."""
+        self.release_silent()
         self._paused = status.paused
         label = "Play" if status.paused else "Pause"
         if self._play.label != label:
             self._play.label = label
             icons = {"Play": viser.Icon.PLAYER_PLAY, "Pause": viser.Icon.PLAYER_PAUSE}
             self._play.icon = icons[label]
-        self._status.show(status)
+        self._status.show(replace(status, message=status.message or self._note))

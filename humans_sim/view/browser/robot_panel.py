@@ -5,8 +5,9 @@ A robot that is stopped or limp follows nothing until somebody energises it: the
 says why it is stopped and what would move, and its button must be pressed twice.
 
 The stop is always there. The sliders of the walk are dead until somebody presses Arm,
-and then act for that browser alone. When it leaves, or leads nowhere for some time, the
-sliders are dead again and the robot is commanded to stand.
+and then act for that browser alone. When it leaves, is no longer heard while it leads,
+or leads nowhere for some time, the sliders are dead again and the robot is commanded to
+stand.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import viser
 
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.view.browser.arming import Arming
+from humans_sim.view.browser.heartbeat import RELEASED, Hold
 from humans_sim.view.browser.limits import Limits
 from humans_sim.view.browser.velocity_sliders import VelocitySliders
 from humans_sim.view.browser.watch_panel import Status, StatusText, add_view
@@ -90,6 +92,7 @@ class RobotPanel:
         actions: RobotActions,
         limits: Limits,
         arming: Arming | None = None,
+        hold: Hold | None = None,
         confirming: Arming | None = None,
     ) -> None:
         """Add the controls to a page; those of a walk are not seen yet.
@@ -99,10 +102,12 @@ class RobotPanel:
             actions: what the controls call.
             limits: what can be asked for.
             arming: who may lead; nobody at first.
+            hold: who must be heard while it leads.
             confirming: who pressed the button that energises once.
         """
         gui, self._actions = server.gui, actions
         self._arming = Arming() if arming is None else arming
+        self._hold = Hold(server) if hold is None else hold
         self._confirming = Arming(_CONFIRM) if confirming is None else confirming
         self._robot = SeenRobot()
         # What led the robot before it was disarmed must not be asked for after it.
@@ -131,8 +136,16 @@ class RobotPanel:
         self._status.walking = self._arm.visible = True
         self._walk.show()
 
+    def release_silent(self) -> None:
+        """Have the robot stand whose browser is no longer heard."""
+        with self._lock:
+            if self._hold.lost():
+                self._arming.disarm()
+                self._end(RELEASED)
+
     def show(self, status: Status) -> None:
         """Show how things are; whoever led nowhere for too long is disarmed."""
+        self.release_silent()
         with self._lock:
             if self._arming.expired():
                 self._end(f"disarmed: not led for {self._arming.patience:g} s")
@@ -196,11 +209,13 @@ class RobotPanel:
         with self._lock:
             if self._arming.use(client):
                 self.led = velocity
+                self._hold.take(client)
                 self._actions.walk(velocity)
 
     def _end(self, reason: str) -> None:
         """Nobody leads: the robot stands, and the sliders are dead."""
         self.led = None
+        self._hold.take(None)
         self._actions.walk(Velocity())
         self._note = reason
         self._arm.label = ARM

@@ -8,10 +8,11 @@ What is seen of balls and meshes, without colours, is drawn by
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def draw_triangles(points, faces, colours, picture, depths):
     """Fill triangles into a picture, colours between their corners.
 

@@ -11,7 +11,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from humans_sim.core.kernels import kernel
 
 _EDGE = 1e-9
 """By which a ray may miss a triangle, so that none passes between neighbours."""
@@ -46,7 +47,7 @@ class Buffers(NamedTuple):
     shade: np.ndarray
 
 
-@njit(cache=True)
+@kernel
 def splat_balls(centres, radii, ids, raster, buffers):
     """Draw balls.
 
@@ -95,7 +96,7 @@ def splat_balls(centres, radii, ids, raster, buffers):
     return looked
 
 
-@njit(cache=True)
+@kernel
 def fill_triangles(corners, normals, faces, number, raster, buffers):
     """Draw a mesh with smooth shading.
 
@@ -151,7 +152,7 @@ def fill_triangles(corners, normals, faces, number, raster, buffers):
                     buffers.shade[row, column] = max(shade, 0.0)
 
 
-@njit(cache=True)
+@kernel
 def paint(buffers, table, ambient, rim, picture):
     """Colours of what is seen, in the light.
 
@@ -181,7 +182,7 @@ def paint(buffers, table, ambient, rim, picture):
                 picture[row, column, k] = int(table[number, k] * light + 0.5)
 
 
-@njit(cache=True)
+@kernel
 def _covered(low, high, count):
     """Pixels whose centres may lie between two places, as a range."""
     first = max(int(math.floor(low)), 0)

@@ -63,6 +63,14 @@ def robot() -> Iterator[Emulator]:
         yield boards
 
 
+def test_an_id_is_for_every_board(robot: Emulator) -> None:
+    """The command names no board: all that are on the line take the id."""
+    port = Port(robot.port)
+    assert port.exchange(rcb1.SetId(5)) == rcb1.Acknowledged(5)
+    assert [board.board for board in robot.boards] == [5, 5]
+    port.close()
+
+
 def test_both_boards_answer(robot: Emulator) -> None:
     """Positions are set, reached and read on either board."""
     port = Port(robot.port)

@@ -107,6 +107,8 @@ def test_limp_and_unused_channels(legs: VirtualBoard) -> None:
     assert legs.hear(rcb1.GetPositions(1), 2.0) == rcb1.Channels(1, HOME)
     legs.hear(rcb1.SetSwitches(1, SLEEP), 3.0)
     assert not any(legs.driven)
+    legs.hear(rcb1.SetPositions(1, 0, HOME), 4.0)
+    assert not any(legs.driven)
 
 
 def test_trims_move_the_servo_not_the_value(legs: VirtualBoard) -> None:

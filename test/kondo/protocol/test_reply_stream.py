@@ -65,6 +65,25 @@ def test_damaged_angles_are_no_acknowledgement() -> None:
         assert [heard.number for heard in stream.feed(b"", 0.21 + HOLD)] == [0]
 
 
+def test_zeros_are_no_angles() -> None:
+    """Switches of board 0 that come late in a row look like them, sum and all."""
+    owed = OwedReplies()
+    stream = ReplyStream(owed)
+    for _ in range(6):
+        owed.sent(rcb1.GetSwitches(0), 0.0)
+    number = owed.sent(QUESTION, 0.6)
+    late = 6 * rcb1.Switches(0, 0).encode()
+    assert len(late) > len(ALIKE.encode())
+    heard = list(stream.feed(late, 0.6))
+    for k in range(6):
+        heard += stream.feed(b"", 0.6 + 1.1 * (k + 1) * HOLD)
+    assert [one.number for one in heard] == list(range(6))
+    assert {type(one.reply) for one in heard} == {rcb1.Switches}
+    (angles,) = stream.feed(ALIKE.encode(), 0.9)
+    assert angles.number == number
+    assert angles.reply == ALIKE
+
+
 def test_what_is_left_of_a_damaged_reply_is_given_up() -> None:
     """It makes no answer of the acknowledgement that comes next."""
     owed = OwedReplies()

@@ -27,6 +27,13 @@ URDF = """<robot name="two_link">
   <joint name="hip" type="revolute"><parent link="base_link"/><child link="leg"/>
     <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
 </robot>"""
+KNEES = """<mimic joint="knee"/></joint>
+<link name="a"/><link name="b"/>
+<joint name="knee" type="prismatic"><parent link="leg"/><child link="a"/>
+  <limit lower="-1" upper="1" effort="1" velocity="1"/><mimic joint="shin"/></joint>
+<joint name="shin" type="prismatic"><parent link="a"/><child link="b"/>
+  <limit lower="-1" upper="1" effort="1" velocity="1"/>"""
+"""Three joints, of which the last two follow each other when it is completed."""
 
 
 def test_unknown_model() -> None:
@@ -225,7 +232,13 @@ LAYOUT = "humans: {joints: [%s], base_rotation: %s, base_height: 1, segments: [l
         ("<robot name", "<!DOCTYPE r><robot name", "document type"),
         ("</robot>", "<a>" * 100 + "</a>" * 100 + "</robot>", "deeply"),
         ('type="revolute"', 'type="floating"', "cannot be used"),
-        ('type="revolute"', 'type="hinge"', "cannot read it"),
+        ('type="revolute"', 'type="hinge"', "no type of a joint"),
+        ("</joint>", '<mimic joint="hip"/></joint>', ":9: .*follows itself"),
+        ("</joint>", '<mimic joint="hop"/></joint>', "did you mean 'hip'"),
+        ("</joint>", f'{KNEES}<mimic joint="knee"/></joint>', "by way of 'shin'"),
+        ("<axis ", '<axis xyz="0 0 1"/><axis ', ":9: joint hip <axis>: .* 2 of them"),
+        ('xyz="0 1 0"', 'xyz="0 0 0"', "<axis xyz>: .* no direction"),
+        ('xyz="0 1 0"', 'xzy="0 1 0"', "<axis xzy>: .* did you mean 'xyz'"),
     ],
 )
 def test_malformed_urdf(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -123,6 +123,23 @@ def test_rounded_encoders(khr1: hs.Model, pushed: Run, use: str) -> None:
     assert 1e-4 < seen.angle_error.max() < 2.5 * DEGREE
 
 
+def test_places_of_a_foot_are_averaged(
+    khr1: hs.Model, rng: np.random.Generator
+) -> None:
+    """The second foot's reference is the mean of all places that were seen."""
+    observer, places = BaseObserver(khr1, use="oldest"), []
+    left = [name.startswith("l_") for name in khr1.joint_names]
+    for k in range(6):
+        q = khr1.neutral()
+        q[7:][left] += rng.normal(0.0, 0.2 * DEGREE, sum(left))
+        forces = both(khr1, 0.5, 0.5)
+        estimate = observer.update(0.01 * k, q[7:], sole_forces=forces)
+        places.append(khr1.frame_pose(q, "l_sole").translation)
+        away = np.linalg.norm(places[-1] - np.mean(places, axis=0))
+        assert estimate.mismatch == pytest.approx(away, rel=0.01, abs=1e-9)
+    assert away > 1e-4
+
+
 def test_known_floor(khr1: hs.Model) -> None:
     """A landed foot is laid flat on the floor; heading and place are kept."""
     q = khr1.neutral()

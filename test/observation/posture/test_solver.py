@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -131,6 +133,30 @@ def test_a_thousand_postures_are_recovered(
         assert np.abs(found.q - q)[7:][seen].max() < 1e-5
         compared += int(seen.sum())
     assert compared > 27_000  # of 33 joints each that are not the head's
+
+
+def test_markers_count_by_their_weights(
+    human: hs.Model, tags: MarkerSet, stroll: np.ndarray, rng: np.random.Generator
+) -> None:
+    """The gradient of the weighted sum of squares vanishes, by pinocchio's Jacobian."""
+    weights = rng.uniform(0.2, 5.0, len(tags.markers))
+    pairs = zip(tags.markers, weights.tolist(), strict=True)
+    weighted = tuple(replace(marker, weight=weight) for marker, weight in pairs)
+    q = stroll[60]
+    exact = human.tags(q)[:-1]
+    y = exact + rng.normal(0, NOISE, exact.shape)
+    found = PostureSolver(human, replace(tags, markers=weighted)).solve(y, q)
+    jacobians = human.tags_jacobian(found.q)
+    misses = human.tags(found.q)[:-1] - y
+    inside = np.full(human.nv, True)
+    joints = found.q[7:]
+    inside[6:] = (joints > human.lower_limits) & (joints < human.upper_limits)
+
+    def gradient(weight: np.ndarray) -> float:
+        rows = np.einsum("kij,ki,k->j", jacobians, misses, weight)
+        return float(np.linalg.norm(rows[inside]))
+
+    assert gradient(weights) < 0.2 * gradient(np.ones(len(weights)))
 
 
 def test_noise_is_borne_as_well_as_can_be(

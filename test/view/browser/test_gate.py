@@ -42,6 +42,20 @@ def test_no_page_without_it(url: str, path: str) -> None:
     assert "Set-Cookie" not in headers
 
 
+@pytest.mark.parametrize("place", [0, -1])
+def test_another_token_of_the_same_length(url: str, place: int) -> None:
+    """One wrong letter is enough, in the address, the cookie and a connection."""
+    wrong = list(token_of(url))
+    wrong[place] = "A" if wrong[place] != "A" else "B"
+    code, headers = status(url, f"/?token={''.join(wrong)}")
+    assert code == 403
+    assert "Set-Cookie" not in headers
+    cookie = cookie_of(url).replace(token_of(url), "".join(wrong))
+    assert status(url, Cookie=cookie)[0] == 403
+    with pytest.raises(InvalidStatus, match="403"):
+        connected(url, cookie)
+
+
 def test_two_pages_have_two_tokens() -> None:
     """Nobody guesses one from the other."""
     tokens = {Gate("127.0.0.1").token for _ in range(10)}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from websockets.sync.client import ClientConnection
 import humans_sim as hs
 from humans_sim.control.walking import Velocity
 from humans_sim.view.browser.arming import Arming
+from humans_sim.view.browser.heartbeat import Hold
 from humans_sim.view.browser.limits import Limits
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.robot_panel import (
@@ -39,8 +41,12 @@ FORWARD = "Forward [m/s]"
 class Robot:
     """A page with the controls of a robot that notes its commands."""
 
-    def __init__(self) -> None:
-        """Nobody leads it."""
+    def __init__(self, silence: float = math.inf) -> None:
+        """Nobody leads it.
+
+        Args:
+            silence: how long a browser may say nothing while it leads [s].
+        """
         self.now, self.received = 0.0, []
         self.page = PageServer("127.0.0.1", free_port("127.0.0.1", 0))
         actions = RobotActions(
@@ -50,7 +56,10 @@ class Robot:
         )
         limits = Limits(forward=0.1, backward=0.1)
         arming, confirming = (Arming(t, lambda: self.now) for t in (30.0, 10.0))
-        self.panel = RobotPanel(self.page.viser, actions, limits, arming, confirming)
+        hold = Hold(self.page.viser, silence)
+        self.panel = RobotPanel(
+            self.page.viser, actions, limits, arming, hold, confirming
+        )
 
     def control(self, label: str) -> Any:
         """One of its controls."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from browser import screenshot
 from small_wrists import small_run
@@ -36,6 +37,9 @@ def test_samples_and_switches(run: WristRun) -> None:
         view.show(last)
         for n, frame in enumerate(view._bones):
             assert np.allclose(frame.position, 10 * run.x[last, n])
+            turn = pin.Quaternion(*frame.wxyz).matrix()
+            assert np.allclose(turn, run.frames[last, n], atol=1e-6)
+        assert np.abs(run.frames[last] - np.eye(3)).max() > 0.01
         assert f"{run.t[last]:.2f} s" in view._time.text
         assert view._balls == []
         for word, parts in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages as the system asks for them: dark, and with names that can be read aloud."""
+"""Scripts that a page of viser is given: its colours, names of controls, its beat."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from humans_sim.view.browser.gate import Answer
+from humans_sim.view.browser.heartbeat import HEARTBEAT, PERIOD
 from humans_sim.view.html_templates import render
 
 _HEAD = b"<head>"
 
 
-def in_system_colours(answer: Answer) -> Answer:
-    """Have a page take the colours that the browser's system asks for.
+def with_scripts(answer: Answer) -> Answer:
+    """Have a page take the system's colours, name its controls, and say it is there.
 
     viser draws a page dark whose address says so. A script at the beginning of the page
     adds that to the address before viser reads it, and loads the page again when the
-    system changes its mind. Another one gives names to controls that have none.
+    system changes its mind. Another one gives names to controls that have none, and
+    a third says at short intervals that the page is seen and runs.
 
     Args:
         answer: what answers requests.
     """
 
-    def coloured(connection: ServerConnection, request: Request) -> Response | None:
+    def scripted(connection: ServerConnection, request: Request) -> Response | None:
         response = answer(connection, request)
         if response is None or not response.body:
             return response
@@ -39,12 +41,13 @@ def in_system_colours(answer: Answer) -> Answer:
         response.headers["Content-Length"] = str(len(response.body))
         return response
 
-    return coloured
+    return scripted
 
 
 @lru_cache(maxsize=4)
 def _with_script(page: bytes, zipped: bool) -> bytes:
     text = gzip.decompress(page) if zipped else page
-    script = (render("colour_scheme") + render("control_names")).encode()
+    beat = render("heartbeat", kind=HEARTBEAT, period=round(1e3 * PERIOD))
+    script = (render("colour_scheme") + render("control_names") + beat).encode()
     text = text.replace(_HEAD, _HEAD + script, 1)
     return gzip.compress(text) if zipped else text

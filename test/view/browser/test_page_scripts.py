@@ -11,7 +11,7 @@ import pytest
 from websockets.datastructures import Headers
 from websockets.http11 import Response
 
-from humans_sim.view.browser.colour_scheme import in_system_colours
+from humans_sim.view.browser.page_scripts import with_scripts
 
 PAGE = b"<html><head><title>x</title></head><body></body></html>"
 
@@ -21,7 +21,7 @@ def answered(body: bytes, **headers: str) -> Response | None:
     headers = {"Content-Length": str(len(body)), **headers}
     response = Response(HTTPStatus.OK, "OK", Headers(**headers), body)
     nobody: Any = None
-    return in_system_colours(lambda connection, request: response)(nobody, nobody)
+    return with_scripts(lambda connection, request: response)(nobody, nobody)
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -44,4 +44,4 @@ def test_others_stay() -> None:
     response = answered(b"x<head>", **{"Content-Type": "application/javascript"})
     assert response is not None and response.body == b"x<head>"
     nobody: Any = None
-    assert in_system_colours(lambda *_: None)(nobody, nobody) is None
+    assert with_scripts(lambda *_: None)(nobody, nobody) is None
