@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``kondo_walk``: the package's walk for a robot without sensors.
 
-Takes ``joint_states`` (where the walk begins, and whether the robot follows) and
-``cmd_vel`` (geometry_msgs/Twist). Gives ``joint_commands``, ``walk_status`` and
-``/diagnostics``. Action: ``walk``. As soon as the robot reports its joints, it is led
-into the posture of the walk, slowly, and kept there by a steady stream of commands.
+Takes ``joint_states`` (where the walk begins, and whether the robot follows),
+``robot_state`` of the bridge and ``cmd_vel`` (geometry_msgs/Twist). Gives
+``joint_commands``, ``walk_status`` and ``/diagnostics``. Action: ``walk``. As soon as
+the robot reports its joints, it is led into the posture of the walk, slowly, and kept
+there by a steady stream of commands. A robot that is stopped, lost, busy, or does not
+follow ends the walk: nothing more is commanded until somebody calls the service
+``start_walk`` (std_srvs/Trigger).
 """
 
 from __future__ import annotations
@@ -18,11 +21,13 @@ from humans_msgs.action import Walk as WalkAction
 from humans_msgs.msg import WalkStatus
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
+from std_msgs.msg import Header, String
+from std_srvs.srv import Trigger
 
 from humans_sim.control.walking import WalkPhase
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.kondo.driver.blind_walk import BlindWalk
+from humans_sim.kondo.driver.robot_health import MOVABLE
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.nodes.common.conversions import (
     duration_of,
@@ -32,6 +37,7 @@ from humans_sim.nodes.common.conversions import (
 )
 from humans_sim.nodes.common.model_node import ModelNode
 from humans_sim.nodes.common.parameters import Parameters
+from humans_sim.nodes.common.qos import latched
 from humans_sim.nodes.common.refusals import warn_refused
 from humans_sim.nodes.common.start_posture import walk_settings
 from humans_sim.nodes.walk.action import WalkGoals, begin_steps
@@ -43,7 +49,12 @@ _BEAT = 1.0
 _QUIET_BEATS = 5
 """Of diagnostics without joint_states, before it says so."""
 _SILENCE = 0.5
-"""Wall time without joint_states after which the walk begins anew [s]."""
+"""Wall time without joint_states after which the walk ends [s]."""
+_LED = tuple(state.value for state in MOVABLE)
+"""States of the robot in which it follows."""
+_NOTHING = "nothing comes on joint_states"
+_LONGEST = 300
+"""Characters of a state of the robot that are taken."""
 _PATIENCE = 1.0
 """Wall time that joints may be far from where they should be [s]."""
 _CALM = 0.05
@@ -76,13 +87,15 @@ class KondoWalk(ModelNode):
         self._heard_at = -math.inf
         self._followed_at = self._velocity_at = math.inf
         self._begun, self._t, self._quiet = False, 0.0, 0
-        self._failure = self._note = ""
+        self._failure = self._note = self._robot = self._ended = ""
         self._diagnostics = WalkDiagnostics(self, self.model.name)
         self._commands = self.create_publisher(JointState, "joint_commands", _DEPTH)
         self._status = self.create_publisher(WalkStatus, "walk_status", _DEPTH)
         kind = TwistStamped if self._stamped else Twist
         self.create_subscription(kind, "cmd_vel", self._on_velocity, _DEPTH)
         self.create_subscription(JointState, "joint_states", self._on_states, _DEPTH)
+        self.create_subscription(String, "robot_state", self._on_robot, latched())
+        self.create_service(Trigger, "start_walk", self._on_start)
         settings = self._walk.pattern.settings
         self._goals = WalkGoals(
             self,
@@ -108,6 +121,37 @@ class KondoWalk(ModelNode):
         self._joints = dict(pairs)
         self._heard_at = time.monotonic()
 
+    def _on_robot(self, message: String) -> None:
+        self._robot = message.data[:_LONGEST]
+        if self._obstacle():
+            self._break(f"the robot is {self._robot}")
+
+    def _obstacle(self) -> bool:
+        """Whether the robot follows nothing now; one that says nothing may follow."""
+        return bool(self._robot) and self._robot.partition(":")[0] not in _LED
+
+    def _on_start(self, _: Any, response: Any) -> Any:
+        """Begin anew after the walk has ended, for somebody who asks."""
+        silent = time.monotonic() > self._heard_at + _SILENCE
+        if self._begun and not self._failure:
+            response.message = "it is started already"
+        elif self._obstacle():
+            response.message = f"the robot is {self._robot}: call energize first"
+        elif silent:
+            response.message = f"{_NOTHING}: call energize first"
+        else:
+            self._ended, self._begun = "", False
+            self._walk.begin(self._joints)
+            off = math.degrees(self._walk.farthest)
+            response.success = True
+            response.message = (
+                f"a joint moves by {off:.0f} degrees at most, into the posture of the "
+                f"walk, within {self._walk.approach_time:.1f} s"
+            )
+            if any(self._velocity):
+                response.message += ", then it walks as the parameter cmd_vel says"
+        return response
+
     def _on_velocity(self, message: Any) -> None:
         try:
             if self._goals.active:
@@ -129,8 +173,9 @@ class KondoWalk(ModelNode):
         self._note, self._velocity_at = "", math.inf
 
     def _check_ready(self) -> None:
-        if self._failure:
-            raise ParameterError(f"the walk has ended: {self._failure}")
+        if self._failure or self._ended:
+            why = self._failure or self._ended
+            raise ParameterError(f"the walk has ended ({why}): call start_walk")
         if not self._begun:
             raise ParameterError("the robot does not report its joints")
         if not self._walk.ready:
@@ -145,12 +190,19 @@ class KondoWalk(ModelNode):
     def _tick(self) -> None:
         now = time.monotonic()
         if now > self._heard_at + _SILENCE:
-            self._break("nothing comes on joint_states")
+            self._break(_NOTHING)
+        if self._ended:
+            status = self._state(0.0)
+            status.phase = WalkStatus.IDLE
+            status.message = f"the walk has ended ({self._ended}): call start_walk"
+            self._status.publish(status)
+        if self._ended or self._obstacle() or now > self._heard_at + _SILENCE:
             return
         if self._begun and self._walk.off(self._joints) < self._tolerance:
             self._followed_at = now
         elif self._begun and now > self._followed_at + _PATIENCE:
             self._break("the robot does not follow")
+            return
         if not self._begun:
             self._begin(now)
         if self._timeout and now > self._velocity_at + self._timeout:
@@ -166,9 +218,11 @@ class KondoWalk(ModelNode):
         self._walk.begin(self._joints)
 
     def _break(self, reason: str) -> None:
-        """Begin anew with the next state."""
+        """End the walk until somebody starts it again."""
         if self._begun:
-            self._begun, self._note = False, reason
+            self._begun, self._ended = False, reason
+            self._velocity_at = math.inf
+            self.get_logger().error(f"the walk ended: {reason}")
             self._goals.end(WalkAction.Result.ABORTED, reason)
 
     def _send(self, begun: float) -> None:
@@ -214,15 +268,18 @@ class KondoWalk(ModelNode):
         return status
 
     def _diagnose(self) -> None:
-        self._quiet = 0 if self._begun else self._quiet + 1
+        waits = not self._begun and not self._ended
+        self._quiet = self._quiet + 1 if waits else 0
         if self._quiet == _QUIET_BEATS:
             self.get_logger().warning(
-                "nothing comes on joint_states; servos that are limp report none, the "
-                "service home energises them"
+                f"{_NOTHING}; servos that are limp report none, the service energize "
+                "makes them hold"
             )
-        state = "waiting for joint_states"
+        state, failure = "waiting for joint_states", self._failure
+        if self._ended:
+            state, failure = "ended", f"{self._ended}: energize it, call start_walk"
         if self._begun:
             state = self._walk.point.phase.name.lower()
             if not self._walk.ready:
                 state = "goes to the posture of the walk"
-        self._diagnostics.publish(state, self._failure, self._note, self._t)
+        self._diagnostics.publish(state, failure, self._note, self._t)

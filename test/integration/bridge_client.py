@@ -23,6 +23,7 @@ class BridgeClient:
     Attributes:
         states: the newest joint angles.
         source: what they are.
+        robot_state: state of the robot and why, in words.
         status: the newest diagnostics, by key, with ``level`` and ``message``.
     """
 
@@ -35,13 +36,14 @@ class BridgeClient:
 
         self._node, self.wait = node, wait
         self.states: dict[str, float] = {}
-        self.source = ""
+        self.source = self.robot_state = ""
         self.status: dict[str, Any] = {}
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         node.create_subscription(JointState, "joint_states", self._on_states, 10)
         node.create_subscription(
             String, "joint_states_source", self._on_source, latched
         )
+        node.create_subscription(String, "robot_state", self._on_robot, latched)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_status, 10)
         self._commands = node.create_publisher(JointState, "joint_commands", 10)
 
@@ -50,6 +52,9 @@ class BridgeClient:
 
     def _on_source(self, message: Any) -> None:
         self.source = message.data
+
+    def _on_robot(self, message: Any) -> None:
+        self.robot_state = message.data
 
     def _on_status(self, message: Any) -> None:
         for status in message.status:
@@ -96,11 +101,22 @@ class BridgeClient:
 
         self.wait(arrived, "the head to turn")
 
-    def command(self, names: list[str], angles: list[float]) -> None:
-        """Publish a joint command."""
+    def command(
+        self, names: list[str], angles: list[float], stamp: int | None = None
+    ) -> None:
+        """Publish a joint command, stamped or not [ns]."""
         from sensor_msgs.msg import JointState
 
-        self._commands.publish(JointState(name=names, position=angles))
+        message = JointState(name=names, position=angles)
+        if stamp is not None:
+            whole, part = divmod(stamp, 1_000_000_000)
+            message.header.stamp.sec, message.header.stamp.nanosec = whole, part
+        self._commands.publish(message)
+
+    def wait_beat(self) -> None:
+        """Listen for a moment."""
+        end = time.monotonic() + _PACE
+        self.wait(lambda: time.monotonic() > end, "a moment")
 
     def wait_diagnostics(self, what: str, **expected: Any) -> None:
         """Wait until the diagnostics say so."""

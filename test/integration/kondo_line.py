@@ -9,10 +9,13 @@ from multiprocessing.managers import BaseManager
 from pathlib import Path
 
 from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.protocol.rcb1 import SetMotionLength, WritePose
 
 HEAD, HEAD_HOME = 5, 90
 """Place of the head among the channels, and its value at zero [deg]."""
+KNEE = 14
+"""Place of the left knee among the channels."""
 _UNUSED = 0xE1
 
 
@@ -34,6 +37,13 @@ class Line:
     def replug(self) -> None:
         """Give it back."""
         self._emulator.replug()
+
+    def bend(self, degrees: int) -> None:
+        """Switch the boards off, bend the left knee by hand, switch them on."""
+        home = [list(board.memory.home) for board in self._emulator.boards]
+        home[1][KNEE - len(home[0])] -= degrees
+        boards = [VirtualBoard(number, pose) for number, pose in enumerate(home)]
+        self._emulator.boards = tuple(boards)
 
     def angles(self) -> tuple[float, ...]:
         """Where all channels are led to [deg]."""

@@ -97,6 +97,7 @@ def active(client: BridgeClient, line: Line) -> BridgeClient:
     if client.stage() == "inactive":
         assert client.change("activate")
     wait_driven(line, 17)
+    client.wait_diagnostics("it is active", stage="active")
     return client
 
 
@@ -134,7 +135,7 @@ def test_life_cycle(client: BridgeClient, line: Line, port: str) -> None:
     client.wait_diagnostics("it holds", state="holding", level=OK, stage="active")
     client.wait(lambda: len(client.states) == 17, "joint states")
     client.wait(lambda: client.source == "read back", "where they come from")
-    assert client.status["joint_states"] == "read back"
+    client.wait_diagnostics("the same", joint_states="read back")
     assert all(abs(angle) < 1e-9 for angle in client.states.values())
 
 
@@ -304,9 +305,9 @@ def test_services(active: BridgeClient, line: Line) -> None:
     assert not answer.success
     assert "the robot is stopped" in answer.message
     assert line.head() == there
-    assert client.change("deactivate")
-    wait_driven(line, 17)
-    assert client.change("activate")
+    answer = client.trigger("energize")
+    assert answer.success and answer.message.startswith("energised: ")
+    assert line.head() == there
     assert client.trigger("home").success
     client.wait(lambda: line.head() == 0.0, "home")
     assert client.trigger("free").success
@@ -316,17 +317,101 @@ def test_services(active: BridgeClient, line: Line) -> None:
     wait_driven(line, 17)
 
 
-def test_unplugged_and_back(active: BridgeClient, line: Line) -> None:
-    """A line that is gone is reported, found again, and the robot holds its pose."""
+def test_stamps(node: Any, active: BridgeClient, line: Line) -> None:
+    """Old, replayed and future ones are refused, counted, and keep nothing alive."""
     client = active
+    second = 1_000_000_000
+    client.lead_head(line, 3.0)
+    refused = int(client.status["refused_stamps"])
+
+    def now() -> int:
+        return int(node.get_clock().now().nanoseconds)
+
+    first = now()
+    client.command(["head_yaw"], [math.radians(3.0)], first)
+    late = [first - 1, first - second, first - 10 * second, first + 3600 * second]
+    for stamp in late:
+        client.command(["head_yaw"], [0.5], stamp)
+    client.count("refused_stamps", refused + len(late))
+    assert "in the future" in client.status["last_refusal"]
+    # A stream of the same old command does not keep the watchdog from holding.
+    end = now() + 60 * second
+    while client.status.get("state") != "holding":
+        assert now() < end
+        client.command(["head_yaw"], [0.5], first - second)
+        client.wait_beat()
+    assert "no command came for 3 s" in client.status["reason"]
+    assert line.head() == 3.0
+
+
+def test_links_that_would_touch(node: Any, active: BridgeClient, line: Line) -> None:
+    """Neither a set point nor a trajectory is followed, and the reason is given."""
+    from action_msgs.msg import GoalStatus
+    from control_msgs.action import FollowJointTrajectory
+    from rclpy.action import ActionClient
+
+    client, before = active, line.angles()
+    assert client.status["self_collision"] == "on"
+    refused = int(client.status["refused_messages"])
+    client.command(["l_hip_roll", "r_hip_roll"], [-0.26, -0.26])
+    client.count("refused_messages", refused + 1)
+    assert "would touch" in client.status["last_refusal"]
+    action = ActionClient(node, FollowJointTrajectory, "follow_joint_trajectory")
+    client.wait(action.server_is_ready, "the action")
+    asked = action.send_goal_async(goal(["l_hip_roll", "r_hip_roll"], [-15, -15], 5.0))
+    client.wait(asked.done, "an answer to the goal")
+    future = asked.result().get_result_async()
+    client.wait(future.done, "the result")
+    assert future.result().status == GoalStatus.STATUS_ABORTED
+    assert "would touch" in future.result().result.error_string
+    action.destroy()
+    assert line.angles() == before
+
+
+def test_unplugged_bent_and_back(node: Any, active: BridgeClient, line: Line) -> None:
+    """A line that comes back moves nothing until the servos are energised."""
+    from control_msgs.action import FollowJointTrajectory
+    from rclpy.action import ActionClient
+
+    client = active
+    action = ActionClient(node, FollowJointTrajectory, "follow_joint_trajectory")
+    client.wait(action.server_is_ready, "the action")
+    asked = action.send_goal_async(goal(["head_yaw"], [80.0], 60.0))
+    client.wait(asked.done, "an answer to the goal")
+    assert asked.result().accepted
+    future = asked.result().get_result_async()
+    client.wait_diagnostics("it is led", doing="trajectory")
     line.unplug()
+    client.wait(future.done, "the end of the goal")
+    assert "the robot is lost" in future.result().result.error_string
+    action.destroy()
     client.wait_diagnostics("it is lost", state="lost", level=ERROR)
-    client.command(["head_yaw"], [0.1])
+    assert not client.trigger("energize").success
+    line.bend(35)
     line.replug()
+    client.wait_diagnostics("it is back", state="stopped", level=ERROR)
     client.count("reconnections", 1)
-    client.wait_diagnostics("it is back", state="holding")
+    client.wait(lambda: client.robot_state.startswith("stopped: the line"), "the state")
+    before = line.angles()
+    for service in ("home", "stop"):
+        answer = client.trigger(service)
+        assert answer.success == (service == "stop")
+    client.wait(lambda: client.status.get("energize", "") != "", "the preview")
+    assert client.status["energize"].startswith("nothing moves")
+    # Something commands on: that is where it will go.
+    refused = int(client.status["refused_commands"])
+    while int(client.status["refused_commands"]) < refused + 3:
+        client.command(["l_knee"], [0.0])
+        client.wait_beat()
+    client.command(["l_knee"], [0.0])
+    answer = client.trigger("preview_energize")
+    assert answer.success and "l_knee moves by 35 degrees" in answer.message
+    assert line.driven() == 0 and line.angles() == before
+    answer = client.trigger("energize")
+    assert answer.success, answer.message
     wait_driven(line, 17)
     client.lead_head(line, 5.0)
+    assert client.robot_state.startswith("following")
 
 
 def test_interrupt(
@@ -345,6 +430,7 @@ def test_other_ends(node: Any, line: Line, port: str) -> None:
     """By parameters: held at the end, freed when deactivated; busy ports reported."""
     pytest.importorskip("control_msgs", reason=ros_hint())
     from rclpy.parameter import Parameter
+    from sensor_msgs.msg import BatteryState
 
     line.replug()
     from humans_sim.nodes.kondo_bridge.node import KondoBridge
@@ -354,7 +440,13 @@ def test_other_ends(node: Any, line: Line, port: str) -> None:
         given = [Parameter(key, value=value) for key, value in options.items()]
         return KondoBridge(name, context=node.context, parameter_overrides=given)
 
-    holds = made("holds", on_shutdown="hold", on_deactivate="free", free_timeout=0.5)
+    holds = made(
+        "holds",
+        on_shutdown="hold",
+        on_deactivate="free",
+        free_timeout=0.5,
+        least_voltage=9.5,
+    )
     holds.configure()
     busy = made("busy")
     with pytest.raises(PortError, match="another program has this port open"):
@@ -364,6 +456,10 @@ def test_other_ends(node: Any, line: Line, port: str) -> None:
     holds.activate()
     wait_driven(line, 17)
     wait_driven(line, 0)  # nobody commands: held, then freed
+    holds.activate()
+    holds._on_battery(BatteryState(voltage=9.1))
+    assert holds._robot.state.value == "stopped"
+    assert "9.1 V, below 9.5" in holds._robot.health().reason
     holds.activate()
     holds.deactivate()
     assert line.driven() == 0
@@ -378,6 +474,8 @@ def test_other_ends(node: Any, line: Line, port: str) -> None:
         ({"command_timeout": -1.0}, "command_timeout must be 0 or more"),
         ({"pause_timeout": 0.0}, "pause_timeout must be 0.1 or more"),
         ({"on_shutdown": "dance"}, "on_shutdown must be one of hold, free"),
+        ({"on_fault": "dance"}, "on_fault must be one of keep, hold, free"),
+        ({"oldest_command": -1.0}, "oldest_command must be 0 or more"),
         ({"publish_rate": 0.0}, "publish_rate must be 1 to 200"),
         ({"constraints.l_knee.goal": -0.1}, "constraints.l_knee.goal must be"),
     ):

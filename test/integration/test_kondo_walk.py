@@ -55,6 +55,69 @@ def test_it_stands_when_nobody_leads_it(
     wait_for(lambda: status[0].phase == WalkStatus.STANDING, "rest")
 
 
+def test_a_stopped_robot_ends_the_walk(
+    node: Any,
+    wait_for: Callable[..., None],
+    start: Callable[..., subprocess.Popen[str]],
+) -> None:
+    """Nothing more is commanded, also when it follows again, until a person starts."""
+    pytest.importorskip("humans_msgs", reason=ros_hint())
+    from geometry_msgs.msg import Twist
+    from humans_msgs.msg import WalkStatus
+    from node_processes import call_service
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import String
+    from std_srvs.srv import Trigger
+
+    status, commands = [WalkStatus()], [0]
+    names = list(load_robot().joint_names)
+    robot = [JointState(name=names, position=[0.0] * len(names))]
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    states = node.create_publisher(JointState, "joint_states", 10)
+    says = node.create_publisher(String, "robot_state", latched)
+    velocities = node.create_publisher(Twist, "cmd_vel", 10)
+
+    def follow(message: JointState) -> None:
+        robot[0] = message
+        commands[0] += 1
+
+    node.create_subscription(JointState, "joint_commands", follow, 10)
+    node.create_subscription(
+        WalkStatus, "walk_status", lambda m: status.__setitem__(0, m), 10
+    )
+    forwards = Twist()
+    forwards.linear.x = 0.03
+
+    def beat() -> None:  # whoever leads it never stops to
+        states.publish(robot[0])
+        velocities.publish(forwards)
+
+    def ask() -> Any:
+        request = Trigger.Request()
+        return call_service(node, wait_for, Trigger, "start_walk", request)
+
+    node.create_timer(0.05, beat)
+    says.publish(String(data="holding"))
+    start("-m", "humans_sim.nodes", "kondo_walk")
+    wait_for(lambda: status[0].steps >= 1, "a step")
+    assert not ask().success  # it is started already
+    says.publish(String(data="stopped: the line was lost"))
+    wait_for(lambda: status[0].phase == WalkStatus.IDLE, "the end")
+    assert "stopped: the line was lost" in status[0].message
+    answer = ask()
+    assert not answer.success and "call energize first" in answer.message
+    says.publish(String(data="holding"))
+    wait_for(lambda: True, "a moment")
+    before, beats = commands[0], [0]
+    node.create_timer(0.5, lambda: beats.__setitem__(0, beats[0] + 1))
+    wait_for(lambda: beats[0] > 4, "two seconds")
+    assert commands[0] == before and status[0].phase == WalkStatus.IDLE
+    answer = ask()
+    assert answer.success and "a joint moves by" in answer.message
+    wait_for(lambda: commands[0] > before + 10, "commands")
+
+
 def test_walk_without_hardware(
     node: Any, wait_for: Callable[..., None], start: Callable[..., Any]
 ) -> None:
@@ -102,4 +165,4 @@ def test_it_says_that_nothing_comes(
     pytest.importorskip("humans_msgs", reason=ros_hint())
     process = start("-m", "humans_sim.nodes", "kondo_walk")
     assert process.stdout is not None
-    assert any("the service home" in line for line in process.stdout)
+    assert any("the service energize" in line for line in process.stdout)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from kondo_line import line_manager
+from node_processes import call_service
 
 from humans_sim.applications.graphs import read_graph
 from humans_sim.core.doctor import ros_hint
@@ -105,6 +106,12 @@ class Processes:
             count = self.counts[topic] + 3
             self.wait(lambda t=topic, n=count: self.counts[t] >= n, topic)
 
+    def ask(self, name: str) -> Any:
+        """Call a service that wants no more than its name."""
+        from std_srvs.srv import Trigger
+
+        return call_service(self._node, self.wait, Trigger, name, Trigger.Request())
+
     def warned(self, name: str, words: str) -> None:
         """Wait for a warning in the diagnostics."""
         self.wait(
@@ -179,7 +186,7 @@ def test_walk(processes: Callable[[str], Processes]) -> None:
 def test_kondo_walk(
     processes: Callable[[str], Processes], tmp_path: Path, ros_environment: Any
 ) -> None:
-    """Servos stay where they are without their driver; the walk resumes with it."""
+    """Servos stay where they are without their driver; the walk is started again."""
     from humans_msgs.msg import WalkStatus
     from sensor_msgs.msg import JointState
 
@@ -189,18 +196,28 @@ def test_kondo_walk(
         line = manager.Line(port)
         graph = processes("kondo_walk")
         graph.listen(JointState, "joint_states")
+        graph.listen(JointState, "joint_commands")
         graph.listen(WalkStatus, "walk_status")
         graph.start("kondo_bridge", f"port:={port}", "free_timeout:=0.0")
         graph.start("kondo_walk")
-        graph.flows("joint_states", "walk_status")
+        graph.flows("joint_states", "walk_status", "joint_commands")
         graph.kill("kondo_bridge")
-        graph.warned("kondo_walk: walk", "nothing comes on joint_states")
+        graph.wait(
+            lambda: "nothing comes on" in graph.messages.get("kondo_walk: walk", ""),
+            "the walk to end",
+        )
         held, driven = line.angles(), line.driven()
         assert driven > 0
         time.sleep(1.0)
         assert line.angles() == held and line.driven() == driven
         graph.start("kondo_bridge")
         graph.flows("joint_states", "walk_status")
+        commands = graph.counts["joint_commands"]
+        graph.flows("joint_states", "walk_status")
+        assert graph.counts["joint_commands"] == commands
+        answer = graph.ask("start_walk")
+        assert answer.success and "a joint moves by" in answer.message
+        graph.flows("joint_commands")
         graph.kill("kondo_walk")
         graph.wait(
             lambda: "holding" in graph.messages.get("kondo_bridge: robot", ""),

@@ -225,7 +225,7 @@ def start(boards: SecondBoards) -> subprocess.Popen[bytes]:
 @pytest.mark.study
 @pytest.mark.parametrize("pause", [0.2, 1.0])
 def test_a_paused_driver(boards: SecondBoards, pause: float) -> None:
-    """It is stopped and goes on: the servos hold meanwhile, and none of them jumps."""
+    """It goes on, or after a long pause ends: the servos hold meanwhile; none jumps."""
     process = start(boards)
     try:
         os.kill(process.pid, signal.SIGSTOP)
@@ -235,7 +235,7 @@ def test_a_paused_driver(boards: SecondBoards, pause: float) -> None:
         assert len(boards.log) == frames
         assert not any(boards.limp(channel) for channel in HOME)
         os.kill(process.pid, signal.SIGCONT)
-        wait(lambda: len(boards.log) > frames + 2)
+        wait(lambda: len(boards.log) > frames)  # set points, or servos made limp
     finally:
         process.kill()
         process.wait()

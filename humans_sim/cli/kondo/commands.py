@@ -7,7 +7,7 @@ import typer
 
 from humans_sim.cli.kondo.emulate import emulate
 from humans_sim.cli.kondo.look import info, ports
-from humans_sim.cli.kondo.moves import free, home, pose, walk
+from humans_sim.cli.kondo.moves import energize, free, home, pose, walk
 from humans_sim.cli.kondo.play import play, save
 from humans_sim.cli.kondo.record import record
 from humans_sim.cli.kondo.trim import trim
@@ -19,6 +19,7 @@ for _command in (
     info,
     home,
     free,
+    energize,
     pose,
     play,
     save,

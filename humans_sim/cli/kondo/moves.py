@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim kondo home``, ``free``, ``pose`` and ``walk``."""
+"""``humans-sim kondo home``, ``free``, ``energize``, ``pose`` and ``walk``."""
 
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,7 @@ from rich.table import Table
 from humans_sim.cli.kondo.session import (
     FreeAfter,
     OnStop,
+    OwnLinks,
     Port,
     Robot,
     Then,
@@ -24,6 +26,7 @@ from humans_sim.cli.kondo.session import (
     finish,
     print_health,
     progress,
+    robot_settings,
 )
 from humans_sim.cli.options import checked_option, number
 from humans_sim.cli.output import console, result, say
@@ -46,9 +49,10 @@ def home(
     robot: Robot = "khr1",
     free: FreeAfter = False,
     on_stop: OnStop = Then.FREE,
+    self_collision: OwnLinks = True,
 ) -> None:
     """Lead every joint slowly to zero, where the robot stands straight."""
-    settings = load_robot(robot)
+    settings = robot_settings(robot, self_collision)
     zero = dict.fromkeys(settings.joint_names, 0.0)
     _go(settings, port, zero, "home", free, on_stop)
 
@@ -64,12 +68,13 @@ def pose(
     robot: Robot = "khr1",
     free: FreeAfter = False,
     on_stop: OnStop = Then.FREE,
+    self_collision: OwnLinks = True,
 ) -> None:
     """Lead joints slowly to angles; the others stay where they are.
 
     An example: humans-sim kondo pose head_yaw=30 l_elbow=-45
     """
-    settings = load_robot(robot)
+    settings = robot_settings(robot, self_collision)
     angles = _parsed(joints, settings, radians)
     _go(settings, port, angles, "pose", free, on_stop)
 
@@ -79,6 +84,35 @@ def free(port: Port = None, robot: Robot = "khr1") -> None:
     with connected(load_robot(robot), port) as driven:
         driven.free()
         say("the servos are limp")
+
+
+def energize(
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not wait for Enter before it.")
+    ] = False,
+    port: Port = None,
+    robot: Robot = "khr1",
+    on_stop: OnStop = Then.FREE,
+) -> None:
+    """Hold every servo where it is; says before what will move.
+
+    Joints that were bent out of their ranges go back into them, slowly.
+    """
+    from humans_sim.kondo.driver.stream import energise
+
+    with connected(load_robot(robot), port, on_stop) as driven:
+        moves = driven.preview()
+        result(joint=moves.joint, moves_by=moves.distance, within=moves.duration)
+        say(f"energized: {moves}")
+        if not yes:
+            say("keep your fingers away. Enter energizes the servos, q ends")
+            typed = sys.stdin.readline()
+            if not typed:
+                raise ParameterError("nobody pressed Enter: give --yes")
+            if typed.strip().lower() == "q":
+                return
+        energise(driven)
+        finish(driven, free=False)
 
 
 def walk(
@@ -92,15 +126,17 @@ def walk(
     robot: Robot = "khr1",
     free: FreeAfter = False,
     on_stop: OnStop = Then.FREE,
+    self_collision: OwnLinks = True,
 ) -> None:
     """Walk by the package's pattern, open loop: the boards have no sensors."""
     from humans_sim.cli.progress import display
     from humans_sim.control.walking import Velocity
     from humans_sim.kondo.driver.joint_path import path_to
+    from humans_sim.kondo.driver.self_collision import check_clear
     from humans_sim.kondo.driver.stream import Rest, energise, stream
     from humans_sim.kondo.driver.walk_stream import blind_settings, walk_stream
 
-    settings = load_robot(robot)
+    settings = robot_settings(robot, self_collision)
     model = load_model(settings.model)
     velocity = Velocity(speed, side, turn)
     _check_reach(velocity, blind_settings(model))
@@ -108,6 +144,7 @@ def walk(
     with display():
         path = walk_stream(model, settings, steps, velocity)
     walking = Rest(path, path.begin)
+    check_clear(settings, walking)
     with connected(settings, port, on_stop) as driven:
         approach = path_to(settings, energise(driven), walking.angles(0.0))
         with progress("to the walk's posture") as watch:

@@ -12,6 +12,7 @@ from humans_sim.cli.kondo.session import (
     MOST_MOTIONS,
     FreeAfter,
     OnStop,
+    OwnLinks,
     Port,
     Robot,
     Then,
@@ -21,6 +22,7 @@ from humans_sim.cli.kondo.session import (
     memory_of,
     print_health,
     progress,
+    robot_settings,
 )
 from humans_sim.cli.options import checked_option, motion_names, number, positive
 from humans_sim.cli.output import console, described_os_errors, result, say
@@ -65,6 +67,7 @@ def play(
     robot: Robot = "khr1",
     free: FreeAfter = False,
     on_stop: OnStop = Then.FREE,
+    self_collision: OwnLinks = True,
 ) -> None:
     """Play a motion over the line, within the robot's limits, or store one."""
     from humans_sim.kondo.driver.joint_path import MOST_REPETITIONS, RATES
@@ -75,7 +78,7 @@ def play(
         raise ParameterError(f"--rate is {RATES[0]:g} to {RATES[1]:g}, not {rate}")
     if bool(file) == (stored is not None) or (store is not None and not file):
         raise ParameterError("give a motion file, or --stored NUMBER (one of the two)")
-    settings = load_robot(robot)
+    settings = robot_settings(robot, self_collision)
     motion = None
     if file:
         motion = load_motion(file)

@@ -7,6 +7,7 @@ import math
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -24,7 +25,7 @@ from humans_sim.kondo.driver.rcb1_boards import Rcb1Boards
 from humans_sim.kondo.driver.rcb1_memory import Rcb1Memory
 from humans_sim.kondo.driver.robot import KondoRobot
 from humans_sim.kondo.driver.robot_health import ENERGISED, RobotState
-from humans_sim.kondo.driver.robot_settings import RobotSettings
+from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.protocol.ports import choose_port
 
 MOST_MOTIONS = 40
@@ -56,9 +57,25 @@ Robot = Annotated[
 OnStop = Annotated[
     Then, typer.Option(help="What the servos do after Ctrl-C or a failure.")
 ]
+OwnLinks = Annotated[
+    bool,
+    typer.Option(
+        "--self-collision/--no-self-collision",
+        help="Refuse what lets links of the robot touch each other.",
+    ),
+]
 FreeAfter = Annotated[
     bool, typer.Option("--free", help="Make the servos limp at the end.")
 ]
+
+
+def robot_settings(name: str, own_links: bool) -> RobotSettings:
+    """Settings of a robot; says so where its links are not kept apart."""
+    settings = load_robot(name)
+    if own_links and settings.self_collision is not None:
+        return settings
+    say("self-collision is not checked: links of the robot may hit each other")
+    return replace(settings, self_collision=None)
 
 
 def degrees(angle: float) -> str:

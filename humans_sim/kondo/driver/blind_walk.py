@@ -32,6 +32,8 @@ class BlindWalk:
     Attributes:
         pattern: takes the commands, once :attr:`ready`.
         point: of the pattern at the last period.
+        farthest: how far a joint goes at most into the posture of the walk [rad].
+        approach_time: how long that takes [s].
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class BlindWalk:
         self._approach: Approach | None = None
         self._sent = self._stance = self._of(self.pattern.standing()[7:])
         self.point: PatternPoint = self.pattern.tick(0.0)
-        self._t = 0.0
+        self._t = self.farthest = self.approach_time = 0.0
 
     @property
     def ready(self) -> bool:
@@ -83,6 +85,7 @@ class BlindWalk:
         first = np.array([joints.get(name, angle) for name, angle in pairs])
         largest = float(np.abs(self._stance - first).max())
         duration = max(_PEAK * largest / self._approach_speed, self._period)
+        self.farthest, self.approach_time = largest, duration
         self._t, self._sent = 0.0, first
         self._approach = Approach(first, self._stance, 0.0, duration)
         self.pattern.reset()

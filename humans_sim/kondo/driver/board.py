@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class Boards(ABC):
         taken: set points that each board may have in force; kept by :meth:`move`,
             forgotten by :meth:`free`.
         heard_at: when each board answered last, by time.monotonic() [s].
+        withheld: asked by :meth:`move` at the last moment: whether nothing may be sent.
     """
 
     resolution: float = 1.0
@@ -75,6 +76,7 @@ class Boards(ABC):
             statistics: of the line.
         """
         self.names, self.statistics = tuple(names), statistics
+        self.withheld: Callable[[], bool] = lambda: False
         self.heard_at = [-math.inf] * len(self.names)
         self.forget()
 

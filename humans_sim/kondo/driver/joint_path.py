@@ -17,7 +17,7 @@ from humans_sim.control.trajectories.joint_trajectory import (
 )
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.kondo.driver.robot import KondoRobot
-from humans_sim.kondo.driver.robot_health import RobotState
+from humans_sim.kondo.driver.robot_health import MOVABLE, RobotState
 from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.motion.motion_file import KondoMotion
 from humans_sim.kondo.motion.player import MotionPlayer
@@ -149,14 +149,17 @@ class PathFollower:
         self.name = self.reason = ""
 
     def begin(self, path: JointPath, name: str) -> None:
-        """Lead along a path, in place of any other.
+        """Lead along a path, in place of any other; a refused one changes nothing.
 
         Raises:
             RobotStateError: the robot follows no command now.
+            SelfCollisionError: links of the robot would touch on the path.
         """
-        self.drop()
+        if self._robot.state in MOVABLE:
+            self._robot.check_path(path)
         # Where it is: the slow approach of every first command has no length.
         self._robot.command(self._robot.set_points())
+        self.drop()
         self._path, self.name, self.reason = path, name, ""
 
     def drop(self) -> None:

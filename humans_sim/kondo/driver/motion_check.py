@@ -8,7 +8,9 @@ import math
 import numpy as np
 
 from humans_sim.core.errors import ParameterError
+from humans_sim.kondo.driver.joint_path import MotionPath
 from humans_sim.kondo.driver.robot_settings import RobotSettings
+from humans_sim.kondo.driver.self_collision import check_clear
 from humans_sim.kondo.motion.motion_file import KondoMotion
 from humans_sim.kondo.motion.player import MotionPlayer
 from humans_sim.models import Model
@@ -19,7 +21,7 @@ _SAME = 1e-9
 def check_motion(
     model: Model, settings: RobotSettings, motion: KondoMotion, rate: float = 1.0
 ) -> None:
-    """Refuse a motion that leaves the ranges or the speeds of the robot's joints.
+    """Refuse a motion that leaves the ranges or speeds of joints, or lets links touch.
 
     Args:
         model: of the robot.
@@ -29,10 +31,24 @@ def check_motion(
 
     Raises:
         ParameterError: it does; the message names the pose, and what can be done.
+        SelfCollisionError: links touch; the message names them.
     """
     if not (math.isfinite(rate) and rate > 0.0):
         raise ParameterError(f"rate must be above zero, not {rate}")
     player = MotionPlayer(model, motion, settings.channels)
+    _check_speed(model, settings, motion, player, rate)
+    first = dict.fromkeys(settings.joint_names, 0.0)
+    first |= settings.channels.angles(motion.poses[0].channels)
+    check_clear(settings, MotionPath(model, settings, motion, first))
+
+
+def _check_speed(
+    model: Model,
+    settings: RobotSettings,
+    motion: KondoMotion,
+    player: MotionPlayer,
+    rate: float,
+) -> None:
     spans = np.diff(player.times)
     changes = np.degrees(np.abs(np.diff(player.angles, axis=0)))
     moving = spans > _SAME

@@ -67,6 +67,8 @@ class Rcb1Boards(Boards):
         if taken.farthest(target) > self._far or self._link.doubtful:
             self._link.settle(order, enough)
             self._note_acknowledged()
+        if self.withheld():
+            return False
         # What goes out may be taken, whatever comes of it.
         taken.sent(self._link.next_number, target)
         try:

@@ -6,31 +6,40 @@ sends set points in a steady beat, also while nothing changes: what a bad line l
 damaged is put right by the next frame. Whatever was asked for, limits are enforced last
 (:mod:`.safety`).
 
-A watchdog holds the robot when no command comes, then frees it; a driver that was
-paused holds, too. Steps count from what the boards acknowledged. A line that is gone is
-looked for; when it is back, the pose is read, and the servos hold it.
+A watchdog holds the robot when no command comes, then frees it. Steps count from what
+the boards acknowledged. A line that is gone is looked for. After a lost line, a pause
+of the driver or another fault the robot is stopped: whatever goes on commanding,
+nothing is followed until somebody energises the servos on purpose.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
+
+from humans_sim.control.trajectories.joint_path import JointPath
 from humans_sim.core.errors import HumansError
 from humans_sim.kondo.driver.board import BoardError, Boards, NotFreedError
 from humans_sim.kondo.driver.boards_thread import BoardsThread
 from humans_sim.kondo.driver.rcb1_boards import open_rcb1
 from humans_sim.kondo.driver.robot_health import (
     ENERGISED,
+    MOVABLE,
     Health,
+    Move,
+    OnFault,
     Reading,
     RobotState,
     RobotStateError,
 )
 from humans_sim.kondo.driver.robot_settings import RobotSettings
 from humans_sim.kondo.driver.safety import Guard, JointCommandError
+from humans_sim.kondo.driver.self_collision import SPACING, SelfCollisionCheck
 from humans_sim.kondo.driver.set_point_delivery import SetPointDelivery
 from humans_sim.kondo.driver.taken_range import TakenRange
 from humans_sim.kondo.driver.watchdog import PAUSE, Watchdog
@@ -45,6 +54,9 @@ _FREE, _AGAIN, _LEAST = 1.8, 0.3, 0.2
 _THREAD = 1.0
 """The thread is waited for so much longer [s]."""
 _EVERY = ("every board",)
+_WAITING = 1.0
+"""Something that commanded a stopped robot within so long commands it still [s]."""
+_HOW = "energise it on purpose (`energise()`, the service energize)"
 
 
 class KondoRobot(BoardsThread):
@@ -64,6 +76,7 @@ class KondoRobot(BoardsThread):
         command_timeout: float = 0.5,
         free_timeout: float = 10.0,
         pause_timeout: float = PAUSE,
+        on_fault: OnFault = OnFault.KEEP,
         open_boards: Callable[[str, RobotSettings], Boards] = open_rcb1,
     ) -> None:
         """Name the robot and its port; nothing is opened yet.
@@ -73,7 +86,8 @@ class KondoRobot(BoardsThread):
             port: name of the serial port.
             command_timeout: no command for so long: the robot holds [s]; 0: never.
             free_timeout: it has held for so long since: it is freed [s]; 0: never.
-            pause_timeout: the driver did not run for so long: the robot holds [s].
+            pause_timeout: the driver did not run for so long: the robot is stopped [s].
+            on_fault: what the servos do after a lost line, a pause or a fault.
             open_boards: opens the boards on a port.
 
         Raises:
@@ -83,6 +97,7 @@ class KondoRobot(BoardsThread):
         self.joint_names = settings.joint_names
         self._watchdog = Watchdog(command_timeout, free_timeout, pause_timeout)
         self._guard = Guard(settings)
+        self._collisions: SelfCollisionCheck | None = None
         self._delivery: SetPointDelivery | None = None
         self._before_loss: list[TakenRange] = []
         self._health = Health()
@@ -90,14 +105,23 @@ class KondoRobot(BoardsThread):
         self._reading_requested = False
         self._pending: float | None = None
         self._before = RobotState.LIMP
+        self._on_fault = OnFault(on_fault)
+        # After a fault: nothing is sent; and what the servos shall do is still due.
+        self._silent = self._fault_due = False
+        self._waiting: tuple[float, dict[str, float]] | None = None
+        self._stops = 0
         self._unfreed: tuple[str, ...] = ()
         self._last_step = self._since = 0.0
 
     def _opened(self, boards: Boards) -> None:
-        self._delivery = SetPointDelivery(boards, self.settings.period)
+        self._deliver_to(boards)
         self._before_loss, self._unfreed = [], ()
         with self._lock:
             self._health = Health(RobotState.LIMP, line=boards.statistics)
+
+    def _deliver_to(self, boards: Boards) -> None:
+        self._delivery = SetPointDelivery(boards, self.settings.period)
+        boards.withheld = self._withheld
 
     def _closed(self) -> None:
         with self._lock:
@@ -136,18 +160,24 @@ class KondoRobot(BoardsThread):
 
         Raises:
             JointCommandError: a name, or a number, cannot be: nothing is followed.
+            SelfCollisionError: on the way there two links of the robot would touch.
             RobotStateError: the servos are not energised, or were stopped.
         """
         with self._wake:
             self._hold_if_overdue()
+            self._check_movable(angles)
+            collisions = self._collisions
+            path = self._path_to(angles) if collisions is not None else None
+        if collisions is not None and path is not None:
+            try:
+                collisions.check(path)
+            except JointCommandError:
+                with self._lock:
+                    self._health.refused += 1
+                raise
+        with self._wake:
+            self._check_movable(angles)
             state = self._health.state
-            if state not in (RobotState.HOLDING, RobotState.FOLLOWING):
-                self._health.refused += 1
-                why = f" ({self._health.reason})" if self._health.reason else ""
-                raise RobotStateError(
-                    f"the robot is {state.value}{why}: it follows no command before it "
-                    "is energised"
-                )
             try:
                 self._guard.aim(angles, slowly=state == RobotState.HOLDING)
             except JointCommandError:
@@ -160,34 +190,92 @@ class KondoRobot(BoardsThread):
                 self._be(RobotState.FOLLOWING)
             self._wake.notify_all()
 
+    def _path_to(self, angles: Mapping[str, float]) -> np.ndarray | None:
+        """Where a command leads; None where it is refused for another reason."""
+        slowly = self._health.state == RobotState.HOLDING
+        with suppress(JointCommandError):
+            return self._guard.path_to(angles, slowly, SPACING)
+        return None
+
+    def check_path(self, path: JointPath) -> None:
+        """Whether a path, from the present set points on, keeps links apart.
+
+        Raises:
+            SelfCollisionError: it does not.
+        """
+        if self._collisions is not None:
+            self._collisions.check_path(path, self.set_points())
+
     def energise(self) -> None:
-        """Read where the servos are and hold them there.
+        """Read where the servos are and hold them there; commands count from now on.
+
+        :meth:`preview` says before what will move.
+
+        Raises:
+            LinkError: the boards do not answer.
+            BoardError: what they report cannot be.
+            RobotStateError: the robot is closed or lost, or was stopped meanwhile.
+        """
+        stops = self._stops
+        self._check_there()
+        overlap = self.settings.self_collision
+        if overlap is not None and self._collisions is None:
+            self._collisions = SelfCollisionCheck(self.settings, overlap)
+        self.ask(lambda boards: self._take_pose(boards, stops=stops))
+
+    def preview(self) -> Move:
+        """What energising would move, from where the servos are now; nothing moves.
 
         Raises:
             LinkError: the boards do not answer.
             BoardError: what they report cannot be.
             RobotStateError: the robot is closed or lost.
         """
-        state = self.state
-        if state in (RobotState.CLOSED, RobotState.LOST):
-            raise RobotStateError(f"the robot is {state.value}")
-        self.ask(self._take_pose)
+        self._check_there()
+        return self.move_from(self.read_back())
+
+    def move_from(self, angles: Mapping[str, float]) -> Move:
+        """What energising would move from a pose [rad].
+
+        A robot that something commands, though it is stopped, goes where that was last;
+        else joints that were bent out of their ranges go back.
+        """
+        with self._lock:
+            target, waiting = self._guard.nearest(angles), self._waiting
+            commanded = waiting is not None and time.monotonic() < waiting[0] + _WAITING
+            if waiting is not None and commanded:
+                target |= waiting[1]
+        joint = max(target, key=lambda name: abs(target[name] - angles[name]))
+        distance = target[joint] - angles[joint]
+        speed = math.radians(self.settings.limits.approach)
+        return Move(joint, distance, abs(distance) / speed, commanded)
+
+    def fault(self, reason: str) -> None:
+        """Stop for a fault that others noticed, such as a low voltage.
+
+        The servos do what ``on_fault`` says; limp ones stay limp.
+        """
+        with self._wake:
+            self._stop_for(reason)
+            self._wake.notify_all()
 
     def hold(self, reason: str = "") -> None:
         """Stay where the set points are; the next command is approached slowly.
 
         Raises:
-            RobotStateError: the servos are not energised.
+            RobotStateError: the servos are not energised, or were stopped.
         """
         self._stay(RobotState.HOLDING, reason)
 
     def stop(self, reason: str = "stopped") -> None:
         """Stay where the set points are, whatever is commanded, until energised anew.
 
-        Limp servos stay limp. A robot whose line is lost is stopped when it is back.
+        Limp servos stay limp, and nothing is sent to those that a fault has stopped. A
+        robot whose line is lost is stopped when it is back.
         It does not wait for the line: :meth:`unacknowledged` gives who did not hear.
         """
         with self._lock:
+            self._stops += 1
             if self._health.state == RobotState.LOST and self._before in ENERGISED:
                 self._before = RobotState.STOPPED
         with suppress(RobotStateError):
@@ -208,7 +296,7 @@ class KondoRobot(BoardsThread):
                 delivery, deaf = self._delivery, self._unfreed
                 if self._boards is None or delivery is None:
                     deaf = _EVERY
-                elif self._health.state in ENERGISED:
+                elif self._sends:
                     deaf = delivery.unacknowledged(self._since)
                 left = end - time.monotonic()
                 if not deaf or left <= 0.0:
@@ -254,7 +342,7 @@ class KondoRobot(BoardsThread):
     def set_points(self) -> dict[str, float]:
         """Set points of the servos; empty while they were not commanded [rad]."""
         with self._lock:
-            return self._guard.angles() if self._health.state in ENERGISED else {}
+            return self._guard.angles() if self._sends else {}
 
     def approaching(self) -> bool:
         """Whether the robot is still in its slow approach to what was commanded."""
@@ -283,6 +371,34 @@ class KondoRobot(BoardsThread):
         """
         return self.ask(self._read).angles
 
+    @property
+    def _sends(self) -> bool:
+        """Whether set points are sent; the lock is held."""
+        return self._health.state in ENERGISED and not self._silent
+
+    def _check_there(self) -> None:
+        health = self.health()
+        if health.state == RobotState.CLOSED:
+            raise RobotStateError("the robot is closed: open it")
+        if health.state == RobotState.LOST:
+            raise RobotStateError(
+                f"the robot is lost ({health.reason}): energise it when it is back"
+            )
+
+    def _check_movable(self, angles: Mapping[str, float]) -> None:
+        """Refuse a command where none is followed; the lock is held."""
+        state = self._health.state
+        if state in MOVABLE:
+            return
+        self._health.refused += 1
+        with suppress(JointCommandError):
+            self._guard.check(angles)
+            self._waiting = time.monotonic(), dict(angles)
+        why = f" ({self._health.reason})" if self._health.reason else ""
+        raise RobotStateError(
+            f"the robot is {state.value}{why}: it follows no command until you {_HOW}"
+        )
+
     # What follows runs in the robot's thread.
 
     def _hurries(self) -> bool:
@@ -292,8 +408,15 @@ class KondoRobot(BoardsThread):
         self._notice_gap()
         if self._requests.answer(boards, PortError) and self._delivery:
             self._delivery.answered()
+            with self._lock:  # a robot at rest is asked for as long as that takes
+                if self._health.state != RobotState.FOLLOWING:
+                    self._watchdog.beat()
+        if self._fault_due:
+            self._act_on_fault(boards)
         self._watch(boards)
-        if self.state in ENERGISED and self._delivery is not None:
+        with self._lock:
+            sends = self._sends
+        if sends and self._delivery is not None:
             self._send(boards, self._delivery)
         elif self._unfreed:
             with suppress(NotFreedError):
@@ -301,15 +424,17 @@ class KondoRobot(BoardsThread):
         if self._reading_requested:
             with suppress(NoAnswerError, BoardError):
                 self._read(boards)
-        if self.state not in ENERGISED:
-            return _LIMP_BEAT
         with self._lock:
+            if not self._sends:
+                return _LIMP_BEAT
             return 0.0 if self._pending is not None else self.settings.period
 
     def _send(self, boards: Boards, delivery: SetPointDelivery) -> None:
         """One set point, said until every board heard it or another one is due."""
         self._notice_gap()
         with self._lock:
+            if not self._sends:
+                return
             begun = time.monotonic()
             reach = boards.reach(self.settings.limits.step)
             values = self._guard.step(begun - self._last_step, reach)
@@ -317,7 +442,7 @@ class KondoRobot(BoardsThread):
 
         def interrupted() -> bool:
             newer = self._pending not in (None, pending)
-            return newer or self._requests.open or self._health.state not in ENERGISED
+            return newer or self._requests.open or self._withheld()
 
         new = pending is not None
         if delivery.deliver(values, new, interrupted) and pending is not None:
@@ -331,39 +456,74 @@ class KondoRobot(BoardsThread):
         if silent is not None:
             raise PortError(f"{self.port}: {silent}")
 
+    def _withheld(self) -> bool:
+        """Whether nothing is to be sent; frame by frame: a slow line is no pause."""
+        self._notice_gap()
+        return not self._sends
+
     def _notice_gap(self) -> None:
-        """Hold after a pause of this thread: what was commanded is out of date."""
+        """Stop after a pause of this thread: nobody knows what happened meanwhile."""
         with self._lock:
             gap = self._watchdog.beat()
-            if gap and self._health.state == RobotState.FOLLOWING:
-                self._hold_now(f"the driver was kept from its line for {gap:.1f} s")
+            if gap and self._sends:
+                self._stop_for(f"the driver was kept from its line for {gap:.1f} s")
+
+    def _stop_for(self, reason: str) -> None:
+        """Stop for a fault: nothing more is sent; the lock is held."""
+        if not self._sends:
+            return
+        if self._health.state == RobotState.STOPPED:
+            reason = f"{self._health.reason}; {reason}"
+        self._health.faults += 1
+        self._be_faulty(reason)
+
+    def _be_faulty(self, reason: str) -> None:
+        self._be(RobotState.STOPPED, reason)
+        self._silent, self._fault_due = True, self._on_fault is not OnFault.KEEP
+
+    def _act_on_fault(self, boards: Boards) -> None:
+        """Hold or free the servos, as the user chose; where that fails, they stay."""
+        self._fault_due, reason = False, self.health().reason
+        with suppress(NoAnswerError, BoardError):
+            if self._on_fault is OnFault.HOLD:
+                self._take_pose(boards, RobotState.STOPPED, reason)
+            else:
+                self._let_go(boards, reason, _FREE)
 
     def _hold_if_overdue(self) -> None:
         """Hold a robot that nobody commanded in time; the lock is held."""
         following = self._health.state == RobotState.FOLLOWING
         if following and self._watchdog.command_overdue():
             timeout = self._watchdog.command_timeout
-            self._hold_now(f"no command came for {timeout:g} s")
-
-    def _hold_now(self, reason: str) -> None:
-        self._guard.hold()
-        self._health.held += 1
-        self._be(RobotState.HOLDING, reason)
+            self._guard.hold()
+            self._health.held += 1
+            self._be(RobotState.HOLDING, f"no command came for {timeout:g} s")
 
     def _watch(self, boards: Boards) -> None:
         """Hold, then free, a robot that nobody commands."""
         with self._lock:
             self._hold_if_overdue()
-            state = self._health.state
+            state, reason = self._health.state, self._health.reason
         resting = state in (RobotState.HOLDING, RobotState.STOPPED)
         if resting and self._watchdog.free_overdue():
             with suppress(NoAnswerError):
                 why = f"{state.value} for {self._watchdog.free_timeout:g} s"
+                why += f" ({reason})" if reason else ""
                 self._let_go(boards, why, _FREE)
 
-    def _take_pose(self, boards: Boards, reason: str = "") -> None:
+    def _take_pose(
+        self,
+        boards: Boards,
+        state: RobotState = RobotState.HOLDING,
+        reason: str = "",
+        stops: int | None = None,
+    ) -> None:
         values = boards.read(sure=True)
         with self._lock:
+            if stops not in (None, self._stops):
+                raise RobotStateError(
+                    "the robot was stopped meanwhile: energise it anew"
+                )
             self._unfreed = ()
             self._guard.begin(values)
             before = self._before_loss or boards.taken
@@ -376,9 +536,10 @@ class KondoRobot(BoardsThread):
                     boards.taken[board].known(at)
             self._before_loss = []
             self._last_step = time.monotonic()
+            self._watchdog.beat()
             if self._delivery is not None:
                 self._delivery.answered()
-            self._be(RobotState.HOLDING, reason)
+            self._be(state, reason)
 
     def _let_go(self, boards: Boards, reason: str, within: float) -> None:
         unfreed: tuple[str, ...] = boards.names
@@ -391,7 +552,7 @@ class KondoRobot(BoardsThread):
         finally:
             # Whatever came of it: a set point would make freed servos stiff again.
             with self._lock:
-                self._unfreed = unfreed
+                self._unfreed, self._before_loss = unfreed, []
                 self._be(RobotState.LIMP, reason)
 
     def _read(self, boards: Boards) -> Reading:
@@ -409,17 +570,20 @@ class KondoRobot(BoardsThread):
 
     def _stay(self, state: RobotState, reason: str) -> None:
         with self._wake:
-            if self._health.state not in ENERGISED:
-                raise RobotStateError(
-                    f"the robot is {self._health.state.value}: energise it first"
-                )
-            self._guard.hold()
+            now = self._health.state
+            if now not in MOVABLE and not (now == state == RobotState.STOPPED):
+                raise RobotStateError(f"the robot is {now.value}: {_HOW} first")
+            silent, due = self._silent, self._fault_due
+            if not silent:
+                self._guard.hold()
             self._be(state, reason)
+            self._silent, self._fault_due = silent, due
             self._wake.notify_all()
 
     def _be(self, state: RobotState, reason: str = "") -> None:
         """Note a state; the lock is held."""
         self._health.state, self._health.reason = state, reason
+        self._silent = self._fault_due = False
         self._since = time.monotonic()
         self._watchdog.rest()
         if state != RobotState.FOLLOWING:
@@ -432,13 +596,14 @@ class KondoRobot(BoardsThread):
             self._be(RobotState.LOST, reason)
 
     def _line_is_back(self, boards: Boards) -> None:
-        if self._before in ENERGISED:
-            self._take_pose(boards)
-        self._delivery = SetPointDelivery(boards, self.settings.period)
+        self._deliver_to(boards)
         with self._lock:
-            stopped = self._before in (RobotState.STOPPED, RobotState.LIMP)
-            back = self._before if stopped else RobotState.HOLDING
-            self._be(back, "the line was lost, and is back")
+            reason = f"the line was lost, and is back ({self._health.reason})"
+            if self._before in ENERGISED:
+                self._health.faults += 1
+                self._be_faulty(reason)
+            else:
+                self._be(RobotState.LIMP, reason)
             self._health.line = boards.statistics
             self._health.reconnections += 1
 

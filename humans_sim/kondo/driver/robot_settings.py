@@ -20,6 +20,8 @@ _LINE = 2
 
 _LARGEST = {"speed": 2000.0, "step": 180.0, "approach": 2000.0}
 """Limits above these limit nothing: a servo turns by 180 degrees [deg/s, deg]."""
+_DEEPEST = 0.02
+"""Links that may overlap by more are not checked at all [m]."""
 _FINEST = 1.0
 """Resolution of the boards' set points [deg]."""
 
@@ -40,6 +42,24 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class AllowedOverlap:
+    """How deep the drawn shapes of a robot's links may overlap.
+
+    Attributes:
+        depth: of any two links [m].
+        allow: other depths, of pairs of links [m].
+    """
+
+    depth: float = 0.0055
+    allow: tuple[tuple[str, str, float], ...] = ()
+
+    @property
+    def pairs(self) -> dict[tuple[str, str], float]:
+        """The other depths, by the links [m]."""
+        return {(one, other): depth for one, other, depth in self.allow}
+
+
+@dataclass(frozen=True)
 class RobotSettings:
     """How a robot is driven.
 
@@ -51,6 +71,7 @@ class RobotSettings:
         ids: of the boards, in the order of the channels.
         unused: what a channel without a servo is sent.
         period: between two set points on the line [s].
+        self_collision: how deep links may overlap; None: that is not checked.
     """
 
     model: str
@@ -60,6 +81,7 @@ class RobotSettings:
     ids: tuple[int, ...] = (0, 1)
     unused: int = LOW
     period: float = 0.01
+    self_collision: AllowedOverlap | None = AllowedOverlap()
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -75,12 +97,14 @@ def load_robot(name: Path | str = "khr1") -> RobotSettings:
         ParameterError: no robot has that name.
     """
     parts = read_robot_file(name)
-    boards = parts.get("boards")
+    more = _boards(parts["boards"]) if "boards" in parts else {}
+    if "self_collision" in parts:
+        more["self_collision"] = _overlap(parts["self_collision"])
     return RobotSettings(
         model_name_in(parts["model"]),
         channels_of(parts["channels"]),
         _limits(parts.get("limits")),
-        **({} if boards is None else _boards(boards)),
+        **more,
     )
 
 
@@ -100,6 +124,27 @@ def _limits(value: YamlValue | None) -> Limits:
     if limits.approach > limits.speed:
         raise value.error("the approach must not be faster than the speed")
     return limits
+
+
+def _overlap(value: YamlValue) -> AllowedOverlap | None:
+    if not value.is_mapping():
+        return AllowedOverlap() if value.choice(("true", "false")) == "true" else None
+    fields, allow = value.fields((), ("depth", "allow")), []
+    depth = _depth(fields["depth"]) if "depth" in fields else AllowedOverlap.depth
+    for entry in fields["allow"] if "allow" in fields else ():
+        pair = entry.fields(("links", "depth"))
+        links = [link.text() for link in pair["links"]]
+        if len(links) != 2 or links[0] == links[1]:
+            raise pair["links"].error("two different links: write [one, other]")
+        allow.append((links[0], links[1], _depth(pair["depth"])))
+    return AllowedOverlap(depth, tuple(allow))
+
+
+def _depth(value: YamlValue) -> float:
+    depth = value.number()
+    if not 0.0 <= depth <= _DEEPEST:
+        raise value.error(f"a depth is 0 to {_DEEPEST:g} m, not {depth:g}")
+    return depth
 
 
 def _boards(value: YamlValue) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Guard:
         self._at = np.array([c.number - 1 for c in channels])
         self._lower = np.array([c.lower for c in channels])
         self._upper = np.array([c.upper for c in channels])
+        self._sense = np.array([float(c.sense) for c in channels])
+        self._zero = np.array([c.home - c.trim for c in channels])
         self._now = self._target = np.full(len(self._at), math.nan)
         self._spare = np.zeros(len(self._at))
         self.approaching = True
@@ -68,6 +70,15 @@ class Guard:
         # Out of the range by hand: back into it, slowly.
         self._target = np.clip(self._now, self._lower, self._upper)
         self.approaching = True
+
+    def nearest(self, angles: Mapping[str, float]) -> dict[str, float]:
+        """The same angles within the joints' ranges [rad]."""
+        within = {}
+        for joint, angle in angles.items():
+            channel = self._by_joint[joint]
+            value = min(max(channel.value(angle), channel.lower), channel.upper)
+            within[joint] = channel.angle(value)
+        return within
 
     def hold(self) -> None:
         """Stay where the set points are."""
@@ -118,13 +129,39 @@ class Guard:
         Raises:
             JointCommandError: a name, or a number, cannot be.
         """
+        self._target = self._aimed(angles)
+        self.approaching |= slowly
+
+    def path_to(
+        self, angles: Mapping[str, float], slowly: bool, spacing: float
+    ) -> np.ndarray:
+        """Poses on the way to a target, the present set points first [rad].
+
+        Args:
+            angles: of joints [rad].
+            slowly: whether they are approached.
+            spacing: largest change of a channel from one to the next [deg].
+
+        Raises:
+            JointCommandError: a name, or a number, cannot be.
+        """
+        distance = self._aimed(angles) - self._now
+        longest = float(np.abs(distance).max())
+        steps = np.linspace(0.0, longest, math.ceil(longest / spacing) + 1)[:, None]
+        if slowly or self.approaching:  # all arrive together
+            moved = distance * (steps / longest if longest else steps)
+        else:  # each goes on its own
+            moved = np.clip(distance, -steps, steps)
+        return np.radians(self._sense * (self._now + moved - self._zero))
+
+    def _aimed(self, angles: Mapping[str, float]) -> np.ndarray:
+        """Targets of all channels with those of some joints [deg]."""
         values = self.check(angles)
         target = self._target.copy()
         for k, joint in enumerate(self._by_joint):
             if joint in values:
                 target[k] = values[joint]
-        self._target = np.clip(target, self._lower, self._upper)
-        self.approaching |= slowly
+        return np.clip(target, self._lower, self._upper)
 
     def step(
         self, dt: float, reach: tuple[np.ndarray, np.ndarray] | None = None

@@ -14,7 +14,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
@@ -109,7 +109,8 @@ def try_line(
     Raises:
         HumansError: the boards' process does not begin.
     """
-    settings, said = load_robot(robot), list[Said]()
+    # The line is tried, not the robot: links that would touch are no matter here.
+    settings, said = replace(load_robot(robot), self_collision=None), list[Said]()
 
     def opened(port: str, settings: RobotSettings) -> Rcb1Boards:
         return Rcb1Boards(RecordedLink(port, said), settings)

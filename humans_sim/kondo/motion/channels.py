@@ -143,7 +143,7 @@ def read_robot_file(name: Path | str) -> dict[str, YamlValue]:
         ParameterError: no robot has that name.
     """
     root = read_yaml(named_file("kondo", str(name), "channel map"))
-    return root.fields(("model", "channels"), ("boards", "limits"))
+    return root.fields(("model", "channels"), ("boards", "limits", "self_collision"))
 
 
 def channels_of(value: YamlValue) -> ChannelMap:

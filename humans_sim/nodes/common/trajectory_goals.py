@@ -211,8 +211,8 @@ class TrajectoryGoals:
 
     def _begin(self, handle: Any, message: Any, request: Any) -> None:
         trajectory, tolerances = self._planned(message, request)
+        self._driven().follower.begin(trajectory, _NAME)  # or it is refused whole
         self.abort("another trajectory took its place")
-        self._driven().follower.begin(trajectory, _NAME)
         self._goal = _Goal(handle, trajectory, tolerances)
 
     # -- how it goes -----------------------------------------------------------------

@@ -10,6 +10,7 @@ from sensor_msgs.msg import JointState
 
 from humans_sim.core.errors import ConfigurationError
 from humans_sim.models import Model
+from humans_sim.nodes.common.command_stamps import CommandStamps, LateStampError
 from humans_sim.nodes.common.conversions import joint_values, nanoseconds_of
 from humans_sim.nodes.common.run_diagnostics import RunDiagnostics
 
@@ -38,6 +39,7 @@ class CommandInbox:
         """Nothing is commanded yet."""
         self._model, self._servos, self._lockstep = model, servos, lockstep
         self._diagnostics = diagnostics
+        self._stamps = CommandStamps(zero_is_now=not lockstep)
         self.topic, self._field = _COMMANDS[servos]
         self.begin(np.zeros(len(model.joint_names)))
 
@@ -45,7 +47,7 @@ class CommandInbox:
         """Forget everything; servos hold these angles [rad], torques are zero."""
         self.last = joints if self._servos else np.zeros_like(joints)
         self.heard = False
-        self._newest = 0
+        self._stamps.begin()
         self._waiting: np.ndarray | None = None
         self._led: np.ndarray | None = None
 
@@ -78,7 +80,8 @@ class CommandInbox:
         self._waiting = self.last = joint_values(
             self._model, message.name, values, self.last, self._field
         )
-        self._newest, self.heard = stamp, True
+        self._stamps.take(stamp)
+        self.heard = True
 
     def _check_stamp(self, stamp: int, now: int) -> None:
         """Refuse a command that is not for the published state.
@@ -86,17 +89,13 @@ class CommandInbox:
         In lockstep the stamps must be equal. On the wall clock a command must not be
         older than the last one, nor from the future; a zero stamp is taken as now.
         """
-        least = now if self._lockstep else self._newest
-        if stamp < least and (self._lockstep or stamp != 0):
+        if self._lockstep:
+            self._stamps.begin(now)
+        try:
+            self._stamps.check(stamp, now)
+        except LateStampError:
             self._diagnostics.late += 1
-            raise ConfigurationError(
-                f"its stamp {stamp * 1e-9:.9f} s is late, the time is {now * 1e-9:.9f}"
-            )
-        if stamp > now:
-            raise ConfigurationError(
-                f"its stamp {stamp * 1e-9:.9f} s is in the future, the time is "
-                f"{now * 1e-9:.9f} (use_sim_time?)"
-            )
+            raise
         if self._lockstep and self._waiting is not None:
             raise ConfigurationError(f"a second one is stamped {stamp * 1e-9:.9f} s")
 

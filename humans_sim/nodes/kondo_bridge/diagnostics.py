@@ -19,6 +19,7 @@ class BridgeDiagnostics:
     Attributes:
         failure: why the node is not where it should be; empty where it is.
         note: what else went wrong last; reported once.
+        stamps: commands that were refused for their stamps.
     """
 
     def __init__(self, node: Node, hardware: str) -> None:
@@ -29,7 +30,7 @@ class BridgeDiagnostics:
             hardware: which robot.
         """
         self._status = StatusTopic(node, "robot", hardware)
-        self.failure = self.note = ""
+        self.failure, self.note, self.stamps = "", "", 0
         self._refused, self._reported, self._refusal = 0, 0, ""
 
     def refuse(self, reason: str) -> None:
@@ -58,6 +59,7 @@ class BridgeDiagnostics:
         values |= _figures(health)
         values |= {
             "refused_messages": str(self._refused),
+            "refused_stamps": str(self.stamps),
             "last_refusal": self._refusal,
         }
         self._status.publish(state, failure, "; ".join(warnings), values)
@@ -71,6 +73,7 @@ def _figures(health: Health) -> dict[str, str]:
         "limited": str(health.limited),
         "refused_commands": str(health.refused),
         "holds_by_watchdog": str(health.held),
+        "faults": str(health.faults),
         "reconnections": str(health.reconnections),
     }
     if health.latencies:

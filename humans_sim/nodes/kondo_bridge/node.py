@@ -3,31 +3,42 @@
 
 A lifecycle node: configure opens the port, activate energises the servos, deactivate
 holds or frees them, cleanup closes the port. Takes ``joint_commands``
-(sensor_msgs/JointState), ``joint_trajectory`` and the action
+(sensor_msgs/JointState), ``joint_trajectory``, ``battery_state`` and the action
 ``follow_joint_trajectory``. Gives ``joint_states``, ``joint_states_source`` (what they
-are: ``read back``, ``commanded`` or ``none``) and ``/diagnostics``. Services: ``home``,
-``free``, ``stop`` (std_srvs/Trigger), ``play_motion``.
+are: ``read back``, ``commanded`` or ``none``), ``robot_state`` and ``/diagnostics``.
+Services: ``home``, ``free``, ``stop``, ``energize``, ``preview_energize``
+(std_srvs/Trigger), ``play_motion``.
+
+A robot that a fault or a stop has stopped follows nothing, whatever goes on commanding,
+until somebody calls ``energize`` or activates the node anew.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from humans_msgs.srv import PlayMotion
 from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from humans_sim.control.trajectories.joint_path import JointPath, Progress
-from humans_sim.core.errors import HumansError
+from humans_sim.core.errors import ConfigurationError, HumansError
 from humans_sim.kondo.driver.joint_path import PathFollower, path_home
 from humans_sim.kondo.driver.robot import KondoRobot, Reading, RobotStateError
-from humans_sim.kondo.driver.robot_health import ENERGISED, Health, RobotState
+from humans_sim.kondo.driver.robot_health import (
+    ENERGISED,
+    MOVABLE,
+    Health,
+    RobotState,
+)
 from humans_sim.kondo.emulation.emulator import Emulator
-from humans_sim.nodes.common.conversions import duration_of, time_of
+from humans_sim.nodes.common.command_stamps import CommandStamps, LateStampError
+from humans_sim.nodes.common.conversions import duration_of, nanoseconds_of, time_of
 from humans_sim.nodes.common.lifecycle_node import LifecycleModelNode
 from humans_sim.nodes.common.parameters import Parameters
 from humans_sim.nodes.common.qos import latched
@@ -48,8 +59,10 @@ _BEAT = 1.0
 _READ, _COMMANDED, _NONE = "read back", "commanded", "none"
 _STALE = 3.0
 """So many periods of reading old, a reading is no more published [-]."""
-_MOVABLE = (RobotState.HOLDING, RobotState.FOLLOWING)
-_RESTART = ": deactivate and activate the node (limp servos: or call home)"
+_QUEUED = 0.25
+"""Commands without a stamp may have waited in the queue while the servos were energised
+for so long [s]."""
+_RESTART = ": call energize (preview_energize says before what will move)"
 
 
 class KondoBridge(LifecycleModelNode):
@@ -65,7 +78,11 @@ class KondoBridge(LifecycleModelNode):
         self._ends = False
         self._follower: PathFollower | None = None
         self._emulator: Emulator | None = None
-        self._read_at, self._source = 0.0, ""
+        self._read_at, self._source, self._state = 0.0, "", ""
+        self._stamps = CommandStamps(
+            self._settings.oldest_command, self._settings.clock_tolerance
+        )
+        self._begun_at = -math.inf
         kind = "emulated " if self._settings.fake else ""
         self._diagnostics = BridgeDiagnostics(self, f"{kind}{self.model.name}")
         self._make_topics()
@@ -83,11 +100,19 @@ class KondoBridge(LifecycleModelNode):
     def _make_topics(self) -> None:
         self._states = self.create_publisher(JointState, "joint_states", _DEPTH)
         self._sources = self.create_publisher(String, "joint_states_source", latched())
+        self._robot_states = self.create_publisher(String, "robot_state", latched())
         self._publish_source(_NONE)
+        self._publish_state(RobotState.CLOSED.value)
         self.create_subscription(JointState, "joint_commands", self._on_command, _DEPTH)
+        if self._settings.least_voltage:
+            self.create_subscription(
+                BatteryState, "battery_state", self._on_battery, _DEPTH
+            )
         self.create_service(Trigger, "home", self._answer(self._home))
         self.create_service(Trigger, "free", self._answer(self._free))
         self.create_service(Trigger, "stop", self._answer(self._stop))
+        self.create_service(Trigger, "energize", self._answer(self._energize))
+        self.create_service(Trigger, "preview_energize", self._answer(self._preview))
         self.create_service(PlayMotion, "play_motion", self._on_play)
 
     def _make_timers(self) -> None:
@@ -109,12 +134,17 @@ class KondoBridge(LifecycleModelNode):
             self.get_logger().warning(
                 "EMULATED BOARDS: no robot moves (use_fake_hardware is true)"
             )
+        if given.robot.self_collision is None:
+            self.get_logger().warning(
+                "SELF-COLLISION IS NOT CHECKED: links of the robot may hit each other"
+            )
         robot = KondoRobot(
             given.robot,
             port,
             command_timeout=given.command_timeout,
             free_timeout=given.free_timeout,
             pause_timeout=given.pause_timeout,
+            on_fault=given.on_fault,
         )
         try:
             robot.open()
@@ -127,13 +157,20 @@ class KondoBridge(LifecycleModelNode):
         """Energise the servos where they are."""
         if self._ends:
             raise RobotStateError("the node ends")
-        self._opened().energise()
+        self._energise(self._opened())
+
+    def _energise(self, robot: KondoRobot) -> None:
+        """Energise the servos; what was commanded before does not count."""
+        robot.energise()
+        self._begun_at = time.monotonic()
+        self._stamps.begin(self.get_clock().now().nanoseconds)
 
     def deactivate(self) -> None:
         """Hold the servos, or free them."""
         self._give_up("the node was deactivated")
         robot = self._opened()
         self._publish_source(_NONE)
+        self._publish_state("inactive")
         if robot.state not in ENERGISED:
             return
         if self._settings.on_deactivate == "free":
@@ -194,11 +231,32 @@ class KondoBridge(LifecycleModelNode):
     def _on_command(self, message: JointState) -> None:
         try:
             robot, name = self._ready(), self._follower.name if self._follower else ""
+            stamp = nanoseconds_of(message.header.stamp)
+            self._check_stamp(stamp)
             if name:
                 raise RobotStateError(f"the robot is busy: {name}")
             robot.command(command_of(message))
+            self._stamps.take(stamp)
         except HumansError as error:
             self._refuse("joint_commands", error)
+
+    def _check_stamp(self, stamp: int) -> None:
+        """Refuse what is old, of the future, or was sent before the servos held."""
+        try:
+            self._stamps.check(stamp, self.get_clock().now().nanoseconds)
+            if stamp == 0 and time.monotonic() < self._begun_at + _QUEUED:
+                raise LateStampError(
+                    "it has no stamp, and may be from before the servos were energised"
+                )
+        except ConfigurationError:
+            self._diagnostics.stamps += 1
+            raise
+
+    def _on_battery(self, message: BatteryState) -> None:
+        robot, least = self._robot, self._settings.least_voltage
+        # A battery whose voltage is not known reports none (NaN).
+        if robot is not None and message.voltage < least and robot.state in MOVABLE:
+            robot.fault(f"the battery has {message.voltage:.1f} V, below {least:g}")
 
     def _refuse(self, topic: str, error: HumansError) -> None:
         self._diagnostics.refuse(f"{topic}: {error}")
@@ -209,7 +267,7 @@ class KondoBridge(LifecycleModelNode):
         assert self._follower is not None
 
         def set_points() -> Mapping[str, float]:
-            if robot.state not in _MOVABLE:
+            if robot.state not in MOVABLE:
                 raise RobotStateError(f"the robot is {robot.state.value}{_RESTART}")
             return robot.set_points()
 
@@ -236,11 +294,21 @@ class KondoBridge(LifecycleModelNode):
     def _home(self) -> str:
         robot = self._ready()
         if robot.state is RobotState.LIMP:
-            robot.energise()
+            self._energise(robot)
         duration = self._lead(
             lambda: path_home(robot.settings, robot.set_points()), "home"
         )
         return f"on the way for {duration:.1f} s"
+
+    def _energize(self) -> str:
+        robot = self._ready()
+        moves = robot.preview()
+        self._give_up("the servos are energised")
+        self._energise(robot)
+        return f"energised: {moves}"
+
+    def _preview(self) -> str:
+        return str(self._ready().preview())
 
     def _free(self) -> str:
         robot = self._opened()
@@ -260,7 +328,7 @@ class KondoBridge(LifecycleModelNode):
                 f"stopped, but {', '.join(silent)} did not acknowledge it yet: switch "
                 "the robot off if it moves"
             )
-        return "stopped: deactivate and activate the node, or free the servos"
+        return f"stopped{_RESTART}, or free the servos"
 
     def _on_play(self, request: Any, response: Any) -> Any:
         try:
@@ -282,8 +350,8 @@ class KondoBridge(LifecycleModelNode):
         driven = self._driven()
         driven.set_points()
         path = make()
+        driven.follower.begin(path, name)  # or it is refused, and all goes on
         self._goals.abort(f"{name} took its place")
-        driven.follower.begin(path, name)
         return path.duration
 
     def _give_up(self, reason: str) -> None:
@@ -296,6 +364,7 @@ class KondoBridge(LifecycleModelNode):
     def _tick(self) -> None:
         if self.stage != "active" or self._robot is None or self._follower is None:
             return
+        self._publish_state(self._described(self._robot, self._follower))
         if self._goals.active:
             self._goals.tick()
         else:
@@ -340,15 +409,39 @@ class KondoBridge(LifecycleModelNode):
             self._source = source
             self._sources.publish(String(data=source))
 
+    def _described(self, robot: KondoRobot, follower: PathFollower) -> str:
+        """State of the robot and why, or what it is busy with."""
+        health = robot.health()
+        if health.state in MOVABLE and follower.name:
+            return f"busy: {follower.name}"
+        return f"{health.state.value}: {health.reason}".removesuffix(": ")
+
+    def _publish_state(self, state: str) -> None:
+        if state != self._state:
+            self._state = state
+            self._robot_states.publish(String(data=state))
+
+    def _moves(self, robot: KondoRobot) -> str:
+        """What energising would move; the servos are asked, until the next time."""
+        resting = robot.state in (RobotState.STOPPED, RobotState.LIMP)
+        if self.stage != "active" or not resting:
+            return ""
+        robot.request_reading()
+        read = robot.reading()
+        return "" if read is None else str(robot.move_from(read.angles))
+
     def _diagnose(self) -> None:
         robot = self._robot
         health = Health() if robot is None else robot.health()
         self._diagnostics.failure = self.failure
+        checked = "off" if self._settings.robot.self_collision is None else "on"
         doing = self._follower.name if self._follower is not None else ""
         more = {
             "port": self._settings.port if robot is None else robot.port,
             "emulated": str(self._settings.fake).lower(),
             "joint_states": self._source,
             "doing": doing,
+            "energize": "" if robot is None else self._moves(robot),
+            "self_collision": checked,
         }
         self._diagnostics.publish(self.stage, health, more)

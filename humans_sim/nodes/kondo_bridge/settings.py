@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from humans_sim.kondo.driver.joint_path import joint_limits
+from humans_sim.kondo.driver.robot_health import OnFault
 from humans_sim.kondo.driver.robot_settings import RobotSettings, load_robot
 from humans_sim.kondo.driver.watchdog import LEAST_PAUSE, PAUSE
 from humans_sim.nodes.common.parameters import Parameters
@@ -13,6 +15,7 @@ from humans_sim.nodes.common.request_files import RequestFolder
 from humans_sim.nodes.common.trajectory_settings import TrajectorySettings
 
 _ENDS = ("hold", "free")
+_FAULTS = tuple(choice.value for choice in OnFault)
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,11 @@ class BridgeSettings:
         fake: emulated boards take the place of the port.
         command_timeout: no command for so long: it holds [s].
         free_timeout: it has held for so long: it is freed [s].
-        pause_timeout: the driver was kept from running for so long: it holds [s].
+        pause_timeout: the driver was kept from running for so long: it stops [s].
+        on_fault: what the servos do after a lost line, a pause or another fault.
+        oldest_command: age of a joint_commands at most [s].
+        clock_tolerance: how far its stamp may be in the future [s].
+        least_voltage: of battery_state, below it the robot stops; 0: any [V].
         on_deactivate: hold or free.
         on_shutdown: hold or free.
         read_back_rate: how often the servos are asked where they are, 0: never [Hz].
@@ -42,6 +49,10 @@ class BridgeSettings:
     command_timeout: float
     free_timeout: float
     pause_timeout: float
+    on_fault: OnFault
+    oldest_command: float
+    clock_tolerance: float
+    least_voltage: float
     on_deactivate: str
     on_shutdown: str
     read_back_rate: float
@@ -60,6 +71,8 @@ class BridgeSettings:
             ModelFileError: the file of the robot is malformed.
         """
         robot = load_robot(given.text("robot", "khr1", "name or file of the robot"))
+        if not given.flag("self_collision", True, "refuses what makes links touch"):
+            robot = replace(robot, self_collision=None)
         return cls(
             robot,
             given.text("port", "/dev/ttyUSB0", "serial port of the boards"),
@@ -67,8 +80,14 @@ class BridgeSettings:
             given.number("command_timeout", 0.5, "without a command: hold [s]", 0.0),
             given.number("free_timeout", 10.0, "after holding: free [s]", 0.0),
             given.number(
-                "pause_timeout", PAUSE, "the driver pauses: hold [s]", LEAST_PAUSE
+                "pause_timeout", PAUSE, "the driver pauses: stop [s]", LEAST_PAUSE
             ),
+            OnFault(
+                given.choice("on_fault", "keep", "what the servos do then", _FAULTS)
+            ),
+            given.number("oldest_command", 0.5, "age of commands [s]", 0.0) or math.inf,
+            given.number("clock_tolerance", 0.1, "stamps ahead of now [s]", 0.0),
+            given.number("least_voltage", 0.0, "of battery_state [V]", 0.0),
             given.choice("on_deactivate", "hold", "what the servos do then", _ENDS),
             given.choice("on_shutdown", "free", "what the servos do then", _ENDS),
             given.number("read_back_rate", 0.0, "asks the servos [Hz]", 0.0, 50.0),

@@ -14,6 +14,7 @@ from humans_sim.nodes.common import marker_messages
 from humans_sim.nodes.common.conversions import vector_of
 from humans_sim.view.browser.marker_layer import SeenMarkers
 from humans_sim.view.browser.planned_steps import PlannedStep
+from humans_sim.view.browser.robot_panel import SeenRobot
 from humans_sim.view.browser.touches import Touches
 
 PHASES = {
@@ -27,6 +28,10 @@ PHASES = {
 _SIMULATION = ": simulation"
 """How the name of a simulation's status on ``/diagnostics`` ends."""
 
+_ROBOT = ": robot"
+"""How the name of a real robot's status ends."""
+_LONGEST = 300
+"""Characters of a text that is shown."""
 _OUTLINE = 4
 """Least points of an outline that closes where it began."""
 _MOST = 50_000
@@ -119,6 +124,21 @@ def seen_markers_of(message: MarkerArray) -> SeenMarkers:
         residuals=lines(marker_messages.RESIDUALS),
         mistakes=lines(marker_messages.MISTAKES),
     )
+
+
+def seen_robot(message: Any) -> SeenRobot | None:
+    """How a real robot is, of a message on ``/diagnostics``.
+
+    Returns:
+        None where the message is of something else.
+    """
+    for status in message.status:
+        if status.name.endswith(_ROBOT):
+            values = {item.key: item.value[:_LONGEST] for item in status.values}
+            return SeenRobot(
+                *(values.get(key, "") for key in ("state", "reason", "energize"))
+            )
+    return None
 
 
 def simulation_state(message: Any) -> tuple[str, str] | None:

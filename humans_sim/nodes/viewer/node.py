@@ -9,7 +9,8 @@ reconstruction ``reconstruction_markers``. Where somebody offers the service
 and set the simulation's ``real_time_factor``; where there is a walk, they publish
 ``cmd_vel`` and call ``get_up``.
 Where somebody offers ``stop``, as the bridge to a real robot does, the page can call
-that, and its walk must be armed. Without ``commands`` it shows and commands nothing.
+that and ``energize``, and its walk must be armed. Without ``commands`` it shows and
+commands nothing.
 
 Parameters: ``model``, ``odometry_topic``, ``host`` (127.0.0.1: this machine only),
 ``port``, ``rate`` of the page [Hz], ``commands`` (whether the page may command),
@@ -62,6 +63,7 @@ from humans_sim.nodes.viewer.messages import (
     PHASES,
     planned_of,
     seen_markers_of,
+    seen_robot,
     simulation_state,
     touches_of,
 )
@@ -86,7 +88,7 @@ _MARKER_TIME = 1.0
 _REPEAT_PERIOD = 0.2
 """Between two of the same velocities for a real robot [s]."""
 _SET_STATE, _RESET, _PUSH, _STOP = "set_simulation_state", "reset", "push", "stop"
-_GET_UP = "get_up"
+_GET_UP, _ENERGIZE = "get_up", "energize"
 _PAUSED = "paused"
 _LONGEST_MESSAGE = 300
 """Characters of a message that the page shows."""
@@ -161,6 +163,7 @@ class Viewer(StateListener):
         self._requests.add(_PUSH, Push)
         self._requests.add(_STOP, Trigger)
         self._requests.add(_GET_UP, Trigger)
+        self._requests.add(_ENERGIZE, Trigger)
         self._requests.add(self._speed_service, SetParameters)
 
     # -- what comes in ---------------------------------------------------------------
@@ -217,6 +220,9 @@ class Viewer(StateListener):
         state = simulation_state(message)
         if state is not None:
             self._paused, self._failure = state[0] == _PAUSED, state[1]
+        robot = seen_robot(message)
+        if robot is not None and isinstance(self._page.panel, RobotPanel):
+            self._page.panel.show_robot(robot)
 
     # -- the page --------------------------------------------------------------------
 
@@ -278,7 +284,9 @@ class Viewer(StateListener):
         """Add the controls of what is there: where a robot is, it must be armed."""
         if self._requests.ready(_STOP):
             actions = RobotActions(
-                walk=self._later(self._walk_with), stop=self._later(self._stop_robot)
+                walk=self._later(self._walk_with),
+                stop=self._later(self._stop_robot),
+                energize=self._later(self._energize_robot),
             )
             self._page.add_robot_panel(actions, self._settings())
         elif self._requests.ready(_SET_STATE):
@@ -405,6 +413,13 @@ class Viewer(StateListener):
         request.impulse.x, request.impulse.y = (float(x) for x in impulse)
         request.duration = Duration(nanosec=round(PUSH_TIME * 1e9))
         self._requests.call(_PUSH, request)
+
+    def _energize_robot(self) -> None:
+        self._requests.call(
+            _ENERGIZE,
+            Trigger.Request(),
+            lambda: self._show_note("the servos hold where they are"),
+        )
 
     def _set_speed(self, factor: float) -> None:
         value = ParameterValue(

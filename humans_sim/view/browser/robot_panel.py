@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controls of a page beside a real robot: a stop for everybody, a walk for one.
 
+A robot that is stopped or limp follows nothing until somebody energises it: the page
+says why it is stopped and what would move, and its button must be pressed twice.
+
 The stop is always there. The sliders of the walk are dead until somebody presses Arm,
 and then act for that browser alone. When it leaves, is no longer heard while it leads,
 or leads nowhere for some time, the sliders are dead again and the robot is commanded to
@@ -25,6 +28,11 @@ from humans_sim.view.browser.watch_panel import Status, StatusText, add_view
 
 ARM, DISARM = "Arm", "Disarm"
 STOP = "Stop the robot"
+ENERGIZE, AGAIN = "Energize", "Energize: press again"
+_CONFIRM = 10.0
+"""Within so long the button must be pressed again [s]."""
+_RESTS, _WRONG = ("stopped", "limp"), ("stopped", "lost")
+"""States of a robot that can be energised, and that somebody must look at."""
 _RED = (201, 42, 42)
 
 
@@ -35,14 +43,40 @@ class RobotActions:
     Attributes:
         walk: walk with a velocity; all zero stands.
         stop: stop at once, whatever it does.
+        energize: hold the servos where they are, and follow commands again.
         follow: whether the camera follows the body.
         see_through: whether the body is transparent.
     """
 
     walk: Callable[[Velocity], None]
     stop: Callable[[], None]
+    energize: Callable[[], None] = lambda: None
     follow: Callable[[bool], None] = lambda on: None
     see_through: Callable[[bool], None] = lambda on: None
+
+
+@dataclass(frozen=True)
+class SeenRobot:
+    """How a real robot is.
+
+    Attributes:
+        state: one word.
+        reason: of it; empty where it was asked for.
+        moves: what energising would move, in words; empty where that is not known.
+    """
+
+    state: str = ""
+    reason: str = ""
+    moves: str = ""
+
+    @property
+    def text(self) -> str:
+        """What somebody has to know of it; empty while it follows."""
+        if self.state not in (*_RESTS, *_WRONG):
+            return ""
+        text = f"the robot is {self.state}"
+        text += f": {self.reason}" if self.reason else ""
+        return f"{text}. Energized: {self.moves}" if self.moves else text
 
 
 class RobotPanel:
@@ -59,6 +93,7 @@ class RobotPanel:
         limits: Limits,
         arming: Arming | None = None,
         hold: Hold | None = None,
+        confirming: Arming | None = None,
     ) -> None:
         """Add the controls to a page; those of a walk are not seen yet.
 
@@ -68,10 +103,13 @@ class RobotPanel:
             limits: what can be asked for.
             arming: who may lead; nobody at first.
             hold: who must be heard while it leads.
+            confirming: who pressed the button that energises once.
         """
         gui, self._actions = server.gui, actions
         self._arming = Arming() if arming is None else arming
         self._hold = Hold(server) if hold is None else hold
+        self._confirming = Arming(_CONFIRM) if confirming is None else confirming
+        self._robot = SeenRobot()
         # What led the robot before it was disarmed must not be asked for after it.
         self._lock = threading.RLock()
         self._status = StatusText(gui, walking=False)
@@ -79,6 +117,8 @@ class RobotPanel:
         self.led: Velocity | None = None
         stop = gui.add_button(STOP, icon=viser.Icon.HAND_STOP, color=_RED)
         stop.on_click(lambda _: self._stop())
+        self._energize = gui.add_button(ENERGIZE, icon=viser.Icon.BOLT, visible=False)
+        self._energize.on_click(self._on_energize)
         self._arm = gui.add_button(ARM, icon=viser.Icon.LOCK_OPEN, visible=False)
         self._arm.on_click(self._on_arm)
         self._walk = VelocitySliders(gui, limits, self._lead, visible=False)
@@ -110,8 +150,26 @@ class RobotPanel:
             if self._arming.expired():
                 self._end(f"disarmed: not led for {self._arming.patience:g} s")
             left = self._arming.left
+            if self._confirming.expired():
+                self._energize.label = ENERGIZE
         note = f"armed for {left:.0f} s" if left else self._note
-        self._status.show(replace(status, message=status.message or note))
+        self._status.show(
+            replace(
+                status,
+                message=self._robot.text or status.message or note,
+                failed=status.failed or self._robot.state in _WRONG,
+            )
+        )
+
+    def show_robot(self, robot: SeenRobot) -> None:
+        """Show how the robot is, from the next :meth:`show` on."""
+        with self._lock:
+            self._robot = robot
+            rests = robot.state in _RESTS
+            if self._energize.visible != rests:
+                self._energize.visible = rests
+                self._confirming.disarm()
+                self._energize.label = ENERGIZE
 
     def _stop(self) -> None:
         # First of all: nothing that may fail comes before it.
@@ -119,6 +177,19 @@ class RobotPanel:
         with self._lock:
             if self._arming.disarm():
                 self._end("disarmed: the robot was stopped")
+
+    def _on_energize(self, event: Any) -> None:
+        with self._lock:
+            client = event.client_id
+            if client is None or self._robot.state not in _RESTS:
+                return
+            if not self._confirming.use(client):
+                self._confirming.arm(client)
+                self._energize.label = AGAIN
+                return
+            self._confirming.disarm()
+            self._energize.label = ENERGIZE
+        self._actions.energize()
 
     def _on_arm(self, event: Any) -> None:
         with self._lock:

@@ -21,6 +21,7 @@ from humans_sim.cli.kondo.commands import app
 from humans_sim.core.resources import resource
 from humans_sim.kondo import read_motion
 from humans_sim.kondo.emulation.emulator import Emulator
+from humans_sim.kondo.emulation.virtual_board import VirtualBoard
 from humans_sim.kondo.protocol import rcb1
 from humans_sim.kondo.protocol.frames import CHANNELS
 from humans_sim.kondo.protocol.line_faults import LineFaults
@@ -113,6 +114,34 @@ def test_pose_then_home_then_free(boards: Emulator) -> None:
     code, out, _ = kondo("home", "--free", port=boards.port)
     assert code == 0 and "the servos are limp" in out
     assert boards.angles()[HEAD] == 90.0 and not driven(boards)
+
+
+def test_energize_says_what_moves(boards: Emulator) -> None:
+    """Nothing is sent before Enter; then the servos hold where they are."""
+    knee = 15 - 1
+    legs = list(boards.boards[1].memory.home)
+    legs[0] = 115  # the left hip goes to 105
+    boards.boards = (boards.boards[0], VirtualBoard(1, legs))
+    code, out, errors = kondo("energize", port=boards.port)
+    assert code == 1 and "give --yes" in errors
+    assert "l_hip_roll moves by 10 degrees" in out and not driven(boards)
+    code, out, _ = kondo("energize", "--yes", port=boards.port)
+    assert code == 0 and "the servos hold this pose" in out
+    assert driven(boards)
+    wait(lambda: boards.angles()[CHANNELS] <= 106.0)
+    assert boards.angles()[knee] == legs[knee - CHANNELS]
+
+
+def test_links_are_kept_apart(boards: Emulator) -> None:
+    """Crossed legs are refused before anything moves, unless that is turned off."""
+    before = boards.angles()
+    crossed = ("pose", "l_hip_roll=-15", "r_hip_roll=-15", "--port", boards.port)
+    code, _, errors = kondo(*crossed)
+    assert code == 1 and re.search("_(shank|ankle|foot) would touch", errors)
+    assert boards.angles() == before
+    code, out, _ = kondo(*crossed, "--no-self-collision")
+    assert code == 0 and "self-collision is not checked" in out
+    assert boards.angles() != before
 
 
 def test_play_store_save(boards: Emulator, tmp_path: Path) -> None:

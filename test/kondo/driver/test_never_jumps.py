@@ -127,21 +127,32 @@ def test_steps_count_from_what_was_taken(plan: str) -> None:
     assert 1.0 < max(boards.steps) <= STEP
 
 
-def test_a_paused_driver_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gap between two beats, by a clock that counts it: no command is caught up."""
+@pytest.mark.parametrize("rests", [True, False])
+def test_a_paused_driver_stops(monkeypatch: pytest.MonkeyPatch, rests: bool) -> None:
+    """A gap between two beats, by a clock that counts it: nothing more is sent."""
     boards, jump = LossyBoards(lambda *_: (True, True)), [0.0]
     clock = watchdog.now
     monkeypatch.setattr(watchdog, "now", lambda: clock() + jump[0])
     with standing(boards, 30) as robot:
+        if rests:
+            robot.hold()
         with robot._lock:  # the command comes before the thread knows of the gap
             jump[0] += 5.0
             robot._guard.aim({"head_yaw": 1.0})
-        wait(lambda: robot.state == RobotState.HOLDING)
+        wait(lambda: robot.state == RobotState.STOPPED)
         assert robot.health().reason.startswith("the driver was kept from its line")
-        here = robot.set_points()["head_yaw"]
+        sent = list(boards._count)
+        with pytest.raises(RobotStateError, match="kept from its line"):
+            robot.command({"head_yaw": 1.0})
+        robot.stop()
+        with pytest.raises(RobotStateError, match="the robot is stopped"):
+            robot.hold()
+        assert robot.read_back() and boards._count == sent
+        here = boards.at[0][5]
+        assert here is not None and here < 90.0 + math.degrees(0.5)
+        robot.energise()
         robot.command({"head_yaw": 1.0})
         assert robot.approaching()
-        assert here < 0.5
 
 
 @pytest.mark.parametrize(

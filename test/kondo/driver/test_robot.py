@@ -190,7 +190,7 @@ def test_a_stopped_robot_is_freed(watched: KondoRobot) -> None:
 
 
 def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -> None:
-    """Lost, found by itself, the pose read and held; commands never waited."""
+    """Lost, found by itself, and stopped: energised, it sets out from its pose."""
     robot.energise()
     robot.command({"head_yaw": 0.1})
     boards.unplug()
@@ -200,10 +200,18 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
         robot.command({"head_yaw": 0.1})
     with pytest.raises(RobotStateError, match="lost"):
         robot.read_back()
+    with pytest.raises(RobotStateError, match="energise it when it is back"):
+        robot.energise()
     log.clear()
     boards.replug()
-    wait(lambda: robot.state == RobotState.HOLDING, "return")
-    assert robot.health().reconnections == 1
+    wait(lambda: robot.state == RobotState.STOPPED, "return")
+    assert (robot.health().reconnections, robot.health().faults) == (1, 1)
+    with pytest.raises(
+        RobotStateError, match=r"lost, and is back .*energise it on pur"
+    ):
+        robot.command({"head_yaw": 0.1})
+    assert robot.set_points() == {} == dict(orders(log, 0))
+    robot.energise()
     robot.command({"head_yaw": 0.1})
     wait(lambda: robot.health().delivered > 0 and bool(orders(log, 0)), "set points")
     head = [(t, v[5]) for t, v in orders(log, 0)]
@@ -220,13 +228,14 @@ def test_a_line_that_comes_back(robot: KondoRobot, boards: Emulator, log: Log) -
 
 @pytest.mark.study
 def test_a_board_that_falls_silent(robot: KondoRobot, boards: Emulator) -> None:
-    """It is named; when it is back, all resumes."""
+    """It is named; when it is back, the robot is stopped."""
     robot.energise()
     both, boards.boards = boards.boards, boards.boards[:1]
     wait(lambda: robot.state == RobotState.LOST, "loss")
     assert "board 1 did not answer" in robot.health().reason
     boards.boards = both
-    wait(lambda: robot.state == RobotState.HOLDING, "return")
+    wait(lambda: robot.state == RobotState.STOPPED, "return")
+    assert "board 1 did not answer" in robot.health().reason
 
 
 @pytest.mark.study

@@ -20,11 +20,14 @@ from humans_sim.view.browser.heartbeat import Hold
 from humans_sim.view.browser.limits import Limits
 from humans_sim.view.browser.page_server import PageServer
 from humans_sim.view.browser.robot_panel import (
+    AGAIN,
     ARM,
     DISARM,
+    ENERGIZE,
     STOP,
     RobotActions,
     RobotPanel,
+    SeenRobot,
 )
 from humans_sim.view.browser.scene import free_port
 from humans_sim.view.browser.walk_page import WalkPage
@@ -47,12 +50,16 @@ class Robot:
         self.now, self.received = 0.0, []
         self.page = PageServer("127.0.0.1", free_port("127.0.0.1", 0))
         actions = RobotActions(
-            walk=self.received.append, stop=lambda: self.received.append("!")
+            walk=self.received.append,
+            stop=lambda: self.received.append("!"),
+            energize=lambda: self.received.append("on"),
         )
         limits = Limits(forward=0.1, backward=0.1)
-        arming = Arming(30.0, lambda: self.now)
+        arming, confirming = (Arming(t, lambda: self.now) for t in (30.0, 10.0))
         hold = Hold(self.page.viser, silence)
-        self.panel = RobotPanel(self.page.viser, actions, limits, arming, hold)
+        self.panel = RobotPanel(
+            self.page.viser, actions, limits, arming, hold, confirming
+        )
 
     def control(self, label: str) -> Any:
         """One of its controls."""
@@ -155,6 +162,38 @@ def test_disarmed_by_hand(robot: Robot) -> None:
         wait(lambda: robot.control(DISARM) is not None, "the other label")
         robot.press(line, DISARM)
         assert robot.take() == [Velocity()]
+
+
+STOPPED = SeenRobot("stopped", "the line was lost", "l_knee moves by 35 degrees")
+
+
+def test_a_stopped_robot_is_energised_on_purpose(robot: Robot) -> None:
+    """The page says what will move; one browser presses twice, within ten seconds."""
+    with robot.browser() as one, robot.browser() as other:
+        assert not robot.control(ENERGIZE).visible
+        robot.press(one, ENERGIZE)
+        wait(lambda: robot.page.incoming.refused == 1, "the refusal")
+        robot.panel.show_robot(STOPPED)
+        robot.panel.show(Status(message="walking"))
+        for words in ("the line was lost", "l_knee moves by 35 degrees"):
+            assert words in robot.panel._status._shown
+        robot.press(one, ENERGIZE)
+        wait(lambda: robot.panel._energize.label == AGAIN, "the question")
+        first = robot.panel._confirming._client
+        robot.press(other, AGAIN)
+        wait(lambda: robot.panel._confirming._client != first, "the other browser")
+        robot.now = 11.0
+        robot.panel.show(Status())
+        assert robot.panel._energize.label == ENERGIZE
+        assert not robot.received
+        robot.press(one, ENERGIZE)
+        wait(lambda: robot.panel._energize.label == AGAIN, "the question")
+        robot.press(one, AGAIN)
+        assert robot.take() == ["on"]
+        robot.panel.show_robot(SeenRobot("holding"))
+        robot.panel.show(Status())
+        assert not robot.control(ENERGIZE).visible
+        assert "stopped" not in robot.panel._status._shown
 
 
 def test_what_does_not_walk_is_not_armed() -> None:
