@@ -239,12 +239,13 @@ def _compare_frame(
 def _place_fault(
     placement: pin.SE3, rotation: np.ndarray, position: np.ndarray, reach: float
 ) -> str:
-    if np.abs(placement.translation - position).max() > _ROUNDING * reach:
+    # Asked this way round, a difference that is no number is one, too.
+    if not np.abs(placement.translation - position).max() <= _ROUNDING * reach:
         return (
             f"its origin lies at {_shown(position)} m in the file, at "
             f"{_shown(placement.translation)} m in the model"
         )
-    if np.abs(placement.rotation - rotation).max() > _TURN:
+    if not np.abs(placement.rotation - rotation).max() <= _TURN:
         return "its origin is turned otherwise in the model than in the file"
     return ""
 
@@ -267,7 +268,7 @@ def _compare_joint(
     expected[part] = axis / np.linalg.norm(axis)
     motion = pin.getJointJacobian(model, data, index, pin.ReferenceFrame.LOCAL)
     motion = motion[:, joint.idx_v : joint.idx_v + joint.nv]
-    if motion.shape != (6, 1) or np.abs(motion[:, 0] - expected).max() > _TURN:
+    if motion.shape != (6, 1) or not np.abs(motion[:, 0] - expected).max() <= _TURN:
         text = (
             f"a {kind} joint about or along {_shown(axis)} moves by {_shown(motion.T)} "
             "in the model"
