@@ -27,13 +27,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-import llvmlite.binding as llvm
 import numba
 from numba import config, njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.registry import cpu_target
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -118,8 +119,8 @@ def _platform_hash() -> str:
     """Hash of all but the sources that machine code depends on."""
     parts = (
         *(sys.implementation.cache_tag, sys.abiflags, platform.machine()),
-        *(numba.__version__, llvm.llvm_version_info, llvm.get_host_cpu_name()),
-        llvm.get_host_cpu_features().flatten(),
+        *(numba.__version__, version("llvmlite")),  # which brings LLVM
+        *cpu_target.target_context.codegen().magic_tuple(),  # the processor
         *((flag, getattr(config, flag, None)) for flag in _FLAGS),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]

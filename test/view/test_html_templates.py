@@ -75,6 +75,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "scene_title": {"title": EVIL},
     "colour_scheme": {},
     "control_names": {},
+    "heartbeat": {"kind": EVIL, "period": 200},
 }
 
 
