@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pytest
 from plate_files import plate_bytes, walking_load
 from small_wrists import NAMES, OWN, small_run
 
@@ -237,10 +238,10 @@ def write_seeds(folder: Path) -> None:
 
 def _write_anatomy(folder: Path) -> None:
     """Stacks of slices, a series, a wrist of three balls and what is made of it."""
-    import nibabel
     from PIL import Image
     from trimesh.creation import icosphere
 
+    nibabel = pytest.importorskip("nibabel", reason="humans-sim[images] is not there")
     levels = np.arange(5 * 6 * 7, dtype=np.int16).reshape(5, 6, 7)
     stacks = folder / "stacks"
     stacks.mkdir()
@@ -267,8 +268,7 @@ def _write_anatomy(folder: Path) -> None:
 
 
 def _write_slice(path: Path, plane: np.ndarray, place: float) -> None:
-    import pydicom
-
+    pydicom = pytest.importorskip("pydicom", reason="humans-sim[images] is not there")
     path.parent.mkdir(exist_ok=True)
     meta = pydicom.dataset.FileMetaDataset()
     meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
