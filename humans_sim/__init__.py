@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from humans_sim.kondo.driver.board import BoardError, NotFreedError
     from humans_sim.kondo.driver.robot_health import RobotStateError
     from humans_sim.kondo.driver.safety import JointCommandError
+    from humans_sim.kondo.driver.self_collision import SelfCollisionError
     from humans_sim.kondo.driver.stream import StreamError
     from humans_sim.kondo.driver.walk_stream import WalkStreamError
     from humans_sim.kondo.emulation.simulated_robot import SimulatedBodyError
@@ -259,6 +260,7 @@ _MODULES = {
     "GaitCycle": "control.gait.gait_cycle",
     "GaitSettings": "control.gait.gait_cycle",
     "GaitWalk": "control.gait.gait_walk",
+    "SelfCollisionError": "kondo.driver.self_collision",
     "Walk": "control.walking.walk",
     "WalkSettings": "control.walking.settings",
     "WalkStreamError": "kondo.driver.walk_stream",
@@ -405,6 +407,7 @@ __all__ = [
     "GaitCycle",
     "GaitSettings",
     "GaitWalk",
+    "SelfCollisionError",
     "Walk",
     "WalkSettings",
     "WalkStreamError",
