@@ -69,11 +69,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         os._exit(config.stash[_RESULT])
 
 
+_MANY_TESTS = 4000
+"""So many need about all kernels."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def shared_compilation(request: pytest.FixtureRequest) -> None:
-    """Two workers compile half of the kernels each, not both of them all."""
+    """Two workers compile half of the kernels each, not both of them all.
+
+    A few folders compile what they need.
+    """
     worker = getattr(request.config, "workerinput", None)  # of xdist
-    if worker and worker["workercount"] == len(METHODS):
+    many = len(request.session.items) > _MANY_TESTS
+    if worker and worker["workercount"] == len(METHODS) and many:
         compile_kernels([METHODS[int(worker["workerid"].removeprefix("gw"))]])
 
 
