@@ -112,7 +112,7 @@ test-emulated: setup
 ifeq ($(EMULATE),1)
 	@if $(MAKE) --no-print-directory $(EMULATED_ROOT); then \
 	  $(EMULATED) test-ros PYTEST_ARGS="$(PYTEST_ARGS)" || { echo "ROS 2 tests failed under emulation: those once more:"; \
-	    $(EMULATED) test-ros PYTEST_ARGS="$(PYTEST_ARGS) --last-failed --last-failed-no-failures none"; }; \
+	    $(EMULATED) test-ros PYTEST_ARGS="$(PYTEST_ARGS) --last-failed"; }; \
 	else echo "No emulated ROS 2 could be made: its tests are skipped below."; fi
 else
 	@echo "Nothing is emulated: tests of ROS 2 run where it is, else they are skipped."
