@@ -315,7 +315,9 @@ class GraphFuzzer:
         """Services of the graph's nodes, but for those that actions are made of."""
         for name, kinds in self.node.get_service_names_and_types():
             own = name.startswith(f"/{self.node.get_name()}/")
-            if not own and "/_action/" not in name:
+            # Names of clients that nobody serves are listed, too.
+            served = self.node.count_services(name) > 0
+            if served and not own and "/_action/" not in name:
                 yield name, kinds[0]
 
     def _fuzz_service(self, name: str, kind: str, count: int) -> None:
