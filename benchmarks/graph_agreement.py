@@ -8,11 +8,15 @@ joint angle and of the base's position, for each graph and sampling period.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 
-from humans_sim.applications.sampled_scenario import run_sampled
 from humans_sim.applications.scenarios import read_scenario
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "helpers"))
+
+from sampled_scenario import run_sampled
 
 PERIODS = {
     "fes-swing-up": (0.01, 0.005, 0.0025),

@@ -20,6 +20,7 @@ import numpy as np
 
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 from humans_sim.core.rotations import chart_rate, crossed, spin, straighten, turn
+from humans_sim.core.runge_kutta import CLASSICAL, Tableau
 
 Forces = Callable[[float, BodyState], tuple[np.ndarray, np.ndarray]]
 """Forces at the centres and torques about them, in the world's frame (n, 3) each."""
@@ -102,43 +103,6 @@ def rk4(
         state.P + _sum(weights, [k.P for k in stages]),
         state.L + _sum(weights, [k.L for k in stages]),
     )
-
-
-class Tableau(NamedTuple):
-    """Coefficients of an explicit Runge-Kutta method.
-
-    Attributes:
-        nodes: of the stages.
-        stages: coefficients of each stage.
-        weights: of the stages in the step.
-        errors: of the stages in the estimate of the error; empty: there is none.
-    """
-
-    nodes: tuple[float, ...]
-    stages: tuple[tuple[float, ...], ...]
-    weights: tuple[float, ...]
-    errors: tuple[float, ...] = ()
-
-
-CLASSICAL = Tableau(
-    (0.0, 0.5, 0.5, 1.0),
-    ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)),
-    (1 / 6, 1 / 3, 1 / 3, 1 / 6),
-)
-DORMAND_PRINCE = Tableau(
-    (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0),
-    (
-        (),
-        (1 / 5,),
-        (3 / 40, 9 / 40),
-        (44 / 45, -56 / 15, 32 / 9),
-        (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-        (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-        (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
-    ),
-    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0.0),
-    (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40),
-)
 
 
 def lie_step(

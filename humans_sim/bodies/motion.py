@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humans_sim.bodies.integrators import DORMAND_PRINCE, STEPS, Forces, lie_step
+from humans_sim.bodies.integrators import STEPS, Forces, lie_step
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 from humans_sim.core.budget import SAMPLES
+from humans_sim.core.runge_kutta import DORMAND_PRINCE
 
 _SHRINK, _GROW, _SAFE, _ORDER = 0.2, 5.0, 0.9, 5.0
 _LEAST = 1e-10

@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with two more samples at each event, for curves that jump where they do.
+"""Two more samples at each event of a run, for curves that jump where they do.
 
-For drawing and tables: each time of an event is there twice, before and after.
+Samples lie a period apart, and an impact takes no time: joined by a line, two samples
+make it a ramp of one period. For drawing and tables each time of an event is there
+twice, before and after.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from humans_sim.results.event_states import NO_EVENT_STATES
+from humans_sim.results.events import IMPACT, Event
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
 
 _HELD = ("torques", "forces")
 """What may be unknown at an event: it then is that of the samples around it."""
+_ENERGIES = ("energy_before [J]", "energy_after [J]")
 
 
 def samples_at_events(run: Run) -> Run | None:
@@ -86,3 +91,139 @@ def _gaps(
 def _flat(array: np.ndarray) -> np.ndarray:
     """Rows of before and after in turn."""
     return array.reshape(2 * len(array), *array.shape[2:])
+
+
+def _has_both_sides(t: np.ndarray, time: float) -> bool:
+    """Whether there are two samples of one time."""
+    first = int(np.searchsorted(t, time))
+    return bool(first + 1 < len(t) and t[first] == t[first + 1] == time)
+
+
+class ImpactSamples:
+    """The time axis of a run with its impacts in it.
+
+    A run that holds its states at events has its two samples at each
+    (:func:`with_event_samples`). Of another one, as files of older versions are, it is
+    known when each impact was, and what kinetic energy there was before and after it;
+    what else jumps is held from the sample before, and back from the sample after.
+
+    Args:
+        t: times of the samples (n,) [s].
+        events: of the run; impacts that have their two samples need no others.
+
+    Attributes:
+        sampled: times of the samples (n,) [s].
+        t: the same, and twice that of each impact (n + 2 m,) [s].
+    """
+
+    def __init__(self, t: np.ndarray, events: Sequence[Event] = ()) -> None:
+        self.sampled = t = np.asarray(t)
+        events = [
+            event
+            for event in sorted(events, key=lambda event: event.time)
+            if event.kind == IMPACT
+            and t[0] < event.time <= t[-1]
+            and not _has_both_sides(t, event.time)
+        ]
+        self._times = np.array([event.time for event in events])
+        # the sample after each impact, or at its time
+        self._next = np.searchsorted(t, self._times)
+        _, count = np.unique(self._next, return_counts=True)
+        self._alone = np.repeat(count == 1, count)
+        self._last = np.append(np.diff(self._next) > 0, True)[: len(events)]
+        self._energies = np.array(
+            [[float(e.detail.get(key, np.nan)) for key in _ENERGIES] for e in events]
+        ).reshape(-1, 2)
+        self._rows = np.repeat(self._next, 2)
+        self.t = np.insert(t, self._rows, np.repeat(self._times, 2))
+
+    @property
+    def inserted(self) -> np.ndarray:
+        """Which of the times are those of impacts (n + 2 m,)."""
+        return np.insert(np.zeros(len(self.sampled), dtype=bool), self._rows, True)
+
+    def jump(self, values: np.ndarray) -> np.ndarray:
+        """What may jump: held before an impact, and back from the sample after it.
+
+        Of several impacts between two samples the last one makes the difference, for
+        a ball that bounces is in the air until then.
+
+        Args:
+            values: at the samples (n, k).
+        """
+        before, change = self._sides(values)
+        after = np.where(self._last[:, None], before + change, before)
+        return self._inserted(values, before, after)
+
+    def kinetic(self, energy: np.ndarray) -> np.ndarray:
+        """Kinetic energy: at an impact what its event says (n + 2 m,) [J].
+
+        Args:
+            energy: at the samples (n,) [J].
+        """
+        drawn = self.jump(energy[:, None])[:, 0]
+        known = np.isfinite(self._energies)
+        drawn[self.inserted] = np.where(
+            known, self._energies, drawn[self.inserted].reshape(-1, 2)
+        ).ravel()
+        return drawn
+
+    def bend(self, values: np.ndarray) -> np.ndarray:
+        """What does not jump but bends: prolonged to the impact from both sides.
+
+        Where a neighbouring sample is beyond another impact, nothing is prolonged.
+
+        Args:
+            values: at the samples (n, k).
+        """
+        before, change = self._sides(values)
+        start, end = self.sampled[self._next - 1], self.sampled[self._next]
+        passed, left = self._times - start, end - self._times
+        share = np.divide(passed, end - start, out=np.ones_like(passed), where=left > 0)
+        here = before + share[:, None] * change
+        k = self._prolongable(passed, left)
+        if len(k):
+            here[k] = self._prolonged(values, self._next[k], passed[k], left[k])
+        return self._inserted(values, here, here)
+
+    def _prolongable(self, passed: np.ndarray, left: np.ndarray) -> np.ndarray:
+        """Impacts with two samples on each side, and no other impact among these."""
+        t, after = self.sampled, self._next
+        inside = (after > 1) & (after < len(t) - 1)
+        crossed = np.isin(after - 1, after) | np.isin(after + 1, after)
+        apart = np.zeros(len(after), dtype=bool)
+        k = after[inside]
+        apart[inside] = (t[k - 1] > t[k - 2]) & (t[k + 1] > t[k])
+        good = self._alone & apart & ~crossed & (passed > 0) & (left > 0)
+        return np.flatnonzero(good)
+
+    def _prolonged(
+        self,
+        values: np.ndarray,
+        after: np.ndarray,
+        passed: np.ndarray,
+        left: np.ndarray,
+    ) -> np.ndarray:
+        """Values at impacts from the samples on both sides, the nearer the more."""
+        t, total, weights = self.sampled, 0.0, 0.0
+        for near, far, distance in (
+            (after - 1, after - 2, passed),
+            (after, after + 1, left),
+        ):
+            span = np.abs(t[far] - t[near])
+            there = values[near] + (distance / span)[:, None] * (
+                values[near] - values[far]
+            )
+            weight = 1.0 / (distance * (distance + span))[:, None]
+            total, weights = total + weight * there, weights + weight
+        return np.asarray(total / weights)
+
+    def _sides(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        before = np.asarray(values[self._next - 1], dtype=float)
+        return before, values[self._next] - before
+
+    def _inserted(
+        self, values: np.ndarray, left: np.ndarray, right: np.ndarray
+    ) -> np.ndarray:
+        both = np.stack([left, right], axis=1).reshape(-1, values.shape[1])
+        return np.insert(np.asarray(values, dtype=float), self._rows, both, axis=0)

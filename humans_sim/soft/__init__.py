@@ -82,8 +82,7 @@ from humans_sim.soft.surfaces.fields import (
     Field,
     SegmentField,
 )
-from humans_sim.soft.surfaces.nets import net_of
-from humans_sim.soft.surfaces.polygons import mesh_of
+from humans_sim.soft.surfaces.polygons import mesh_of, net_of
 
 __all__ = [
     "Automaton",

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sampled_scenario import run_sampled
 
 import humans_sim as hs
 from humans_sim.applications.law_station import LawStation
-from humans_sim.applications.sampled_scenario import run_sampled
 from humans_sim.applications.scenario_start import scenario_start
 from humans_sim.applications.scenarios import read_scenario
 

@@ -175,8 +175,8 @@ def test_calls_that_ask_for_too_much(tmp_path: Path) -> None:
     """The library's own functions are bounded by the same numbers."""
     from humans_sim.anatomy.volumes.shapes import of_ball, of_box
     from humans_sim.control.trajectories.motion import Curve, Motion
+    from humans_sim.core.surface_nets import net_of
     from humans_sim.observation.markers.filters import zero_phase
-    from humans_sim.soft.surfaces.nets import net_of
 
     model = hs.load_model("khr1")
     tracemalloc.clear_traces()

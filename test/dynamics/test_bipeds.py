@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pinocchio as pin
 import pytest
+from whole_body_contacts import whole_body_contacts
 
 import humans_sim as hs
 from humans_sim.actuation import IdealTorque, Servo
 from humans_sim.actuation.servo_numbers import ServoNumbers
 from humans_sim.applications.scenarios import read_scenario
-from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.results.run import Run
 
 G = 9.81

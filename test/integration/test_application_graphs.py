@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from sampled_scenario import run_sampled
 
 import humans_sim as hs
 from humans_sim.applications.graphs import Graph, read_graph
-from humans_sim.applications.sampled_scenario import run_sampled
 from humans_sim.applications.scenarios import read_scenario
 from humans_sim.core.doctor import ros_hint
 from humans_sim.dynamics.system import TIME_STEPPING

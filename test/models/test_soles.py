@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from whole_body_contacts import whole_body_contacts
 
 import humans_sim as hs
 from humans_sim.analysis.compare import sole_forces
 from humans_sim.analysis.run_motion import RunMotion
 from humans_sim.contact.geometry.foot_spheres import sphere_feet
 from humans_sim.core.errors import ParameterError
-from humans_sim.dynamics.whole_body_contacts import whole_body_contacts
 from humans_sim.models.soles import (
     contacts_of,
     corner_places,

@@ -18,6 +18,38 @@ from humans_sim.anatomy.detection.pair_kernels import meet_in_list
 from humans_sim.anatomy.errors import AnatomyError
 
 
+class BallTable:
+    """Balls of all bones in one table.
+
+    Args:
+        models: of the bones, each in its own frame.
+        origins: points of the bones that centres are measured from (n, 3) [m].
+    """
+
+    def __init__(self, models: Sequence[BallModel], origins: np.ndarray) -> None:
+        """Stack them."""
+        self._first = np.cumsum([0, *(len(model) for model in models)])[:-1]
+        parts = [
+            model.centres - own for model, own in zip(models, origins, strict=True)
+        ]
+        self._centres = np.concatenate(parts)
+        self._radii = np.concatenate([model.radii for model in models])
+
+    def centres(self, bones: np.ndarray, balls: np.ndarray) -> np.ndarray:
+        """Of balls of bones (k, 3) [m]."""
+        return np.asarray(self._centres[self._first[bones] + balls])
+
+    def radii(self, bones: np.ndarray, balls: np.ndarray) -> np.ndarray:
+        """Of balls of bones (k,) [m]."""
+        return np.asarray(self._radii[self._first[bones] + balls])
+
+    def keys(self, contacts: Contacts) -> np.ndarray:
+        """Numbers of pairs, whatever the contacts are (c,)."""
+        c = contacts
+        one, other = self._first[c.body_i] + c.ball_i, self._first[c.body_j] + c.ball_j
+        return np.asarray(one * len(self._radii) + other)
+
+
 class PairList:
     """Contacts of bones that move little from one call to the next.
 
@@ -45,7 +77,8 @@ class PairList:
         if not (np.isfinite(margin) and margin > 0):
             raise AnatomyError(f"the margin must be positive, not {margin} m")
         self._detector = ContactDetector(models, roles, exclusions)
-        self._models, self._margin = tuple(models), float(margin)
+        self._balls = BallTable(models, np.zeros((len(models), 3)))
+        self._margin = float(margin)
         self._middles = np.array([m.centres.mean(axis=0) for m in models])
         self._extents = np.array(
             [
@@ -95,15 +128,9 @@ class PairList:
 
     def _renew(self, poses: Poses) -> None:
         near = self._near = self._detector.detect(poses, margin=self._margin)
+        sides = ((near.body_i, near.ball_i), (near.body_j, near.ball_j))
         self._bodies = np.stack([near.body_i, near.body_j], axis=1)
-        self._centres = np.empty((near.count, 2, 3))
-        self._radii = np.empty((near.count, 2))
-        for side, (bodies, balls) in enumerate(
-            ((near.body_i, near.ball_i), (near.body_j, near.ball_j))
-        ):
-            for body in np.unique(bodies):
-                own = bodies == body
-                self._centres[own, side] = self._models[body].centres[balls[own]]
-                self._radii[own, side] = self._models[body].radii[balls[own]]
+        self._centres = np.stack([self._balls.centres(*side) for side in sides], axis=1)
+        self._radii = np.stack([self._balls.radii(*side) for side in sides], axis=1)
         self._poses = Poses(poses.rotations.copy(), poses.positions.copy())
         self.searches += 1

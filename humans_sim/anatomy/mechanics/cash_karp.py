@@ -23,21 +23,15 @@ from typing import Literal
 import numpy as np
 
 from humans_sim.anatomy.errors import AnatomyError
+from humans_sim.core.runge_kutta import (
+    CASH_KARP,
+    CLASSICAL,
+    Rates,
+    runge_kutta_step,
+)
 
-Rates = Callable[[float, np.ndarray], np.ndarray]
 Scale = Literal["unit", "tangent", "absolute"]
 
-NODES = np.array([0, 1 / 5, 3 / 10, 3 / 5, 1, 7 / 8])
-STAGES = (
-    np.array([]),
-    np.array([1 / 5]),
-    np.array([3 / 40, 9 / 40]),
-    np.array([3 / 10, -9 / 10, 6 / 5]),
-    np.array([-11 / 54, 5 / 2, -70 / 27, 35 / 27]),
-    np.array([1631 / 55296, 175 / 512, 575 / 13824, 44275 / 110592, 253 / 4096]),
-)
-FIFTH = np.array([37 / 378, 0, 250 / 621, 125 / 594, 0, 512 / 1771])
-FOURTH = np.array([2825 / 27648, 0, 18575 / 48384, 13525 / 55296, 277 / 14336, 1 / 4])
 _SAFE, _GROW, _SHRINK = 0.9, 5.0, 0.1
 _TINY = 1e-30
 
@@ -64,17 +58,6 @@ class Trajectory:
     def steps(self) -> np.ndarray:
         """Lengths of the steps (k,) [s]."""
         return np.diff(self.t)
-
-
-def cash_karp_step(
-    rates: Rates, t: float, q: np.ndarray, h: float, slope: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The state after one step of order 5, and its error."""
-    k = [rates(t, q) if slope is None else slope]
-    for node, row in zip(NODES[1:], STAGES[1:], strict=True):
-        k.append(rates(t + node * h, q + h * (row @ np.array(k))))
-    stages = np.array(k)
-    return q + h * (FIFTH @ stages), h * ((FIFTH - FOURTH) @ stages)
 
 
 def cash_karp(
@@ -120,7 +103,7 @@ def cash_karp(
     while t < t_end:
         last = t + h >= t_end * (1 - 1e-15)
         size = t_end - t if last else h
-        new, error = cash_karp_step(rates, t, q, size, slope)
+        new, error = runge_kutta_step(CASH_KARP, rates, t, q, size, slope)
         ratio = float(
             np.max(np.abs(error) / (tolerance * _scales(scale, q, slope, size)))
         )
@@ -168,12 +151,7 @@ def runge_kutta(rates: Rates, q0: np.ndarray, t_end: float, steps: int) -> Traje
     q = np.array(q0, dtype=float)
     states = [q]
     for n in range(steps):
-        t = n * h
-        a = rates(t, q)
-        b = rates(t + h / 2, q + h / 2 * a)
-        c = rates(t + h / 2, q + h / 2 * b)
-        d = rates(t + h, q + h * c)
-        q = q + h * (a / 6 + b / 3 + c / 3 + d / 6)
+        q, _ = runge_kutta_step(CLASSICAL, rates, n * h, q, h)
         states.append(q)
     times = np.linspace(0.0, t_end, steps + 1)
     return Trajectory(times, np.array(states), np.zeros(steps), 0, 0)

@@ -25,7 +25,7 @@ import numpy as np
 from humans_sim.anatomy.detection.contacts import Contacts
 from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.anatomy.wrist.contact_rows import ContactRows, RowForces
-from humans_sim.anatomy.wrist.near_pairs import BallCentres, NearPairs
+from humans_sim.anatomy.wrist.near_pairs import NearPairs
 from humans_sim.anatomy.wrist.step_equations import (
     BonePlaces,
     StepEnergy,
@@ -130,7 +130,7 @@ class BoneSteps:
         self.bodies, self.state = wrist.bodies(), wrist.rest()
         self.record: StepRecord | None = None
         self._detector = wrist.detector()
-        self._balls = BallCentres(wrist)
+        self._balls = wrist.balls()
         self._free = np.flatnonzero([role == "free" for role in wrist.roles])
         self._columns = np.full(len(wrist.bones), -1)
         self._columns[self._free] = 6 * np.arange(len(self._free))

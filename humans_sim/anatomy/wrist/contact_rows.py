@@ -176,9 +176,9 @@ def _solved(
     if residual <= _TOLERATED:
         return forces, residual, False
     try:
-        found = solve_contact(delassus, motion, tangents, friction, patient=False)
+        found = solve_contact(delassus, motion, tangents, friction)
         return found.forces, found.residual, False
     except ContactProblemError:
         none = np.zeros(k, dtype=np.int64)
-        found = solve_contact(delassus, motion, none, friction, patient=False)
+        found = solve_contact(delassus, motion, none, friction)
         return found.forces, found.residual, True

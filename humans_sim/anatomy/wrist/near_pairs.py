@@ -10,47 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from humans_sim.anatomy.detection.contacts import Contacts
+from humans_sim.anatomy.detection.pair_list import BallTable
 from humans_sim.anatomy.wrist.step_equations import BonePlaces, point_rows
 from humans_sim.anatomy.wrist.step_kernels import Pairs, pair_gaps, pair_rates
-from humans_sim.anatomy.wrist.wrist import Wrist
-
-
-class BallCentres:
-    """Centres and radii of all balls, from their bones' centres of mass."""
-
-    def __init__(self, wrist: Wrist) -> None:
-        """Stack them."""
-        models = [bone.model for bone in wrist.bones]
-        self._first = np.cumsum([0, *(len(model) for model in models)])[:-1]
-        middles = wrist.centres
-        self._centres = np.concatenate(
-            [model.centres - middles[n] for n, model in enumerate(models)]
-        )
-        self._radii = np.concatenate([model.radii for model in models])
-
-    def of(self, bones: np.ndarray, balls: np.ndarray) -> np.ndarray:
-        """Of balls of bones (k, 3) [m]."""
-        return np.asarray(self._centres[self._first[bones] + balls])
-
-    def keys(self, contacts: Contacts) -> np.ndarray:
-        """Numbers of pairs, the same in all steps (c,)."""
-        c = contacts
-        one, other = self._first[c.body_i] + c.ball_i, self._first[c.body_j] + c.ball_j
-        return np.asarray(one * len(self._radii) + other)
-
-    def gaps_at(self, contacts: Contacts, places: BonePlaces) -> Contacts:
-        """The same pairs of balls, with gaps, normals and points of other places."""
-        c = contacts
-        one = places.x[c.body_i] + places.arms(c.body_i, self.of(c.body_i, c.ball_i))
-        other = places.x[c.body_j] + places.arms(c.body_j, self.of(c.body_j, c.ball_j))
-        radius = self._radii[self._first[c.body_j] + c.ball_j]
-        reach = radius + self._radii[self._first[c.body_i] + c.ball_i]
-        distance = np.linalg.norm(one - other, axis=1)
-        normal = (one - other) / distance[:, None]
-        depth = reach - distance
-        point = other + normal * (radius - 0.5 * depth)[:, None]
-        bodies = (c.body_i, c.ball_i, c.body_j, c.ball_j)
-        return Contacts(*bodies, depth, normal, point, distance / reach)
 
 
 class NearPairs:
@@ -58,7 +20,7 @@ class NearPairs:
 
     Args:
         contacts: the pairs, with gaps as negative depths.
-        balls: of the wrist.
+        balls: of the wrist, from their bones' centres of mass.
         start: bones at the beginning of the step.
         columns: first column of each bone, -1 where it is not free (n,).
     """
@@ -66,7 +28,7 @@ class NearPairs:
     def __init__(
         self,
         contacts: Contacts,
-        balls: BallCentres,
+        balls: BallTable,
         start: BonePlaces,
         columns: np.ndarray,
     ) -> None:
@@ -78,7 +40,10 @@ class NearPairs:
         self.group = c.body_i * len(columns) + c.body_j
         self.keys = balls.keys(c)
         self._balls, self._start = balls, start
-        locals_ = (balls.of(c.body_i, c.ball_i), balls.of(c.body_j, c.ball_j))
+        locals_ = (
+            balls.centres(c.body_i, c.ball_i),
+            balls.centres(c.body_j, c.ball_j),
+        )
         one = start.x[c.body_i] + start.arms(c.body_i, locals_[0])
         other = start.x[c.body_j] + start.arms(c.body_j, locals_[1])
         reach = np.einsum("ni,ni->n", c.normal, one - other) - self.gaps
@@ -91,10 +56,26 @@ class NearPairs:
             found: pairs at the end of the step.
         """
         new = ~np.isin(self._balls.keys(found), self.keys) & (found.depth > 0)
-        more = self._balls.gaps_at(found.chosen(new), self._start)
+        more = self._at_start(found.chosen(new))
         both = (self.contacts, more)
         parts = [np.concatenate([getattr(c, name) for c in both]) for name in _FIELDS]
         return NearPairs(Contacts(*parts), self._balls, self._start, self.columns)
+
+    def _at_start(self, c: Contacts) -> Contacts:
+        """The same pairs of balls with gaps, normals and points of the beginning."""
+        ends, radii = [], []
+        for bones, balls in ((c.body_i, c.ball_i), (c.body_j, c.ball_j)):
+            arms = self._start.arms(bones, self._balls.centres(bones, balls))
+            ends.append(self._start.x[bones] + arms)
+            radii.append(self._balls.radii(bones, balls))
+        one, other = ends
+        reach = radii[1] + radii[0]
+        distance = np.linalg.norm(one - other, axis=1)
+        normal = (one - other) / distance[:, None]
+        depth = reach - distance
+        point = other + normal * (radii[1] - 0.5 * depth)[:, None]
+        bodies = (c.body_i, c.ball_i, c.body_j, c.ball_j)
+        return Contacts(*bodies, depth, normal, point, distance / reach)
 
     def end_gaps(self, ends: BonePlaces) -> np.ndarray:
         """Gaps along the normals of the beginning, at the end of a step (c,) [m]."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from humans_sim.anatomy.balls.ball_model import BallModel
 from humans_sim.anatomy.detection.contacts import ROLES, ContactDetector, Poses
+from humans_sim.anatomy.detection.pair_list import BallTable
 from humans_sim.anatomy.errors import AnatomyError
 from humans_sim.anatomy.mechanics.ligaments import Ligament, Ligaments
 from humans_sim.bodies.mass_properties import MassProperties
@@ -150,6 +151,10 @@ class Wrist:
     def detector(self) -> ContactDetector:
         """Search for contacts of its balls."""
         return ContactDetector([bone.model for bone in self.bones], self.roles)
+
+    def balls(self) -> BallTable:
+        """All balls, from their bones' centres of mass."""
+        return BallTable([bone.model for bone in self.bones], self.centres)
 
     def poses(self, x: np.ndarray, frames: np.ndarray) -> Poses:
         """Poses of the models from centres of mass (n, 3) and rotations (n, 3, 3)."""

@@ -31,9 +31,10 @@ from humans_sim.anatomy.wrist.bone_shapes import (
     RoundedBox,
     frame_of,
 )
-from humans_sim.anatomy.wrist.surface_nets import mesh_of_distance
 from humans_sim.anatomy.wrist.wrist import Bone, Wrist, tie
+from humans_sim.core.errors import ParameterError
 from humans_sim.core.resources import named_file
+from humans_sim.core.surface_nets import mesh_of_distance
 from humans_sim.core.yaml_file import YamlValue, located_errors, read_yaml
 
 if TYPE_CHECKING:
@@ -128,17 +129,16 @@ def _mesh(
         return prepared.mesh, prepared.repairs
     if cuts is None or "mesh" in entry or "parts" not in entry:
         raise AnatomyError(f"{name} needs a mesh, or parts")
-    low, high = cuts.bounds(name)
-    mesh = None
+    mesh, box = None, np.stack(cuts.bounds(name))
     for share in _FINER:
         size = share * float(np.clip(cell, *_CELLS))
         try:
-            mesh = mesh_of_distance(lambda p: cuts.distance(name, p), low, high, size)
+            mesh = mesh_of_distance(lambda p: cuts.distance(name, p), box, size)
             break
-        except BoneMeshError:
+        except ParameterError as error:
             # Thin rims want finer cells.
             if share == _FINER[-1]:
-                raise
+                raise BoneMeshError(str(error)) from None
     assert mesh is not None
     if mesh.body_count > 1:
         raise AnatomyError(f"the parts of {name} do not hold together")

@@ -16,12 +16,10 @@ closed contact are held whatever its normal force.
 Method: Newton's method (:mod:`~humans_sim.contact.problem.newton`), with interior
 points where it fails; beyond some fifty contacts that meet few others each, its sparse
 form (:mod:`~humans_sim.contact.problem.sparse_newton`). W need not be quite symmetric
-for them. Then the others, until one arrives: Gauss-Seidel sweeps, each contact solved
-exactly (open, stick, or slip with the direction found by bisection), until the modes
-can be read off; the linear equations of those modes are solved and the answer is
-verified. Where the sweeps cycle, the fixed point of De Saxce's form is followed: with
-:math:`\mu |u_t|` added to the normal motion and held, the problem is a convex one on
-the cones, solved by accelerated projected gradients. The best of all is the answer.
+for them. Where it does not arrive: Gauss-Seidel sweeps, each contact solved exactly
+(open, stick, or slip with the direction found by bisection), until the modes can be
+read off; the linear equations of those modes are solved and the answer is verified.
+The better of both is the answer.
 
 Contacts that slide in a known direction begin with the sweeps: of two solutions
 (Painleve) these take the stable one. Newton's method comes next
@@ -36,8 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from humans_sim.contact.problem.block_matrix import BlockMatrix
-from humans_sim.contact.problem.fixed_point import by_fixed_point
-from humans_sim.contact.problem.gauss_seidel import first_sweeps, last_sweeps
+from humans_sim.contact.problem.gauss_seidel import by_sweeps
 from humans_sim.contact.problem.known_slides import by_newton_along_slides
 from humans_sim.contact.problem.law_kernels import ContactProblem, modes_of, residual_of
 from humans_sim.contact.problem.newton import by_newton
@@ -49,7 +46,7 @@ _TOLERATED = 1e-6
 _SPARSE, _DENSITY = 50, 0.3
 """Contacts, and share of pairs that meet, at which the sparse form is the faster."""
 _MANY = 100
-"""Contacts beyond which the slow methods serve only where nothing is tolerable."""
+"""Contacts beyond which a second method serves only where nothing is tolerable."""
 
 
 class ContactProblemError(HumansError):
@@ -89,7 +86,6 @@ def solve_contact(
     friction: np.ndarray,
     sliding: np.ndarray | None = None,
     tolerated: float = _TOLERATED,
-    patient: bool = True,
 ) -> ContactSolution:
     """Solve the contact problem.
 
@@ -102,8 +98,6 @@ def solve_contact(
         sliding: (k, 2) unit direction in which a contact slides now, zero where it
             does not; None for none.
         tolerated: largest residual of an answer, relative.
-        patient: whether slow methods are tried where quick ones fail; most problems
-            that these fail at have no solution.
 
     Raises:
         ParameterError: sizes do not fit, or friction is negative.
@@ -136,11 +130,9 @@ def solve_contact(
     )
     fields = tuple(problem)
     best, best_residual = forces, residual_of(fields, forces)
-    attempts = [_by_newton, first_sweeps, by_fixed_point, last_sweeps]
+    attempts = (_by_newton, by_sweeps)
     if sliding.any():
-        attempts[:2] = [first_sweeps, by_newton_along_slides]
-    if not patient:
-        attempts = attempts[:2]
+        attempts = (by_sweeps, by_newton_along_slides)
     for attempt in attempts:
         if best_residual <= (ACCEPTED if k <= _MANY else _TOLERATED):
             break

@@ -11,28 +11,17 @@ from humans_sim.core.kernels import kernel
 
 _FIRST_SWEEPS = 20
 _LAST_SWEEPS = 640
-_MANY_SWEEPS = 50000
 _ANGLES = 24
 
 
 @kernel
-def first_sweeps(problem):
-    """A few hundred sweeps: enough for nearly all problems."""
-    return _by_sweeps(problem, _FIRST_SWEEPS, _LAST_SWEEPS)
-
-
-@kernel
-def last_sweeps(problem):
-    """Very many sweeps, where nothing else helped."""
-    return _by_sweeps(problem, _MANY_SWEEPS, _MANY_SWEEPS)
-
-
-@kernel
-def _by_sweeps(problem, sweeps, most):
+def by_sweeps(problem):
+    """Forces of the best of some hundred sweeps (k, 3), and their residual."""
     _, free, _, _, _ = problem
     forces = np.zeros(free.shape)
     best, residual = forces.copy(), np.inf
-    while residual > ACCEPTED and sweeps <= most:
+    sweeps = _FIRST_SWEEPS
+    while residual > ACCEPTED and sweeps <= _LAST_SWEEPS:
         _sweep(problem, forces, sweeps)
         if not np.abs(forces).max() < 1e150:
             break

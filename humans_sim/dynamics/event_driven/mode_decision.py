@@ -50,14 +50,10 @@ class ModeDecision:
     Args:
         loads: what acts on the system.
         motion: of its bodies; its modes are set.
-
-    Attributes:
-        patient: whether slow methods are tried where quick ones find no solution.
     """
 
     def __init__(self, loads: AppliedLoads, motion: SmoothMotion) -> None:
         """Nothing is decided yet."""
-        self.patient = True
         self._bodies, self._loads, self._motion = motion.bodies, loads, motion
 
     def decide(self, state: State, which: np.ndarray, slides: np.ndarray) -> None:
@@ -172,7 +168,6 @@ class ModeDecision:
                 tangents[keep],
                 friction[keep],
                 direction[keep] * (friction[keep] > 0)[:, None],
-                patient=self.patient,
             )
             size = max(_USUAL, float(np.abs(free).max()))
             level = max(_ACCELERATION, 20 * solution.residual) * size

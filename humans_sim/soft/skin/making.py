@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 import trimesh
 
+from humans_sim.core.surface_nets import neighbour_means
 from humans_sim.models import Model
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.skin.body_shape import BodyShape, body_shape
@@ -19,7 +20,7 @@ from humans_sim.soft.skin.cuts import cut_mesh
 from humans_sim.soft.skin.magnifier import HeadAndHands
 from humans_sim.soft.skin.skin import Skin, bone_lengths, joint_poses
 from humans_sim.soft.skin.skin_cache import cached
-from humans_sim.soft.surfaces.nets import neighbour_means, net_of
+from humans_sim.soft.surfaces.polygons import net_of
 
 SPACING = 0.0125
 """Of the grid for a person of 1.741 m [m]."""

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes of implicit surfaces by marching tetrahedra: closed by construction.
+"""Meshes of implicit surfaces: marching tetrahedra, and surface nets of distances.
 
-Each cell of a grid is six tetrahedra about one diagonal, the same in all cells, so that
-faces of neighbours agree. Vertices belong to edges of the grid and are shared.
+Tetrahedra make a closed mesh by construction: each cell of a grid is six of them about
+one diagonal, the same in all cells, so that faces of neighbours agree. Vertices belong
+to edges of the grid and are shared.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import trimesh
 
+from humans_sim.core import surface_nets
 from humans_sim.core.budget import GRID_POINTS
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.surface_nets import CORNERS, Distance, Magnifier
 from humans_sim.soft.errors import SoftError
 from humans_sim.soft.surfaces.fields import Field
 
-_CORNERS = np.array(list(itertools.product((0, 1), repeat=3)))
 _TETRAHEDRA = np.array(
     [
         [0, *np.cumsum([4 >> axis for axis in order])]
@@ -24,7 +29,31 @@ _TETRAHEDRA = np.array(
     ]
 )
 """Corners of the six tetrahedra: paths along the axes from corner 0 to corner 7."""
-"""Points of a grid."""
+
+
+@contextmanager
+def _soft_errors() -> Iterator[None]:
+    """Errors of meshes as those of soft things."""
+    try:
+        yield
+    except ParameterError as error:
+        raise SoftError(str(error)) from None
+
+
+def net_of(
+    distance: Distance,
+    bounds: np.ndarray,
+    spacing: float,
+    magnifier: Magnifier | None = None,
+) -> trimesh.Trimesh:
+    """The mesh of :func:`humans_sim.core.surface_nets.net_of`; its arguments.
+
+    Raises:
+        SoftError: the surface leaves the box, is not in it, or has details that the
+            grid is too coarse for.
+    """
+    with _soft_errors():
+        return surface_nets.net_of(distance, bounds, spacing, magnifier)
 
 
 def mesh_of(
@@ -53,10 +82,8 @@ def mesh_of(
     inside = (values > 0.0).reshape(counts)
     if not inside.any():
         raise SoftError(f"the field is nowhere above {level:g} in the box")
-    hull = inside.copy()
-    hull[1:-1, 1:-1, 1:-1] = False
-    if hull.any():
-        raise SoftError("the surface leaves the box; widen its bounds")
+    with _soft_errors():
+        surface_nets.check_enclosed(inside)
     edges = _triangles(inside.ravel(), counts)
     ends = np.sort(edges, axis=-1).reshape(-1, 2).astype(np.int64)
     keys, faces = np.unique(ends[:, 0] * len(grid) + ends[:, 1], return_inverse=True)
@@ -72,7 +99,7 @@ def _triangles(inside: np.ndarray, counts: np.ndarray) -> np.ndarray:
     cells = np.stack(
         np.meshgrid(*[np.arange(n - 1) for n in counts], indexing="ij"), axis=-1
     ).reshape(-1, 3)
-    corners = (cells @ strides)[:, None] + _CORNERS @ strides
+    corners = (cells @ strides)[:, None] + CORNERS @ strides
     mixed = inside[corners]
     corners = corners[mixed.any(axis=1) & ~mixed.all(axis=1)]
     found = []

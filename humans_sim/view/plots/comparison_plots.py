@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from humans_sim.analysis.run_comparison import RunComparison
-from humans_sim.results.event_samples import with_event_samples
+from humans_sim.results.event_samples import ImpactSamples, with_event_samples
 from humans_sim.results.run import Run
 from humans_sim.view.plots.curve_panels import (
     ANGLES,
@@ -26,7 +26,6 @@ from humans_sim.view.plots.curve_panels import (
     styles_of,
 )
 from humans_sim.view.plots.figure_panels import PANEL, WIDTH, dress, save_figure
-from humans_sim.view.plots.impact_samples import ImpactSamples
 from humans_sim.view.plots.run_plots import check_picture_path, run_panels
 
 _PALE: dict[str, Any] = {"lw": 3.2, "alpha": 0.4}
@@ -56,9 +55,9 @@ def plot_comparison(
     size = (WIDTH, count * (PANEL + 0.1) + 1.2)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
-    impacts = [ImpactSamples(run) for run in runs]
+    impacts = [ImpactSamples(run.t, run.events) for run in runs]
     styles = styles_of([*parts, *(first for first, _ in pairs)])
-    here = ImpactSamples.of_times(comparison.t)
+    here = ImpactSamples(comparison.t)
     for shown, panel in zip(parts, axes, strict=False):
         draw_curves(panel, shown, styles[shown.family], here)
     for pair, panel in zip(pairs, axes[len(parts) :], strict=True):

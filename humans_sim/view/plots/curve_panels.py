@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 
+from humans_sim.results.event_samples import ImpactSamples
 from humans_sim.view.plots.curve_styles import (
     DASHED,
     LEFT_SIDE,
@@ -17,7 +18,6 @@ from humans_sim.view.plots.curve_styles import (
     CurveStyles,
     part_and_side,
 )
-from humans_sim.view.plots.impact_samples import ImpactSamples
 
 _WIDTH, _THIN, _DENSE = 1.3, 0.7, 2000
 """Width of curves, and where they have so many samples."""

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from humans_sim.core.errors import ParameterError
 from humans_sim.results.contact_table import POINT
-from humans_sim.results.event_samples import with_event_samples
+from humans_sim.results.event_samples import ImpactSamples, with_event_samples
 from humans_sim.results.export import has_free_base
 from humans_sim.view.plots.actuation_panels import actuation_panels
 from humans_sim.view.plots.contact_rows import (
@@ -37,7 +37,6 @@ from humans_sim.view.plots.curve_panels import (
     styles_of,
 )
 from humans_sim.view.plots.figure_panels import save_figure
-from humans_sim.view.plots.impact_samples import ImpactSamples
 
 if TYPE_CHECKING:
     from humans_sim.results.run import Run
@@ -110,7 +109,7 @@ def _draw(run: Run) -> Figure:
         len(heights), 1, sharex=True, height_ratios=heights
     )
     draw_contacts(contacts, run, rows, impacts)
-    styles, samples = styles_of(shown), ImpactSamples(run)
+    styles, samples = styles_of(shown), ImpactSamples(run.t, run.events)
     for curves, panel in zip(shown, others, strict=False):
         draw_curves(panel, curves, styles[curves.family], samples)
     if pulsed:

@@ -16,11 +16,10 @@ from humans_sim.analysis.gait import WalkSummary
 from humans_sim.analysis.run_motion import RunMotion, SoleMotion
 from humans_sim.control.walking.footsteps import Side
 from humans_sim.models.soles import contacts_of, sole_named
-from humans_sim.results.event_samples import with_event_samples
+from humans_sim.results.event_samples import ImpactSamples, with_event_samples
 from humans_sim.view.plots.curve_panels import NAMED
 from humans_sim.view.plots.curve_styles import CurveStyles
 from humans_sim.view.plots.figure_panels import LEFT, RIGHT, WIDTH, dress, stacked
-from humans_sim.view.plots.impact_samples import ImpactSamples
 
 SIDES = {Side.LEFT: LEFT, Side.RIGHT: RIGHT}
 """Colours of the feet."""
@@ -154,7 +153,7 @@ def _outer_edge(outline: np.ndarray, side: Side, x: float) -> float:
 
 def feet(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Height of the soles, their loads, and the margin of the zero-moment point."""
-    t, impacts = motion.run.t, ImpactSamples(motion.run)
+    t, impacts = motion.run.t, ImpactSamples(motion.run.t, motion.run.events)
 
     def heights(panel: Any) -> None:
         panel.set_title("lowest point of each sole above the ground")
@@ -214,7 +213,10 @@ def body(motion: RunMotion, summary: WalkSummary) -> Figure:
 
 def legs(motion: RunMotion, summary: WalkSummary) -> Figure:
     """Angles of the joints that carry each sole."""
-    impacts, names = ImpactSamples(motion.run), motion.model.joint_names
+    impacts, names = (
+        ImpactSamples(motion.run.t, motion.run.events),
+        motion.model.joint_names,
+    )
     chains = [_leg(motion, sole.name) for sole in motion.soles]
     styles = CurveStyles(names[joint] for chain in chains for joint in chain)
     panels = [
@@ -295,7 +297,7 @@ def contact_forces(motion: RunMotion, summary: WalkSummary) -> Figure:
                 label=f"friction {known.max():g}",
             )
 
-    impacts = ImpactSamples(run)
+    impacts = ImpactSamples(run.t, run.events)
     names = [name for sole in motion.soles for name in _point_names(motion, sole)]
     panels = [
         partial(_draw_normal_forces, motion, sole, impacts, CurveStyles(names))

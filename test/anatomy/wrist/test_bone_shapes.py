@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from humans_sim.anatomy import AnatomyError, BoneMeshError
+from humans_sim.anatomy import AnatomyError
 from humans_sim.anatomy.wrist.bone_shapes import (
     BoneShape,
     Cone,
@@ -17,7 +17,8 @@ from humans_sim.anatomy.wrist.bone_shapes import (
     frame_of,
     smooth_max,
 )
-from humans_sim.anatomy.wrist.surface_nets import mesh_of_distance
+from humans_sim.core.errors import ParameterError
+from humans_sim.core.surface_nets import mesh_of_distance
 
 
 def ball(x: float, radius: float = 5e-3, cups: tuple[str, ...] = ()) -> BoneShape:
@@ -42,8 +43,8 @@ def ball(x: float, radius: float = 5e-3, cups: tuple[str, ...] = ()) -> BoneShap
 )
 def test_meshes_have_the_volume_of_their_formula(part, volume) -> None:
     """Closed, turned outwards, within 1 % at a tenth of the size."""
-    low, high = BoneShape((part,)).bounds(2e-3)
-    mesh = mesh_of_distance(part.distance, low, high, 6e-4)
+    box = np.stack(BoneShape((part,)).bounds(2e-3))
+    mesh = mesh_of_distance(part.distance, box, 6e-4)
     assert mesh.is_watertight and mesh.is_winding_consistent
     assert mesh.volume == pytest.approx(volume, rel=0.01)
     assert np.abs(part.distance(np.asarray(mesh.vertices))).max() < 1e-6
@@ -61,9 +62,9 @@ def test_bones_that_would_overlap_meet_at_a_gap() -> None:
     cuts = CutShapes({"one": ball(0.0), "two": ball(8e-3)}, gap=4e-4, edge=1e-3)
     meshes = {}
     for name in ("one", "two"):
-        low, high = cuts.bounds(name)
+        box = np.stack(cuts.bounds(name))
         meshes[name] = mesh_of_distance(
-            lambda p, name=name: cuts.distance(name, p), low, high, 5e-4
+            lambda p, name=name: cuts.distance(name, p), box, 5e-4
         )
     distances = cKDTree(meshes["one"].vertices).query(meshes["two"].vertices)[0]
     assert 3.9e-4 < distances.min() < 5.5e-4
@@ -94,13 +95,13 @@ def test_smooth_max_rounds_by_a_quarter_of_its_width() -> None:
 def test_what_is_no_bone_is_refused() -> None:
     """Typed errors: nothing inside, a box too small, circles of cups."""
     part = Cone(np.zeros(3), np.zeros(3), (5e-3, 5e-3))
-    low, high = np.full(3, -7e-3), np.full(3, 7e-3)
-    with pytest.raises(BoneMeshError, match="nothing"):
-        mesh_of_distance(lambda p: part.distance(p) + 1.0, low, high, 1e-3)
-    with pytest.raises(BoneMeshError, match="box"):
-        mesh_of_distance(part.distance, low / 2, high / 2, 1e-3)
-    with pytest.raises(AnatomyError, match="spacing"):
-        mesh_of_distance(part.distance, low, high, 0.0)
+    box = np.array([[-7e-3] * 3, [7e-3] * 3])
+    with pytest.raises(ParameterError, match="nothing"):
+        mesh_of_distance(lambda p: part.distance(p) + 1.0, box, 1e-3)
+    with pytest.raises(ParameterError, match="leaves the box"):
+        mesh_of_distance(part.distance, box / 2, 1e-3)
+    with pytest.raises(ParameterError, match="spacing"):
+        mesh_of_distance(part.distance, box, 0.0)
     with pytest.raises(AnatomyError, match="each other"):
         CutShapes({"a": ball(0, cups=("b",)), "b": ball(1e-2, cups=("a",))})
     with pytest.raises(AnatomyError, match="no other bone"):

@@ -9,7 +9,7 @@ import trimesh
 
 from humans_sim.anatomy import AnatomyError, BallModel, Ligament, Ligaments
 from humans_sim.anatomy.wrist.bone_steps import BoneSteps, StepNumbers
-from humans_sim.anatomy.wrist.near_pairs import BallCentres, NearPairs
+from humans_sim.anatomy.wrist.near_pairs import NearPairs
 from humans_sim.anatomy.wrist.step_equations import BonePlaces, point_rows
 from humans_sim.anatomy.wrist.wrist import Bone, Wrist
 from humans_sim.bodies import of_sphere
@@ -153,7 +153,7 @@ def test_gaps_along_old_normals_are_never_above_the_true_gaps():
     detector = wrist.detector()
     rest = still(wrist)
     near = detector.detect(wrist.poses(rest.x, rest.frames), margin=2e-3)
-    pairs = NearPairs(near, BallCentres(wrist), rest, np.array([0, 6]))
+    pairs = NearPairs(near, wrist.balls(), rest, np.array([0, 6]))
     rng = np.random.default_rng(0)
     for _ in range(50):
         x = rest.x + 5e-4 * rng.normal(size=rest.x.shape)

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from humans_sim.anatomy import BallModel, Contacts, Ligament, Ligaments
-from humans_sim.anatomy.wrist.near_pairs import BallCentres, NearPairs
+from humans_sim.anatomy.wrist.near_pairs import NearPairs
 from humans_sim.anatomy.wrist.step_equations import (
     BonePlaces,
     LigamentPull,
@@ -174,7 +174,7 @@ def near_pairs(rng):
     wrist = Wrist("three", tuple(bones), Ligaments([]), (), np.zeros(3), True)
     start = BonePlaces(wrist.centres, np.tile(np.eye(3), (3, 1, 1)))
     found = wrist.detector().detect(wrist.poses(start.x, start.frames), margin=0.03)
-    return NearPairs(found, BallCentres(wrist), start, COLUMNS), start
+    return NearPairs(found, wrist.balls(), start, COLUMNS), start
 
 
 def test_rates_and_rows_are_derivatives_of_the_gaps():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from humans_sim.contact.problem.contact_problem import solve_contact
+from humans_sim.contact.problem.gauss_seidel import by_sweeps
 from humans_sim.contact.problem.impact import impact_without_collision
 from humans_sim.contact.problem.known_slides import by_newton_along_slides
 from humans_sim.contact.problem.law_kernels import ContactProblem
@@ -52,6 +53,38 @@ def test_newton_solves_with_known_directions() -> None:
         known = solve_contact(*problem)
         np.testing.assert_allclose(known.motion, motion, atol=1e-5)
     assert arrived >= 15
+
+
+@pytest.mark.parametrize("seed", [40, 46])
+def test_boxes_that_sweeps_do_not_solve(seed: int) -> None:
+    """On four corners, of which some slide: Newton's method finds what they miss."""
+    rng = np.random.default_rng(seed)
+    inertia, speed = rng.uniform(1e-3, 1, 6), rng.normal(size=6)
+    half = rng.uniform(0.02, 0.3, 3)
+    rows, sliding = np.empty((4, 3, 6)), np.empty((4, 2))
+    for c, signs in enumerate([(-1, -1, -1), (-1, 1, -1), (1, -1, -1), (1, 1, -1)]):
+        x, y, z = half * signs
+        arm = np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+        rows[c] = np.hstack([np.eye(3), arm])[[2, 0, 1]]
+        slip = (rows[c] @ speed)[1:]
+        sliding[c] = slip / np.linalg.norm(slip) * (rng.random() < 0.7)
+    flat = rows.reshape(12, 6)
+    free = (flat @ rng.normal(size=6)).reshape(4, 3)
+    free[:, 0] -= rng.uniform(0, 10)
+    friction = np.full(4, rng.uniform(0.1, 0.9))
+    delassus = (flat / inertia) @ flat.T
+    problem = ContactProblem(delassus, free, np.full(4, 2), friction, sliding)
+    assert by_sweeps(tuple(problem))[1] > 1e-6
+    solution = solve_contact(*problem)
+    forces, motion = solution.forces, solution.motion
+    scale = np.abs(free).max()
+    assert (forces[:, 0] >= 0.0).all() and motion[:, 0].min() > -1e-9 * scale
+    assert np.abs(forces[:, 0] * motion[:, 0]).max() < 1e-9 * scale
+    slides = sliding.any(axis=1)
+    along = -friction[slides, None] * forces[slides, :1] * sliding[slides]
+    np.testing.assert_allclose(forces[slides, 1:], along, atol=1e-12)
+    inside = np.linalg.norm(forces[:, 1:], axis=1) - friction * forces[:, 0]
+    assert inside.max() < 1e-9
 
 
 def test_newton_leaves_paradoxes_to_others() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from humans_sim.control.walking.footsteps import Side
+from humans_sim.results.event_samples import ImpactSamples
 from humans_sim.view.plots.curve_panels import HELD, NAMED, STEPS, CurvePanel
-from humans_sim.view.plots.impact_samples import ImpactSamples
 from humans_sim.view.plots.walk_plots import _heaviest, _outer_edge
 
 TIMES, VALUES = np.arange(3.0), np.array([[0.0], [1.0], [5.0]])
@@ -17,14 +17,14 @@ TIMES, VALUES = np.arange(3.0), np.array([[0.0], [1.0], [5.0]])
 def test_commands_make_steps() -> None:
     """A command stays until the next one; what is smooth is joined."""
     panel = CurvePanel("u", "u [1/s]", ("a",), VALUES, np.ones(1), at_impact=STEPS)
-    t, drawn = panel.curves(ImpactSamples.of_times(TIMES))
+    t, drawn = panel.curves(ImpactSamples(TIMES))
     assert t.tolist() == [0.0, 1.0, 1.0, 2.0, 2.0]
     assert drawn[:, 0].tolist() == [0.0, 0.0, 1.0, 1.0, 5.0]
     smooth = CurvePanel("f", "f [N]", ("a",), VALUES, np.ones(1), at_impact=HELD)
-    t, drawn = smooth.curves(ImpactSamples.of_times(TIMES))
+    t, drawn = smooth.curves(ImpactSamples(TIMES))
     assert t is TIMES and drawn is VALUES
     alone = CurvePanel("u", "u", ("a",), VALUES[:1], np.ones(1), at_impact=STEPS)
-    assert alone.curves(ImpactSamples.of_times(TIMES[:1]))[0].tolist() == [0.0]
+    assert alone.curves(ImpactSamples(TIMES[:1]))[0].tolist() == [0.0]
 
 
 @pytest.mark.parametrize(("side", "edge"), [(Side.LEFT, 2.5), (Side.RIGHT, 0.0)])

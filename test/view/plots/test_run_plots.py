@@ -24,12 +24,15 @@ from humans_sim.dynamics.problems import (
     rocking_block,
     rocking_block_start,
 )
-from humans_sim.results.event_samples import samples_at_events, with_event_samples
+from humans_sim.results.event_samples import (
+    ImpactSamples,
+    samples_at_events,
+    with_event_samples,
+)
 from humans_sim.results.event_states import NO_EVENT_STATES
 from humans_sim.results.events import IMPACT
 from humans_sim.view.plots.curve_panels import NAMED
 from humans_sim.view.plots.curve_styles import part_and_side
-from humans_sim.view.plots.impact_samples import ImpactSamples
 from humans_sim.view.plots.run_plots import plot_run
 
 
@@ -75,7 +78,7 @@ def lines(panel: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 def at_samples(run: Run, curve: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Values of a curve at the samples; between them it has those at events only."""
     drawn = with_event_samples(run)
-    impacts = ImpactSamples(drawn)
+    impacts = ImpactSamples(drawn.t, drawn.events)
     assert np.array_equal(curve[0], impacts.t)
     between = impacts.inserted
     if drawn is not run:
@@ -251,7 +254,7 @@ def test_forces_jump(block: Run, figure: Figure) -> None:
 def test_forces_of_older_files_jump(block: Run) -> None:
     """Without states at events, forces are those of the samples on both sides."""
     run = replace(block, event_states=NO_EVENT_STATES)
-    impacts = ImpactSamples(run)
+    impacts = ImpactSamples(run.t, run.events)
     t, force = lines(plot_run(run).axes[1])["corner_0"]
     hits = [e.time for e in run.events if e.kind == IMPACT and run.t[0] < e.time]
     jumps = 0
