@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from humans_sim.applications.control_sections import (
     ControlSetup,
     period_of,
@@ -25,9 +27,12 @@ def gait_control(
 ) -> ControlSetup:
     """A human that walks by torques in its joints, from the middle of a stride."""
     given = value.fields(("speed",), ("period",))
-    period = period_of(given)
+    period, gravity = period_of(given), None
+    if "gravity" in scene:
+        gravity = float(np.linalg.norm(scene["gravity"]))
     with located_errors(value):
-        cycle = GaitCycle(model, GaitSettings(speed=given["speed"].positive()))
+        settings = GaitSettings(speed=given["speed"].positive())
+        cycle = GaitCycle(model, settings, gravity)
         walk = GaitWalk(cycle, period)
     torques = torques_of(actuation, model)
     return ControlSetup(torques, walk.start(), walk, velocity=walk.start_velocity())
