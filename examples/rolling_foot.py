@@ -42,7 +42,7 @@ sim = hs.Simulation(
     ),
     sway,
     locked=[name for name in human.joint_names if "ankle_pitch" not in name],
-    contact_geometry="spheres",
+    contacts=hs.Contacts(geometry="spheres"),
 )
 run = sim.run(q, t_end=2.1)
 assert run.check()

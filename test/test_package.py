@@ -217,7 +217,8 @@ def test_installed_data_are_found(tmp_path: Path) -> None:
     ]
     subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
     site = next((tmp_path / "to").rglob("py.typed")).parents[1]
-    code = "from humans_sim.core.resources import resource\nprint(resource('config'))"
+    code = "import humans_sim as hs\nhs.errors.FileError\n"
+    code += "from humans_sim.core.resources import resource\nprint(resource('config'))"
     environment = {**os.environ, "PYTHONPATH": str(site)}
     command = [sys.executable, "-c", code]
     result = subprocess.run(

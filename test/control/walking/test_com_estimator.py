@@ -89,7 +89,7 @@ def test_needs_joints_and_a_sole(khr1: hs.Model) -> None:
     air = sensors.left._replace(force=np.zeros(3), moment=np.zeros(3))
     assert estimator.estimate(plan, sensors._replace(left=air, right=air)) is None
     bad = sensors._replace(joints=np.full(17, math.nan))
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         walker.tick(0.02, bad)
 
 

@@ -33,7 +33,7 @@ def test_walk_by_one_call(model: hs.Model) -> None:
 def test_start_posture(model: hs.Model) -> None:
     """A walk starts where it would start in a simulation, soles on the ground."""
     walk = hs.Walk(forward=0.05)
-    with pytest.raises(hs.ParameterError, match="no model yet"):
+    with pytest.raises(hs.errors.ParameterError, match="no model yet"):
         walk.start()
     before = walk.start(model)
     hs.Simulation(model, hs.Servo(model), walk)
@@ -43,11 +43,11 @@ def test_start_posture(model: hs.Model) -> None:
 
 def test_what_cannot_walk_is_refused(model: hs.Model) -> None:
     """Numbers without meaning and systems without legs."""
-    with pytest.raises(hs.ParameterError, match="velocity"):
+    with pytest.raises(hs.errors.ParameterError, match="velocity"):
         hs.Walk(forward=np.nan)
-    with pytest.raises(hs.ParameterError, match="before it begins"):
+    with pytest.raises(hs.errors.ParameterError, match="before it begins"):
         hs.Walk(forward=0.05, begin=1.0, end=0.5)
-    with pytest.raises(hs.ParameterError, match="no biped"):
+    with pytest.raises(hs.errors.ParameterError, match="no biped"):
         hs.Simulation(problems.bouncing_ball(0.5), hs.Actuation(), hs.Walk(0.05))
 
 
