@@ -264,11 +264,6 @@ ORDER = [
     *("view", "nodes", "cli"),
 ]
 """A folder imports only folders before it."""
-LATER = {
-    "results/run.py": {"analysis", "view"},
-    "applications/reconstruction_files.py": {"view"},
-}
-"""What is imported by a function that is called on request alone."""
 
 
 def test_layers() -> None:
@@ -285,4 +280,4 @@ def test_layers() -> None:
         )
         used = set(re.findall(r"(?:from|import) humans_sim\.(\w+)", text))
         later = set(ORDER[ORDER.index(place.parts[0]) + 1 :])
-        assert not used & later - LATER.get(place.as_posix(), set()), path
+        assert not used & later, path
