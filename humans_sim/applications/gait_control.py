@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from humans_sim.applications.control_sections import (
     ControlSetup,
+    gravity_of,
     period_of,
     torques_of,
 )
@@ -27,12 +26,10 @@ def gait_control(
 ) -> ControlSetup:
     """A human that walks by torques in its joints, from the middle of a stride."""
     given = value.fields(("speed",), ("period",))
-    period, gravity = period_of(given), None
-    if "gravity" in scene:
-        gravity = float(np.linalg.norm(scene["gravity"]))
+    period = period_of(given)
     with located_errors(value):
         settings = GaitSettings(speed=given["speed"].positive())
-        cycle = GaitCycle(model, settings, gravity)
+        cycle = GaitCycle(model, settings, gravity_of(scene))
         walk = GaitWalk(cycle, period)
     torques = torques_of(actuation, model)
     return ControlSetup(torques, walk.start(), walk, velocity=walk.start_velocity())

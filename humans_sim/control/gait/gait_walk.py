@@ -144,7 +144,8 @@ class GaitWalk(Controller):
         if not isinstance(system, ModelSystem) or system.model is not model:
             raise ParameterError("simulation and stride must be of one model object")
         locked = [model.joint_names[k - 6] for k in system.locked if k >= 6]
-        scene = ModelSystem(model, system.ground, locked=locked, gravity=system.gravity)
+        gravity = system.gravity.tolist()
+        scene = ModelSystem(model, system.ground, locked=locked, gravity=gravity)
         body = WholeBody(scene, _FRICTION * system.ground.friction)
         self._body = body
         self._contacts = {

@@ -60,3 +60,17 @@ def test_servo_takes_the_period_of_its_controller(model: hs.Model) -> None:
         servo.initialise(0.0, start, np.zeros(model.nv))
         servo.command(0.0, start[7:] + 1e-3)
         assert servo.next_time(0.0) == pytest.approx(expected)
+
+
+def test_it_plans_for_the_gravity_of_the_simulation(khr1: hs.Model) -> None:
+    """The pendulum of the plan falls as slowly as the simulated body."""
+    walks = {}
+    for gravity in (9.81, 5.0):
+        walks[gravity] = hs.Walk(forward=0.05)
+        place = (0.0, 0.0, -gravity)
+        hs.Simulation(khr1, hs.Servo(khr1), walks[gravity], gravity=place)
+    for gravity, walk in walks.items():
+        pattern = walk.walker.pattern
+        height = pattern.settings.com_height
+        assert pattern.omega == pytest.approx(np.sqrt(gravity / height), rel=1e-12)
+        assert pattern.weight == pytest.approx(khr1.mass * gravity, rel=1e-12)
