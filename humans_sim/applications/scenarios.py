@@ -260,7 +260,7 @@ class Scenario:
             scene["contacts"] = [item.text() for item in fields["contacts"]]
         if "limits" in fields:
             scene["limits"] = limits_of(fields["limits"])
-        resistance = {
+        resistance: dict[str, Any] = {
             key: values_of(fields[key])
             for key in ("joint_damping", "joint_friction")
             if key in fields
