@@ -88,7 +88,9 @@ def pushed(duration: float) -> hs.Run:
         hs.Push(0.04, (-0.1, 0.2, 0.1), duration=duration),
     ]
     ground = hs.Ground(friction=0.5)
-    simulation = hs.Simulation(biped, ground=ground, pushes=pushes, limits=False)
+    simulation = hs.Simulation(
+        biped, ground=ground, pushes=pushes, contacts=hs.Contacts(limits=False)
+    )
     q = biped.standing(np.zeros(len(biped.joint_names)))
     return simulation.run(q, t_end=0.06, sampling_period=0.005)
 
@@ -99,7 +101,9 @@ EXTRA: dict[str, Callable[[], hs.Run]] = {
         "khr1", 2, 0.15, ground=hs.Ground(friction=0.3, restitution=0.5)
     ),
     "khr1 topples, sticking impacts": lambda: toppling("khr1", 3, 0.2, impact="humans"),
-    "khr1 topples without limits": lambda: toppling("khr1", 4, 0.2, limits=False),
+    "khr1 topples without limits": lambda: toppling(
+        "khr1", 4, 0.2, contacts=hs.Contacts(limits=False)
+    ),
     "bip topples": lambda: toppling("bip", 5, 0.2),
     "human36 topples": lambda: toppling("human36", 6, 0.1),
     "khr1 pushed at once": lambda: pushed(0.0),
@@ -123,7 +127,7 @@ def store_one(name: str, path: Path) -> None:
     if name in EXTRA:
         try:
             run = EXTRA[name]()
-        except hs.SimulationError as error:
+        except hs.errors.SimulationError as error:
             run = error.run
         run.save(path)
         return

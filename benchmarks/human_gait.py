@@ -138,7 +138,7 @@ def main() -> None:
         start = walk.start(), walk.start_velocity()
         try:
             run = simulation.run(*start, t_end=end, sampling_period=0.005)
-        except hs.SimulationError as error:
+        except hs.errors.SimulationError as error:
             console.print(f"{speed} m/s: {error}")
             continue
         summary = WalkSummary.of_run(run)

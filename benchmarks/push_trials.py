@@ -82,7 +82,7 @@ def walked(
         _blind(robot.walk)
     try:
         run, failed = robot.simulation.run(t_end=end, progress=False), False
-    except hs.SimulationError as error:
+    except hs.errors.SimulationError as error:
         run, failed = error.run, True
     summary = WalkSummary.of_run(run)
     followed = robot.walk.commands[-1].plan.velocity

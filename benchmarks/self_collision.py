@@ -25,7 +25,10 @@ STEPS = 1000
 def time_of_steps(model: hs.Model, touch: bool) -> float:
     """CPU time of a step of a robot that stands on its servos [s]."""
     sim = hs.Simulation(
-        model, hs.Servo(model), method="time_stepping", self_collision=touch
+        model,
+        hs.Servo(model),
+        method="time_stepping",
+        contacts=hs.Contacts(self_collision=touch),
     )
     stepper = sim.start(model.standing(np.zeros(len(model.joint_names))))
     stepper.advance(0.05)

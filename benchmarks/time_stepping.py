@@ -105,8 +105,7 @@ def library_steps(
         ground=hs.Ground(friction=FRICTION),
         method="time_stepping",
         time_step=step,
-        whole_body=body,
-        self_collision=body,
+        contacts=hs.Contacts(whole_body=body, self_collision=body),
     )
     stepper = simulation.start(model.standing(angles[0]))
     assert isinstance(stepper, TimeStepper)

@@ -6,13 +6,12 @@ python examples/backpack.py
 
 from __future__ import annotations
 
-from humans_sim.applications.scenarios import read_scenario
-from humans_sim.soft import CouplingError
+import humans_sim as hs
 
-scenario = read_scenario("backpack").with_changes(end=0.2)
+scenario = hs.read_scenario("backpack").with_changes(end=0.2)
 try:
     scenario.run()
-except CouplingError as refusal:
+except hs.errors.CouplingError as refusal:
     print("refused:", refusal)
 run = scenario.with_changes(coupling="two_way").run()
 print("together, physically right:", bool(run.check()))

@@ -13,28 +13,28 @@ import trimesh
 from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 
-from humans_sim import anatomy
+import humans_sim as hs
 
 if __name__ == "__main__" and len(sys.argv) > 2:
-    bone = anatomy.read_bone(sys.argv[2])
+    bone = hs.anatomy.read_bone(sys.argv[2])
 else:
     mesh = trimesh.creation.icosphere(4)
     along = mesh.vertices[:, 2]
     waist = 1 - 0.35 * np.exp(-((along - 0.1) ** 2) / 0.08)  # as a scaphoid's
     mesh.vertices *= np.outer(waist, [1.0, 1.0, 0.0]) + [0.0, 0.0, 1.0]
     mesh.vertices[:, 0] += 0.35 * along**2
-    bone = anatomy.prepare_mesh(mesh.apply_scale([7.0, 6.5, 13.0]))  # millimetres
+    bone = hs.anatomy.prepare_mesh(mesh.apply_scale([7.0, 6.5, 13.0]))  # millimetres
 for line in bone.repairs:
     print(line)
 
 MODELS = {}
 for spacing in (1e-3, 5e-4):
-    volume = anatomy.voxelise(bone.mesh, spacing)
+    volume = hs.anatomy.voxelise(bone.mesh, spacing)
     for metric in ("3-4-5", "euclidean"):
-        model = anatomy.ball_model(volume, metric)
+        model = hs.ball_model(volume, metric)
         assert np.array_equal(model.reconstruct().inside, volume.inside)
-        fewer = anatomy.reduce_cover(model)
-        error = anatomy.surface_error(fewer, bone.mesh)
+        fewer = hs.anatomy.reduce_cover(model)
+        error = hs.anatomy.surface_error(fewer, bone.mesh)
         MODELS[spacing, metric] = fewer
         print(
             f"voxels of {1e3 * spacing:g} mm: {volume.count}; {metric}: {len(model)} "

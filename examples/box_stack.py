@@ -13,14 +13,13 @@ import sys
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.dynamics.scenes import SceneBody, SceneSystem
 
 boxes = [
-    SceneBody.box(f"box{k}", 2.0 - 0.5 * k, (0.3 - 0.06 * k, 0.3, 0.1))
+    hs.SceneBody.box(f"box{k}", 2.0 - 0.5 * k, (0.3 - 0.06 * k, 0.3, 0.1))
     for k in range(3)
 ]
-ball = SceneBody.ball("ball", 3.0, 0.15)
-scene = SceneSystem([*boxes, ball], hs.Ground(friction=0.5))
+ball = hs.SceneBody.ball("ball", 3.0, 0.15)
+scene = hs.SceneSystem([*boxes, ball], hs.Ground(friction=0.5))
 q = scene.configuration(
     {
         **{f"box{k}": (0.0, 0.0, 0.05 + 0.1 * k) for k in range(3)},

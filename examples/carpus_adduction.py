@@ -14,14 +14,13 @@ import sys
 import numpy as np
 
 import humans_sim as hs
-from humans_sim import anatomy
 
-wrist = anatomy.load_wrist("wrist", spacing=1.4e-3)
-motion = anatomy.HandMotion(
+wrist = hs.load_wrist("wrist", spacing=1.4e-3)
+motion = hs.HandMotion(
     "adduction", np.radians(4), duration=0.1, settling=0.04, holding=0.06
 )
-run = anatomy.move_wrist(wrist, motion, step=0.02)
-for line in anatomy.plausibility(run).lines():
+run = hs.move_wrist(wrist, motion, step=0.02)
+for line in hs.anatomy.plausibility(run).lines():
     print(line)
 strongest = int(run.tensions[-1].argmax())
 print(f"strongest: {wrist.ligaments.names[strongest]}, {run.tensions[-1].max():.0f} N")

@@ -17,14 +17,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from humans_sim import anatomy
+import humans_sim as hs
 
 WHOLE = __name__ == "__main__"
 ANGLE, PLACES = (np.radians(20), 9) if WHOLE else (np.radians(3), 2)
 CUT = ("scapho-lunate", "palmar-scapho-lunate")
 
-intact = anatomy.load_wrist("wrist", spacing=1.4e-3)
-joints = anatomy.Joints(intact)
+intact = hs.load_wrist("wrist", spacing=1.4e-3)
+joints = hs.anatomy.Joints(intact)
 pair = joints.names.index("scaphoid-lunate")
 
 
@@ -40,8 +40,8 @@ def pressed(wrist, force=100.0):
         pull = 0.5 * force / length  # nearly the same wherever the capitate is
         law = (0.0, 20 * length, pull)
         name = f"tendon {len(tendons)}"
-        tendons.append(anatomy.Ligament(name, capitate, one, radius, other, *law))
-    ties = anatomy.Ligaments([*wrist.ligaments.ligaments, *tendons])
+        tendons.append(hs.Ligament(name, capitate, one, radius, other, *law))
+    ties = hs.Ligaments([*wrist.ligaments.ligaments, *tendons])
     return replace(wrist, ligaments=ties, numbers=(*wrist.numbers, 0, 0))
 
 
@@ -63,7 +63,7 @@ if WHOLE:
     ]
 curves = {}
 for kind, name, wrist, count in cases:
-    run = anatomy.move_quasistatic(wrist, anatomy.HandMotion(kind, ANGLE), 3e5, count)
+    run = hs.move_quasistatic(wrist, hs.HandMotion(kind, ANGLE), 3e5, count)
     places = zip(run.x, run.frames, strict=True)
     gap = np.array([1e3 * joints.gaps(*place)[pair] for place in places])
     turns = flexion(run, "scaphoid"), flexion(run, "lunate")

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 from matplotlib.figure import Figure
 
-from humans_sim import anatomy
+import humans_sim as hs
 from humans_sim.view.plots.wrist_plots import draw_wrist
 from humans_sim.view.raster.wrist_raster import WristRaster, view_of
 
@@ -19,14 +19,14 @@ WHOLE = __name__ == "__main__"
 ANGLE, PLACES = (np.radians(20), 5) if WHOLE else (np.radians(3), 2)
 MOTIONS = ("adduction", "abduction", "flexion", "extension")
 
-wrist = anatomy.load_wrist("wrist", spacing=1.4e-3)
-joints = anatomy.Joints(wrist)
+wrist = hs.load_wrist("wrist", spacing=1.4e-3)
+joints = hs.anatomy.Joints(wrist)
 runs = {}
 for kind in MOTIONS if WHOLE else MOTIONS[:2]:
-    motion = anatomy.HandMotion(kind, ANGLE)
-    run = runs[kind] = anatomy.move_quasistatic(wrist, motion, 3e5, PLACES)
+    motion = hs.HandMotion(kind, ANGLE)
+    run = runs[kind] = hs.move_quasistatic(wrist, motion, 3e5, PLACES)
     print(f"{kind} by {np.degrees(ANGLE):.0f} degrees, {run.wall:.0f} s")
-    for line in anatomy.plausibility(run).lines():
+    for line in hs.anatomy.plausibility(run).lines():
         print(f"  {line}")
     print(f"  joints that opened: {', '.join(joints.parted(run)) or 'none'}")
 

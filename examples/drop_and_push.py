@@ -4,13 +4,12 @@
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.actuation import Servo
 
 robot = hs.load_model("khr1")
 q = robot.neutral()
 q[2] += 0.01
 
-simulation = hs.Simulation(robot, actuation=Servo(robot), ground=hs.Ground(0.7))
+simulation = hs.Simulation(robot, actuation=hs.Servo(robot), ground=hs.Ground(0.7))
 stepper = simulation.start(q)
 stepper.advance(0.5)
 load = stepper.sample().forces[:8, 0].sum()

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.applications.scenarios import read_scenario
-from humans_sim.soft import ScreenLaw, ground_history
+import humans_sim as hs
 
-run = read_scenario("footprint-fade").run()
-history = ground_history(run)
-law = ScreenLaw(**run.info["surface"]["law"])
+run = hs.read_scenario("footprint-fade").run()
+history = hs.ground_history(run)
+law = hs.soft.ScreenLaw(**run.info["surface"]["law"])
 tau = law.remanence(0.0)
 print(f"tau {tau:.3f} s")
 

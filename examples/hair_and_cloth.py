@@ -15,11 +15,10 @@ import sys
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.applications.scenarios import read_scenario
 
 END, SETTLED, PERIOD = 1.2, 0.5, 0.02  # s
 
-scenario = read_scenario("hair-and-cloth").with_changes(end=END)
+scenario = hs.read_scenario("hair-and-cloth").with_changes(end=END)
 alone = scenario.run()
 for influence in alone.info["coat"]["influences"]:
     print(influence["report"])

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import sys
 
-from humans_sim.applications.scenarios import read_scenario
-from humans_sim.soft import footprints_of, ground_history
+import humans_sim as hs
 
-run = read_scenario("mud-stand").run()
-history = ground_history(run)
+run = hs.read_scenario("mud-stand").run()
+history = hs.ground_history(run)
 for k in range(0, len(run.t), 15):
     load = run.forces[k, :, 0].sum()
     deepest = abs(history.at(run.t[k]).heights.min())
@@ -21,4 +20,4 @@ print("physically right:", bool(run.check()))
 if __name__ == "__main__" and len(sys.argv) > 1:
     from matplotlib.image import imsave
 
-    imsave(sys.argv[1], footprints_of(run).picture(colour=(120, 96, 72)))
+    imsave(sys.argv[1], hs.footprints_of(run).picture(colour=(120, 96, 72)))

@@ -6,29 +6,19 @@ import sys
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.actuation.robots import RobotSetup
-from humans_sim.kondo import (
-    KondoMotion,
-    MotionPlayer,
-    Pose,
-    PosePlayer,
-    PoseServo,
-    load_channels,
-    read_motion,
-)
 
-robot, channels = hs.load_model("khr1"), load_channels()
+robot, channels = hs.load_model("khr1"), hs.load_channels()
 
 
-def pose(speed: int, **degrees: float) -> Pose:
+def pose(speed: int, **degrees: float) -> hs.kondo.Pose:
     angles = dict.fromkeys(robot.joint_names, 0.0)
     angles.update({name: np.radians(angle) for name, angle in degrees.items()})
-    return Pose(speed, channels.values(angles))
+    return hs.kondo.Pose(speed, channels.values(angles))
 
 
 legs = {"hip_pitch": -25, "knee": 50, "ankle_pitch": -25}
 crouch = {f"{side}_{name}": angle for side in "lr" for name, angle in legs.items()}
-greeting = KondoMotion(
+greeting = hs.KondoMotion(
     "greeting",
     (
         pose(4),
@@ -39,12 +29,12 @@ greeting = KondoMotion(
 )
 
 files = [word for word in sys.argv[1:] if word.endswith(".csv")]
-motion = read_motion(files[0]) if files else greeting
-player = MotionPlayer(robot, motion, channels, start=0.2)
+motion = hs.read_motion(files[0]) if files else greeting
+player = hs.MotionPlayer(robot, motion, channels, start=0.2)
 print(f"{motion.name}: {len(motion.poses)} poses in {player.duration:.2f} s")
 
-setup = RobotSetup.of_model(robot)
-simulation = setup.simulation(robot, PoseServo(robot), PosePlayer(player))
+setup = hs.RobotSetup.of_model(robot)
+simulation = setup.simulation(robot, hs.PoseServo(robot), hs.PosePlayer(player))
 start = robot.standing(player.at(0.0))
 run = simulation.run(start, t_end=player.times[-1] + 0.5, sampling_period=0.02)
 

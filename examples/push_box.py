@@ -11,9 +11,8 @@ from __future__ import annotations
 import sys
 
 import humans_sim as hs
-from humans_sim.applications.scenarios import read_scenario
 
-run = read_scenario("push-box").with_changes(end=5.0).run()
+run = hs.read_scenario("push-box").with_changes(end=5.0).run()
 box = run.q[:, -7:-4]
 print(f"the box was pushed by {100 * (box[-1, 0] - box[0, 0]):.1f} cm")
 print("physically right:", bool(run.check()))

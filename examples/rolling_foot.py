@@ -8,8 +8,6 @@ import pinocchio as pin
 from matplotlib.figure import Figure
 
 import humans_sim as hs
-from humans_sim.actuation import Servo
-from humans_sim.analysis.foot_phases import foot_phases
 
 LEAN, SWAY = math.radians(2.8), math.radians(0.6)  # over the middle of the feet
 
@@ -31,7 +29,7 @@ def sway(t, state):
 
 sim = hs.Simulation(
     human,
-    Servo(
+    hs.Servo(
         human,
         gain=4000.0,
         damping=40.0,
@@ -42,11 +40,11 @@ sim = hs.Simulation(
     ),
     sway,
     locked=[name for name in human.joint_names if "ankle_pitch" not in name],
-    contact_geometry="spheres",
+    contacts=hs.Contacts(geometry="spheres"),
 )
 run = sim.run(q, t_end=2.1)
 assert run.check()
-for phase in foot_phases(run):
+for phase in hs.foot_phases(run):
     print(f"{phase.start:6.3f} s to {phase.end:6.3f} s  {phase.word}")
 
 pitch = np.degrees(
@@ -66,7 +64,7 @@ def picture():
         force.plot(run.t, run.forces[:, balls, 0].sum(axis=1), label=end)
     force.set(ylabel="normal force [N]", xlabel="time [s]")
     force.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9), frameon=False)
-    for phase in foot_phases(run):
+    for phase in hs.foot_phases(run):
         shade = {"heel": "0.92", "all": "1.0", "toe": "0.82"}[phase.word]
         for panel in (angle, force):
             panel.axvspan(phase.start, phase.end, color=shade, zorder=0)

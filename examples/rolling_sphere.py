@@ -5,12 +5,13 @@ import numpy as np
 import pinocchio as pin
 from matplotlib.figure import Figure
 
-from humans_sim.contact import ContactJoint, Plane, Sphere, contact_velocity
+import humans_sim as hs
+from humans_sim.contact import contact_velocity
 
 RADIUS = 0.1
 SQUARE = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
-joint = ContactJoint(Plane(), Sphere(RADIUS), sliding=False, pivoting=False)
+joint = hs.ContactJoint(hs.Plane(), hs.Sphere(RADIUS), sliding=False, pivoting=False)
 
 
 def around(side, steps=20):

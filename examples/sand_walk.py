@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from humans_sim.analysis.sinkage import sinkages
-from humans_sim.applications.scenarios import read_scenario
-from humans_sim.soft import footprints_of
+import humans_sim as hs
 
-run = read_scenario("sand-walk").with_changes(end=3.0).run()
-for stance in sinkages(run):
+run = hs.read_scenario("sand-walk").with_changes(end=3.0).run()
+for stance in hs.sinkages(run):
     print(f"{stance.start:5.2f} s  {stance.sole}  {1e3 * stance.depth:.1f} mm")
-prints = footprints_of(run)
+prints = hs.footprints_of(run)
 print(f"deepest pin {1e3 * prints.heights.min():.1f} mm")
 print("physically right:", bool(run.check()))
 if __name__ == "__main__" and len(sys.argv) > 1:

@@ -4,8 +4,6 @@
 import numpy as np
 
 import humans_sim as hs
-from humans_sim.analysis.inverse_dynamics import inverse_dynamics
-from humans_sim.observation.markers.synthetic import synthetic_trial
 
 person = hs.load_model("human36", height=1.80, mass=75.0)
 
@@ -20,7 +18,7 @@ def squat(t: float) -> np.ndarray:
     return person.standing(joints)
 
 
-trial = synthetic_trial(
+trial = hs.synthetic_trial(
     person, "plug-in-gait", squat, duration=2.0, noise=0.003, dropout=0.1
 )
 for mode in ("static", "smooth"):
@@ -33,6 +31,6 @@ for mode in ("static", "smooth"):
         f"knee within {abs(error).max():.1f} degrees, "
         f"{1e3 * np.median(motion.solve_times):.2f} ms a frame"
     )
-forces = inverse_dynamics(motion)
+forces = hs.inverse_dynamics(motion)
 load = forces.ground[:, 2] / (person.mass * 9.81)
 print(f"the floor carries {load.min():.2f} to {load.max():.2f} weights")

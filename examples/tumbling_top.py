@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from humans_sim.bodies import RigidBodies, move, of_box
+import humans_sim as hs
 
-bodies = RigidBodies([of_box(0.5, (0.1, 0.3, 0.02))])
+bodies = hs.RigidBodies([hs.bodies.of_box(0.5, (0.1, 0.3, 0.02))])
 state = bodies.state(np.zeros((1, 3)), spins=np.array([[6.0, 0.01, 0.01]]))
 start = bodies.kinetic_energy(state)[0]
-truth = move(bodies, state, 5.0, tolerance=1e-11)
+truth = hs.bodies.move(bodies, state, 5.0, tolerance=1e-11)
 flips = np.einsum("ki,ki->k", truth.R[:, 0, :, 0], truth.R[:1, 0, :, 0])
 print(f"to a tolerance: {truth.steps} steps, first axis from 1 to {flips[-1]:.3f}")
 for method in ("explicit_euler", "semi_implicit_euler", "rk4", "lie"):
-    motion = move(bodies, state, 5.0, method=method, step=1 / 240)
+    motion = hs.bodies.move(bodies, state, 5.0, method=method, step=1 / 240)
     energy = bodies.kinetic_energy(motion.state(-1))[0]
     angle = np.arccos(
         np.clip((np.trace(truth.R[-1, 0].T @ motion.R[-1, 0]) - 1) / 2, -1, 1)

@@ -8,8 +8,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import humans_sim as hs
+from humans_sim.core.stub_names import read_stub
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "humans_sim"
@@ -17,11 +21,13 @@ LIBRARY = ROOT / "humans_sim"
 
 def test_every_name_is_there_and_says_what_it_is() -> None:
     """Each public name loads, is the one that `dir` lists, and has a docstring."""
-    assert dir(hs) == sorted(set(hs.__all__))
-    for name in hs.__all__:
-        value = getattr(hs, name)
-        assert name == "__version__" or value.__doc__, name
-        assert name == "__version__" or value.__module__.startswith("humans_sim."), name
+    for module in (hs, hs.errors):
+        assert dir(module) == module.__all__ == sorted(set(module.__all__))
+        for name in module.__all__:
+            value = getattr(module, name)
+            assert name == "__version__" or value.__doc__, name
+            origin = getattr(value, "__module__", "humans_sim.")
+            assert name == "__version__" or origin.startswith("humans_sim."), name
 
 
 def test_names_of_the_architecture() -> None:
@@ -29,23 +35,29 @@ def test_names_of_the_architecture() -> None:
     promised = (
         "load_model Simulation Ground load_run reconstruct read_markers simulate "
     )
-    promised += "report Servo IdealTorque FesMuscles Walk Push animate HumansError"
+    promised += "report Servo IdealTorque FesMuscles Walk Push animate HumansError "
+    promised += "errors Contacts"
     assert set(promised.split()) <= set(hs.__all__)
 
 
-def test_type_checkers_see_what_is_loaded() -> None:
-    """The imports for type checkers name the modules from which names are loaded."""
-    tree = ast.parse((LIBRARY / "__init__.py").read_text())
-    imported = {
-        alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("humans_sim")
-        for alias in node.names
-    }
-    assert imported.keys() == set(hs.__all__)
-    for name, (module, original) in imported.items():
-        assert getattr(hs, name) is getattr(sys.modules[module], original), name
-    assert (LIBRARY / "py.typed").exists()
+@pytest.mark.parametrize("module", [hs, hs.errors], ids=lambda m: m.__name__)
+def test_type_checkers_see_what_is_loaded(module: ModuleType) -> None:
+    """Names are those of the stubs, from the modules that stubs name."""
+    stub = Path(module.__file__).with_suffix(".pyi")
+    places = read_stub(stub)
+    assert module.__all__ == sorted(places) and len(places) > 60
+    for name, (origin, original) in places.items():
+        value = getattr(module, name)
+        if not isinstance(value, ModuleType):
+            assert value is getattr(sys.modules[origin], original), name
+    assert stub.with_name("py.typed").exists()
+
+
+def test_unknown_name_is_refused() -> None:
+    """A name that is not public says so; errors are not at the top."""
+    for name in ("MuscleError", "write_report"):
+        with pytest.raises(AttributeError, match=f"'humans_sim' has no .*'{name}'"):
+            getattr(hs, name)
 
 
 def test_every_error_is_public() -> None:
@@ -61,15 +73,15 @@ def test_every_error_is_public() -> None:
     while children := {name for name, parents in classes if parents & bases} - bases:
         bases |= children
     names = [name for name, _ in classes if name in bases]
-    assert len(names) == len(set(names)) > 30
-    assert set(names) <= set(hs.__all__)
+    assert sorted(names) == hs.errors.__all__
 
 
 def test_docs_list_every_name() -> None:
     """docs/api.md has one line for each public name, and no other."""
     text = (ROOT / "docs" / "api.md").read_text()
-    listed = re.findall(r"^\| `(\w+)` \| .{8,} \|$", text, re.M)
-    assert sorted(listed) == sorted(hs.__all__)
+    listed = re.findall(r"^\| `([\w.]+)` \| .{8,} \|$", text, re.M)
+    errors = {f"errors.{name}" for name in hs.errors.__all__} - {"errors.HumansError"}
+    assert sorted(listed) == sorted({*hs.__all__, *errors})
 
 
 def test_import_loads_nothing_large() -> None:
@@ -77,5 +89,5 @@ def test_import_loads_nothing_large() -> None:
     code = "import sys, humans_sim as hs; dir(hs); print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True)
     loaded = set(result.stdout.decode().split())
-    assert "humans_sim.core.errors" in loaded
+    assert "humans_sim.core.stub_names" in loaded
     assert not loaded & {"numpy", "pinocchio", "numba", "scipy", "matplotlib"}

@@ -105,7 +105,7 @@ ESCAPES = (
 def test_xacro_escape(escape: str, tmp_path: Path, bait: Bait) -> None:
     """Lambdas, attributes, eval and endless arithmetic in a xacro run nothing."""
     path = xacro(tmp_path, escape.replace("PYTHON", bait.python))
-    with pytest.raises(hs.ModelFileError, match=r"evil\.xacro"):
+    with pytest.raises(hs.errors.ModelFileError, match=r"evil\.xacro"):
         hs.load_model(path)
     assert bait.untouched()
 
@@ -211,7 +211,7 @@ def test_xml_bombs(bomb: str, suffix: str, tmp_path: Path) -> None:
     """Entities, files by entity and endless nesting in a URDF or a xacro."""
     path = tmp_path / f"bomb.{suffix}"
     path.write_text(XML_BOMBS[bomb])
-    with pytest.raises(hs.ModelFileError) as caught:
+    with pytest.raises(hs.errors.ModelFileError) as caught:
         hs.load_model(path)
     assert "root:" not in str(caught.value)
 
@@ -240,11 +240,11 @@ def test_zip_bomb(run_file: Path, tmp_path: Path) -> None:
     bomb = npz(tmp_path / "bomb.npz", **{**members, "q": head + bytes(300 << 20)})
     assert bomb.stat().st_size < 1 << 20
     for lazy in (False, True):
-        with pytest.raises(hs.RunFileError, match="would become"):
+        with pytest.raises(hs.errors.RunFileError, match="would become"):
             hs.load_run(bomb, lazy)
     # One that claims to be small, and is not.
     small = npz(tmp_path / "lie.npz", **{**members, "q": head + bytes(1000)})
-    with pytest.raises(hs.RunFileError, match="size that it says"):
+    with pytest.raises(hs.errors.RunFileError, match="size that it says"):
         hs.load_run(small)
 
 
@@ -271,7 +271,7 @@ def test_pickle_in_an_archive(run_file: Path, tmp_path: Path, bait: Bait) -> Non
             with pytest.raises(HumansError, match="not a"):
                 read(path)
     (tmp_path / "whole.npz").write_bytes(pickle.dumps(_Runs(bait.path)))
-    with pytest.raises(hs.RunFileError):
+    with pytest.raises(hs.errors.RunFileError):
         hs.load_run(tmp_path / "whole.npz")
     assert bait.untouched()
 
@@ -285,7 +285,7 @@ def test_header_that_is_python(run_file: Path, tmp_path: Path, bait: Bait) -> No
     for text in (form, deep):
         head = b"\x93NUMPY\2\0" + len(text).to_bytes(4, "little") + text.encode()
         path = npz(tmp_path / "evil.npz", **{**members, "q": head + bytes(8)})
-        with pytest.raises(hs.RunFileError, match="no array"):
+        with pytest.raises(hs.errors.RunFileError, match="no array"):
             hs.load_run(path)
     assert bait.untouched()
 

@@ -12,13 +12,14 @@ import inspect
 import re
 from importlib import import_module
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from generated_pages import contents, keep_only, literal, table, title, write
 
 PACKAGE = "humans_sim"
-_NAME = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.M)
+_NAME = re.compile(r"^\| `([\w.]+)` \| (.+) \|$", re.M)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 
@@ -61,6 +62,8 @@ def described(name: str, value: Any, text: str = "") -> list[str]:
         return [f".. autoclass:: {name}", ""]
     if inspect.isroutine(value):
         return [f".. autofunction:: {name}", ""]
+    if inspect.ismodule(value):
+        return [f".. py:module:: {name}", ""]
     return [
         f".. py:data:: {name}",
         f"   :type: {type(value).__name__}",
@@ -84,7 +87,7 @@ def _library_pages(folder: Path, api: str, seen: dict[int, str]) -> list[str]:
         ]
         lines = [*title(heading), *table(("name", "what it is"), rows)]
         for name, text in names:
-            value = getattr(library, name)
+            value = attrgetter(name)(library)
             seen[id(value)] = f"{PACKAGE}.{name}"
             lines += described(f"{PACKAGE}.{name}", value, text)
         pages.append(f"python/{number:02}_{heading.split()[0].lower()}")

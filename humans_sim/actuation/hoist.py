@@ -23,6 +23,7 @@ import pinocchio as pin
 from scipy.optimize import nnls
 
 from humans_sim.actuation.composite_actuation import CompositeActuation
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.models import Model
@@ -42,7 +43,6 @@ STIFFNESS = 2.5e4
 """Of a cable [N/m] (assumed: Bip stretches four of them by a centimetre)."""
 DAMPING = 800.0
 """Of a cable [N s/m] (assumed: a half of the critical one under Bip)."""
-_GRAVITY = 9.81
 _GUARD = 1e-9
 """Stretch at which a cable is taut, and below which it is slack [m]."""
 
@@ -119,7 +119,7 @@ class Hoist(Actuation):
         q = q[: model.nq]
         places = model.tags(q)[self._rows]
         self._anchors = places + [0.0, 0.0, self._length]
-        weight = _GRAVITY * model.mass
+        weight = GRAVITY * model.mass
         sums = np.vstack([np.ones(len(places)), places[:, :2].T])
         balance = weight * np.array([1.0, *model.com(q)[:2]])
         # Next to nothing for the size of a tension, so that all cables pull alike.

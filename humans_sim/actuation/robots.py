@@ -33,6 +33,7 @@ from humans_sim.actuation.servo_set import ServoSet, robot_file
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.simulation import METHODS, Simulation
 from humans_sim.models import Model
 
@@ -175,7 +176,7 @@ class RobotSetup:
             "ground": self.ground(),
             "method": self.method,
             "time_step": self.time_step,
-            "whole_body": self.whole_body,
+            "contacts": Contacts(whole_body=self.whole_body),
         }
 
     def simulation(
@@ -195,7 +196,7 @@ class RobotSetup:
         """
         options = self.simulation_arguments()
         if "contacts" in changes:
-            options["whole_body"] = False
+            changes["contacts"] = changes["contacts"].over(options["contacts"])
         return Simulation(
             model,
             self.servos(model) if actuation is None else actuation,

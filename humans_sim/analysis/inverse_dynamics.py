@@ -30,6 +30,7 @@ from humans_sim.analysis.force_sharing import friction_cone, penalties, share_fo
 from humans_sim.analysis.plate_loads import PlateLoads, plate_loads
 from humans_sim.analysis.residual_reduction import consistent_shift
 from humans_sim.analysis.sole_points import SolePoints, sole_points
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.models.model import Model
 from humans_sim.observation.markers.filters import zero_phase
@@ -46,7 +47,6 @@ LEAST_COVERED = 0.4
 LIGHTEST, HEAVIEST = 0.6, 1.7
 """Mass by plates against the model's beyond which somebody leans or another pushes."""
 _FEWEST = 5
-_GRAVITY = 9.81
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class InverseDynamics:
     @property
     def weight(self) -> float:
         """Of the body [N]."""
-        return self.mass * _GRAVITY
+        return self.mass * GRAVITY
 
     @property
     def ground(self) -> np.ndarray:
@@ -192,7 +192,7 @@ def inverse_dynamics(
         total = _generalised(model, q, v, a)
     total *= body / model.mass
     torques, feet, residual = _balance(
-        model, q, total, points, contacts, loads, friction, body * _GRAVITY
+        model, q, total, points, contacts, loads, friction, body * GRAVITY
     )
     measured = np.zeros(len(q), dtype=bool) if loads is None else loads.covered
     return InverseDynamics(

@@ -79,6 +79,13 @@ def period_of(given: Mapping[str, YamlValue], otherwise: float = _PERIOD) -> flo
     return period
 
 
+def gravity_of(scene: Mapping[str, Any]) -> float | None:
+    """Size of the gravity that a scenario gives [m/s^2]; None: the model's."""
+    if "gravity" not in scene:
+        return None
+    return float(np.linalg.norm(scene["gravity"]))
+
+
 def truth_of(value: YamlValue) -> bool:
     """``true`` or ``false``."""
     return value.choice(("true", "false")) == "true"

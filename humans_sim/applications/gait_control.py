@@ -8,6 +8,7 @@ from typing import Any
 
 from humans_sim.applications.control_sections import (
     ControlSetup,
+    gravity_of,
     period_of,
     torques_of,
 )
@@ -27,7 +28,8 @@ def gait_control(
     given = value.fields(("speed",), ("period",))
     period = period_of(given)
     with located_errors(value):
-        cycle = GaitCycle(model, GaitSettings(speed=given["speed"].positive()))
+        settings = GaitSettings(speed=given["speed"].positive())
+        cycle = GaitCycle(model, settings, gravity_of(scene))
         walk = GaitWalk(cycle, period)
     torques = torques_of(actuation, model)
     return ControlSetup(torques, walk.start(), walk, velocity=walk.start_velocity())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from humans_sim.core.constants import DOWNWARD
 from humans_sim.core.yaml_file import YamlValue
 from humans_sim.results.run import Run
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from humans_sim.applications.scenarios import Scenario
 
 _NUMBERS = ("period", "step_height", "step_width", "step_time", "until")
-_GRAVITY = (0.0, 0.0, -9.81)
 
 
 def run_puppet(
@@ -36,7 +36,7 @@ def run_puppet(
     numbers = {key: fields[key].positive() for key in _NUMBERS if key in fields}
     coat = "coat" in fields and fields["coat"].choice(("true", "false")) == "true"
     network = puppet(coat)
-    simulation = NetworkSimulation(network, numbers.get("period", 1e-3), _GRAVITY)
+    simulation = NetworkSimulation(network, numbers.get("period", 1e-3), DOWNWARD)
     feet = simulation.positions[np.array(network.driven)]
     high, wide = numbers.get("step_height", 0.05), numbers.get("step_width", 0.04)
     turn, until = numbers.get("step_time", 0.8), numbers.get("until", np.inf)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from humans_sim.applications.force_analysis import ForceResults, write_forces
 from humans_sim.core.errors import ParameterError
+from humans_sim.core.registry import registered
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.markers.marker_set import MarkerSet
 from humans_sim.observation.markers.trc_file import write_trc
@@ -98,26 +99,21 @@ def write_reconstruction(
         paths.append(write_trc(result.trial, folder / f"{name}.trc"))
     if "mcap" in formats:
         from humans_sim.observation.posture.mcap_file import write_mcap
-        from humans_sim.view.posture_topics import posture_topics
 
-        scene = posture_topics(result)
+        scene = registered("posture_topics")(result)
         paths.append(write_mcap(result, folder / f"{name}.mcap", scene))
     if "npz" in formats:
         paths.append(result.save(folder / f"{name}.npz"))
     for word in _SCENES:
         if word in formats:
-            from humans_sim.view.film.animation import animate
-
-            paths.append(animate(result, folder / f"{name}.{word}"))
+            paths.append(registered("animate")(result, folder / f"{name}.{word}"))
     if forces is not None:
         paths += write_forces(forces.dynamics, folder, name, "mot" in formats)
     if report:
         # Plots take long to load: whoever wants no page does not wait for them.
-        from humans_sim.view.reports.posture_report import write_posture_report
-
         page = folder / f"{name}.html"
         paths.append(
-            write_posture_report(
+            registered("write_posture_report")(
                 result,
                 page,
                 title or name,

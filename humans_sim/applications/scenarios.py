@@ -229,6 +229,7 @@ class Scenario:
             values_of,
         )
         from humans_sim.applications.start_section import model_start
+        from humans_sim.dynamics.contacts import Contacts
         from humans_sim.dynamics.joint_choice import ALL, BASE
         from humans_sim.dynamics.model_system import ModelSystem
         from humans_sim.dynamics.sensors.sensor_file import sensors_of
@@ -259,9 +260,11 @@ class Scenario:
             scene["contacts"] = [item.text() for item in fields["contacts"]]
         if "limits" in fields:
             scene["limits"] = limits_of(fields["limits"])
-        for key in ("joint_damping", "joint_friction"):
-            if key in fields:
-                scene[key] = values_of(fields[key])
+        resistance: dict[str, Any] = {
+            key: values_of(fields[key])
+            for key in ("joint_damping", "joint_friction")
+            if key in fields
+        }
         if "radii" in fields:
             given = fields["radii"].mapping()
             scene["radii"] = {key: value.number() for key, value in given.items()}
@@ -298,13 +301,21 @@ class Scenario:
             model,
             control.actuation,
             control.controller,
-            method=self.method,
+            ground,
+            self.method,
+            contacts=Contacts(
+                points=scene.get("contacts"),
+                radii=scene.get("radii"),
+                whole_body=whole_body,
+                self_collision=own_links,
+                limits=scene.get("limits", True),
+                **resistance,
+            ),
+            locked=scene.get("locked", ()),
             pushes=pushes_of(fields.get("pushes")),
-            self_collision=own_links,
-            whole_body=whole_body,
-            stands="stands" in fields and truth_of(fields["stands"]),
             sensors=sensors,
-            **scene,
+            gravity=scene.get("gravity"),
+            stands="stands" in fields and truth_of(fields["stands"]),
             **{"time_step": setup.time_step, **self.options},
         )
         if control.start is not None and "start" not in fields:

@@ -16,6 +16,7 @@ from humans_sim.actuation.robots import RobotSetup
 from humans_sim.applications.control_sections import (
     SERVO,
     ControlSetup,
+    gravity_of,
     numbers_of,
     only,
     period_of,
@@ -95,12 +96,15 @@ def walk_control(
     if actuation is not None and SERVO in actuation.mapping():
         period = period_of(given, RobotSetup.of_model(model).sampling_period)
         rises = "get_up" in given and truth_of(given["get_up"])
-        walker = Walker(model, settings, period=period, heights=heights)
+        walker = Walker(
+            model, settings, period=period, heights=heights, gravity=gravity_of(scene)
+        )
         return _servo_walk(actuation, walker, velocity, times, rises, footsteps)
     if "get_up" in given:
         raise given["get_up"].error("only a walk by servos gets up")
     friction = given["friction"].positive() if "friction" in given else 0.5
-    pattern = WalkPattern(model, settings, heights=heights)
+    gravity = gravity_of(scene)
+    pattern = WalkPattern(model, settings, heights=heights, gravity=gravity)
     start = pattern.standing()
     limits = JointLimits.of_model(model)
     # Levels that feet stand on push as a floor does, whatever their height.

@@ -17,9 +17,7 @@ from humans_sim.bodies.integrators import Forces
 from humans_sim.bodies.mass_properties import BodyError
 from humans_sim.bodies.rigid_bodies import BodyState, RigidBodies
 from humans_sim.core.arrays import finite_array
-
-GRAVITY = (0.0, 0.0, -9.81)
-"""[m/s^2]."""
+from humans_sim.core.constants import DOWNWARD
 
 
 class Moving(NamedTuple):
@@ -62,7 +60,7 @@ class Gravity:
     """
 
     masses: np.ndarray
-    acceleration: tuple[float, float, float] = GRAVITY
+    acceleration: tuple[float, float, float] = DOWNWARD
 
     def add(
         self, t: float, moving: Moving, force: np.ndarray, torque: np.ndarray

@@ -59,6 +59,9 @@ class RigidBodies:
     def __init__(self, properties: Sequence[MassProperties]) -> None:
         """Stack bodies.
 
+        Args:
+            properties: mass, centre of mass and inertia of each.
+
         Raises:
             BodyError: there is none.
         """

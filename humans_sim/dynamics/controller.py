@@ -115,7 +115,7 @@ class Controller(ABC):
     def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
         """Arguments of a simulation that hold where it is given none.
 
-        Of ``ground``, ``method``, ``time_step``, ``contacts`` and ``radii``; none
+        Of ``ground``, ``method``, ``time_step``, ``integrator`` and ``contacts``; none
         unless a child says otherwise.
 
         Args:

@@ -203,6 +203,11 @@ class ModelSystem:
         return np.array(self._pin.gravity.linear)
 
     @property
+    def weight(self) -> float:
+        """Of the model in this gravity [N]."""
+        return self.model.mass * float(np.linalg.norm(self.gravity))
+
+    @property
     def radii(self) -> np.ndarray:
         """Radii of the balls around the contact points (npoints,) [m]."""
         return self._radius

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from humans_sim.core.constants import GRAVITY
 from humans_sim.dynamics.general_system import GeneralSystem
 from humans_sim.dynamics.planar_kernels import corner_drifts, corner_gaps, corner_rows
 from humans_sim.dynamics.surfaces.rolling_problems import (
@@ -25,7 +26,6 @@ from humans_sim.dynamics.surfaces.rolling_problems import (
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
 from humans_sim.results.contact_table import LIMIT, POINT, ContactTable
 
-GRAVITY = 9.81
 Vector = np.ndarray
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from humans_sim.contact.geometry.body_features import body_features
-from humans_sim.contact.geometry.foot_spheres import POINTS, feet_of
 from humans_sim.contact.geometry.ground import Ground
 from humans_sim.contact.problem.impact import LAWS
 from humans_sim.core.errors import ConfigurationError, ParameterError
 from humans_sim.dynamics import integrators
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.control_clock import ControlClock, check_control_period
 from humans_sim.dynamics.controller import (
     CommandWithNextCall,
@@ -25,7 +25,7 @@ from humans_sim.dynamics.controller import (
 )
 from humans_sim.dynamics.event_driven.braked_stepper import event_stepper_of
 from humans_sim.dynamics.event_driven.event_stepper import EventStepper
-from humans_sim.dynamics.joint_dissipation import Given, JointDissipation
+from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.own_integration import OwnIntegration
@@ -61,6 +61,26 @@ SAMPLING_PERIOD = 0.01
 """Time between samples unless a controller or the caller has another [s]."""
 
 
+@dataclass(frozen=True)
+class SimulationOptions(Options):
+    """How to integrate, and what a simulation is judged by.
+
+    Attributes:
+        gravity: [m/s^2]; by default the model's, 9.81 downwards (biped models only).
+        control_period: time between two calls of the controller [s]; by default its own
+            ``period``, or that between the samples of a run.
+        stands: whether the body is to stay on its feet, which :meth:`Run.check` then
+            looks at (biped models only).
+        passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
+            energy; by default, whether there is no actuation.
+    """
+
+    gravity: Sequence[float] | None = None
+    control_period: float | None = None
+    stands: bool = False
+    passive: bool | None = None
+
+
 class Simulation(OwnIntegration):
     """A system, its actuation and its controller, ready to run.
 
@@ -76,42 +96,15 @@ class Simulation(OwnIntegration):
         method: ``event_driven`` (exact event times) or ``time_stepping`` (Moreau and
             Jean's method: fixed steps, many contacts); by default the controller's, or
             ``event_driven``.
+        contacts: what of the model touches, where its joints stop, and their friction
+            (biped models only).
         locked: joints that do not move; ``"*"`` for all, ``"base"`` for the base
             (biped models only).
-        limits: whether joints stop at their limits; or other limits for some, by name:
-            (lower, upper) [rad] (biped models only).
-        limit_restitution: Newton's coefficient of a joint at its limit.
-        radii: balls around contact points, by name [m] (biped models only).
-        contacts: tags that may touch the scene; by default those of the controller,
-            or the model's contact points (biped models only).
-        contact_geometry: how the feet touch: ``points`` (the contacts as they are),
-            ``soles`` (the corners of the soles alone), ``spheres`` (a heel ball and
-            two fore-foot balls in each sole) or ``sole_points`` (points all over the
-            soles, which feel edges under their middle; see
-            :mod:`~humans_sim.contact.geometry.foot_spheres`; biped models only).
-        whole_body: whether the links touch with their collision geometry, too
-            (:mod:`~humans_sim.contact.geometry.body_features`); by default unless
-            ``contacts`` are given (biped models only).
-        gravity: [m/s^2] (biped models only).
-        joint_damping: whether the damping of the model's joints acts; or other values
-            for some, by name [N m s/rad] (biped models only).
-        joint_friction: the same for their dry friction [N m]
-            (:mod:`~humans_sim.dynamics.joint_dissipation`).
         pushes: from outside, at their times (biped models only).
-        self_collision: whether links that are no neighbours touch each other, or keys
-            that add to the model's own: ``exclude`` and ``include`` (pairs of links),
-            ``friction`` (by default the ground's); by default true for
-            ``time_stepping``, which alone takes it (biped models only).
-        control_period: time between two calls of the controller [s]; by default its own
-            ``period``, or that between the samples of a run.
-        stands: whether the body is to stay on its feet, which :meth:`Run.check` then
-            looks at (biped models only).
         sensors: what measures the model at times of its own
             (:mod:`~humans_sim.dynamics.sensors`); controllers see the readings as
             ``state.sensors``, runs keep them as ``signals`` (biped models only).
-        passive: whether nothing feeds energy in, so that :meth:`Run.check` judges
-            energy; by default, whether there is no actuation.
-        options: fields of :class:`~humans_sim.dynamics.stepper.Options`.
+        options: fields of :class:`SimulationOptions`, e.g. ``time_step=5e-4``.
     """
 
     def __init__(
@@ -122,75 +115,55 @@ class Simulation(OwnIntegration):
         ground: Ground | None = None,
         method: str | None = None,
         *,
+        contacts: Contacts | None = None,
         locked: Sequence[str] = (),
-        limits: bool | Mapping[str, tuple[float, float]] = True,
-        limit_restitution: float = 0.0,
-        radii: Mapping[str, float] | None = None,
-        contacts: Sequence[str] | None = None,
-        contact_geometry: str = POINTS,
-        whole_body: bool | None = None,
-        gravity: Sequence[float] | None = None,
-        joint_damping: Given = True,
-        joint_friction: Given = True,
         pushes: Sequence[Push] = (),
-        self_collision: bool | Mapping[str, Any] | None = None,
-        control_period: float | None = None,
-        stands: bool = False,
         sensors: Sequence[Sensor] = (),
-        passive: bool | None = None,
         **options: Any,
     ) -> None:
         """Put everything together."""
         known = controller if isinstance(controller, Controller) else None
+        defaults: Mapping[str, Any] = {}
+        if known is not None and isinstance(model, Model):
+            defaults = known.simulation_arguments(model)
+        for name in ("time_step", "integrator"):
+            if name in defaults:
+                options.setdefault(name, defaults[name])
+        try:
+            self.options = SimulationOptions.of(**options)
+        except TypeError as error:
+            raise ParameterError(f"unknown option: {error}") from None
+        gravity = self.options.gravity
+        method = defaults.get("method", EVENT_DRIVEN) if method is None else method
         if isinstance(model, Model):
-            if whole_body is None and contacts is not None:
-                whole_body = False
-            if known is not None:
-                usual = known.simulation_arguments(model)
-                ground = usual.get("ground") if ground is None else ground
-                method = usual.get("method") if method is None else method
-                for name in ("time_step", "integrator"):
-                    if name in usual:
-                        options.setdefault(name, usual[name])
-                if contacts is None and radii is None and contact_geometry == POINTS:
-                    contacts, radii = usual.get("contacts"), usual.get("radii")
-                if whole_body is None:
-                    whole_body = usual.get("whole_body")
-            if contact_geometry != POINTS:
-                feet = feet_of(model, contact_geometry, contacts)
-                model, contacts = feet.model, feet.contacts
-                radii = {**feet.radii, **(radii or {})}
-            method = EVENT_DRIVEN if method is None else method
-            body = None
-            if whole_body is None or whole_body:
-                body = body_features(model, contacts, radii)
+            ground = defaults.get("ground") if ground is None else ground
+            touching = contacts or Contacts()
+            touching = touching.over(defaults.get("contacts", Contacts()))
+            model, touching, body = touching.of_model(model)
             self.system: System = ModelSystem(
                 model,
                 Ground() if ground is None else ground,
                 locked=locked,
-                limits=limits,
-                limit_restitution=limit_restitution,
-                radii=radii,
+                limits=touching.limits,
+                limit_restitution=touching.limit_restitution,
+                radii=touching.radii,
                 armature=None if actuation is None else actuation.armature,
-                contacts=contacts,
+                contacts=touching.points,
                 gravity=gravity,
                 features=body,
-                self_collision=own_links(model, self_collision, method),
+                self_collision=own_links(model, touching.self_collision, method),
                 dissipation=JointDissipation.of(
-                    model, actuation, joint_damping, joint_friction
+                    model, actuation, touching.joint_damping, touching.joint_friction
                 ),
             )
         else:
-            scene = (ground is not None, locked, radii, contacts, gravity, pushes)
-            own = contact_geometry != POINTS or whole_body or self_collision is not None
-            if any(scene) or own:
+            given = [argument is not None for argument in (ground, contacts, gravity)]
+            if any(given) or locked or pushes:
                 raise ParameterError(
-                    "ground, locked, radii, contacts, contact_geometry, whole_body, "
-                    "gravity, pushes and self_collision belong to biped models; a "
-                    "system in general coordinates has its own"
+                    "ground, contacts, gravity, locked and pushes belong to biped "
+                    "models; a system in general coordinates has its own"
                 )
             self.system = model
-        method = EVENT_DRIVEN if method is None else method
         if method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, not '{method}'"
@@ -200,10 +173,6 @@ class Simulation(OwnIntegration):
                 f"{self.system.name} cannot be simulated by {method}, only by "
                 f"{', '.join(self.system.methods)}"
             )
-        try:
-            self.options = Options.of(**options)
-        except TypeError as error:
-            raise ParameterError(f"unknown option: {error}") from None
         if self.options.integrator not in integrators.NAMES:
             raise ParameterError(
                 f"integrator must be one of {integrators.NAMES}, not "
@@ -213,6 +182,7 @@ class Simulation(OwnIntegration):
             raise ParameterError(
                 f"impact must be one of {LAWS}, not '{self.options.impact}'"
             )
+        control_period = self.options.control_period
         if controller is None and control_period is not None:
             raise ParameterError("control_period is that of a controller: give one")
         if controller is not None and actuation is None:
@@ -220,11 +190,12 @@ class Simulation(OwnIntegration):
                 "a controller needs an actuation to give its commands to, e.g. "
                 "IdealTorque(model)"
             )
-        self.method, self.stands = method, stands
+        self.method, self.stands = method, self.options.stands
         self._stepper = METHODS[method]
         if method == EVENT_DRIVEN:
             self._stepper = event_stepper_of(self.system)
         self.pushes = tuple(sorted(pushes, key=lambda push: push.time))
+        passive = self.options.passive
         self.passive = actuation is None if passive is None else passive
         self.actuation = Actuation() if actuation is None else actuation
         self.controller = controller
@@ -399,7 +370,10 @@ class Simulation(OwnIntegration):
             "method": self.method,
             "passive": self.passive,
             **({"stands": True} if self.stands else {}),
-            "options": dict(vars(self.options)),
+            "options": {
+                field.name: getattr(self.options, field.name)
+                for field in fields(Options)
+            },
             "z_names": list(self.actuation.z_names),
             **self.recorded.info(samples),
             **self.actuation.record(),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Options:
     hand_over: bool = True
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
+    def of(cls, **given: Any) -> Self:
         """Options as given; with ``rosenbrock``, those of :data:`SOLES` beside them."""
         usual = SOLES if given.get("integrator") == ROSENBROCK else {}
         return cls(**{**usual, **given})

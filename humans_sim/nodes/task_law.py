@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 
 from humans_sim.applications.bip_station import MOTIONS, STAND, BipStation
 from humans_sim.control.bip.step import StepShape
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
 from humans_sim.nodes.common.conversions import (
     joint_values,
@@ -93,7 +94,7 @@ class TaskLaw(ModelNode):
             friction=given.number("friction", 0.4, "that forces may use", 0.01, 10.0),
         )
         # First a trial: it may have to compile, and states should be answered at once.
-        joints, weight = station.start[7:], 9.81 * self.model.mass
+        joints, weight = station.start[7:], GRAVITY * self.model.mass
         forces = dict.fromkeys((s.name for s in self.model.soles), 0.5 * weight)
         station.voltages(0.0, joints, np.zeros_like(joints), forces)
         station.reset()

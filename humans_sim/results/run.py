@@ -15,6 +15,7 @@ import numpy as np
 from humans_sim.core.errors import ParameterError, RunFileError
 from humans_sim.core.npz_file import LARGEST_HEADER, read_npz
 from humans_sim.core.npz_writer import write_npz
+from humans_sim.core.registry import registered
 from humans_sim.core.row_blocks import row_blocks
 from humans_sim.results.contact_table import ContactTable
 from humans_sim.results.event_states import (
@@ -182,9 +183,8 @@ class Run:
 
     def summary(self) -> str:
         """What happened, as text: result, walk, events and physical checks."""
-        from humans_sim.analysis.run_text import run_text
-
-        return run_text(self)
+        text: str = registered("run_text")(self)
+        return text
 
     def save(self, path: Path | str) -> Path:
         """Write the run to one ``.npz`` file, whole or not at all."""
@@ -215,9 +215,7 @@ class Run:
         Returns:
             The matplotlib figure.
         """
-        from humans_sim.view.plots.run_plots import plot_run
-
-        return plot_run(self, path)
+        return registered("plot_run")(self, path)
 
     def to_csv(self, path: Path | str) -> Path:
         """Write all samples as a table with a header line; events go beside it."""
@@ -232,9 +230,8 @@ class Run:
         and contact forces (:mod:`humans_sim.view.run_topics`).
         """
         from humans_sim.results.export import write_mcap
-        from humans_sim.view.run_topics import run_topics
 
-        return write_mcap(self, Path(path), run_topics(self))
+        return write_mcap(self, Path(path), registered("run_topics")(self))
 
 
 def event_states_of(

@@ -35,6 +35,7 @@ def knee_index(model: hs.Model) -> int:
 
 
 PERIOD = 0.01
+UNLIMITED = hs.Contacts(limits=False)
 """Of controllers that do not choose their next call, and of samples [s]."""
 
 
@@ -242,7 +243,7 @@ def test_energy_of_a_swinging_leg(human: hs.Model) -> None:
     pulses = pulses_at([0.0, 0.1, 0.3, 0.33, 0.36], [0.8 * FULL, 0.4 * FULL])
     metered = Metered(FesMuscles(human, sides=["r"]))
     options = {"rtol": 1e-11, "atol": 1e-13}
-    sim, q = leg(human, metered, pulses, angle=-1.2, limits=False, **options)
+    sim, q = leg(human, metered, pulses, angle=-1.2, contacts=UNLIMITED, **options)
     run = sim.run(q, t_end=0.6, sampling_period=0.05)
     energy, work = run.energy.sum(axis=1), run.z[:, -1]
     gained = energy - energy[0]
@@ -262,7 +263,9 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
         return hs.CommandWithNextCall(np.array([charge, 0.5 * charge]), wait)
 
     muscles = FesMuscles(human, sides=["r"])
-    sim, q = leg(human, muscles, pulses, angle, limits=False, rtol=1e-12, atol=1e-13)
+    sim, q = leg(
+        human, muscles, pulses, angle, contacts=UNLIMITED, rtol=1e-12, atol=1e-13
+    )
     run = sim.run(q, t_end=end)
 
     # gravity turns the shank by a sine of its angle: two postures show which
@@ -333,7 +336,9 @@ def test_leg_against_extended_precision(human: hs.Model) -> None:
 def test_reset_after_an_impact(human: hs.Model) -> None:
     """The knee hits its limit: the contractile parts turn round with it."""
     muscles = FesMuscles(human, sides=["r"])
-    sim, q = leg(human, muscles, angle=-0.3, limit_restitution=0.8)
+    sim, q = leg(
+        human, muscles, angle=-0.3, contacts=hs.Contacts(limit_restitution=0.8)
+    )
     stepper = sim.start(q)
     t = 0.0
     while not any(e.kind == "impact" for e in stepper.events):
@@ -417,21 +422,21 @@ def test_bad_input(human: hs.Model) -> None:
     """Pulses that are none, muscles and joints that are not there: refused."""
     muscles = FesMuscles(human)
     for wrong in (np.zeros(3), [np.nan, 0, 0, 0], [np.inf, 0, 0, 0]):
-        with pytest.raises(hs.ParameterError, match="4 finite"):
+        with pytest.raises(hs.errors.ParameterError, match="4 finite"):
             muscles.command(0.0, wrong)
     for pulse in (-1e-6, 1.1 * FULL):
-        with pytest.raises(hs.ParameterError, match="l_quadriceps"):
+        with pytest.raises(hs.errors.ParameterError, match="l_quadriceps"):
             muscles.command(0.0, [0.0, 0.0, pulse, 0.0])
     assert muscles.pending == ()
-    with pytest.raises(hs.ParameterError, match="soleus"):
+    with pytest.raises(hs.errors.ParameterError, match="soleus"):
         FesMuscles(human, {"soleus": QUADRICEPS})
-    with pytest.raises(hs.ParameterError, match="x_knee"):
+    with pytest.raises(hs.errors.ParameterError, match="x_knee"):
         FesMuscles(human, sides=["x"])
-    with pytest.raises(hs.ParameterError, match="once"):
+    with pytest.raises(hs.errors.ParameterError, match="once"):
         FesMuscles(human, sides=["r", "r"])
-    with pytest.raises(hs.ParameterError, match="flexion_sign"):
+    with pytest.raises(hs.errors.ParameterError, match="flexion_sign"):
         FesMuscles(human, flexion_sign=0)
-    with pytest.raises(hs.ParameterError, match="delay"):
+    with pytest.raises(hs.errors.ParameterError, match="delay"):
         FesMuscles(human, delay=-0.1)
 
 

@@ -42,13 +42,13 @@ def test_joints_that_cannot_be_shared(
     human: hs.Model, given: dict[str, list[str]], said: str
 ) -> None:
     """Each fault is named."""
-    with pytest.raises(hs.ParameterError, match=said):
+    with pytest.raises(hs.errors.ParameterError, match=said):
         share_joints(human, given)
 
 
 def test_no_joint_is_left(human: hs.Model) -> None:
     """Where all joints have names, a kind without names has none."""
-    with pytest.raises(hs.ParameterError, match="no joint is left"):
+    with pytest.raises(hs.errors.ParameterError, match="no joint is left"):
         share_joints(human, {"torque": human.joint_names, "servo": []})
 
 
@@ -120,11 +120,11 @@ def test_motors_and_muscles_on_bip(bip: hs.Model) -> None:
     torques = dict(zip(bip.joint_names, motors.torques(), strict=True))
     assert torques["l_knee"] == 0.0 and abs(torques["l_hip_pitch"]) > 0.1
     half = [name for name in rest if name != "l_ankle_roll"]
-    with pytest.raises(hs.ParameterError, match="name all of them or none"):
+    with pytest.raises(hs.errors.ParameterError, match="name all of them or none"):
         JointGroup(bip, "motors", hs.ScrewDriveMotors(bip), half)
 
 
 def test_there_must_be_a_group() -> None:
     """A body without drives is refused."""
-    with pytest.raises(hs.ParameterError, match="at least one"):
+    with pytest.raises(hs.errors.ParameterError, match="at least one"):
         JointGroups([])

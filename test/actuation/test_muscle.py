@@ -58,7 +58,7 @@ def test_recruitment() -> None:
         charge = stimulator.charge(share)
         assert stimulator.recruitment(charge) == pytest.approx(share, abs=1e-14)
     for wrong in (-1e-9, 1.001 * FULL, math.nan, math.inf):
-        with pytest.raises(hs.ParameterError, match="A s"):
+        with pytest.raises(hs.errors.ParameterError, match="A s"):
             stimulator.recruitment(wrong)
 
 
@@ -285,19 +285,19 @@ def test_a_muscle_at_rest_has_no_events() -> None:
 def test_bad_muscles() -> None:
     """Numbers without meaning are refused; so is a state without a solution."""
     for wrong in ({"force": 0.0}, {"length": math.nan}, {"parallel_force": -1.0}):
-        with pytest.raises(hs.ParameterError, match=next(iter(wrong))):
+        with pytest.raises(hs.errors.ParameterError, match=next(iter(wrong))):
             MuscleParameters(**wrong)
-    with pytest.raises(hs.ParameterError, match="scale"):
+    with pytest.raises(hs.errors.ParameterError, match="scale"):
         QUADRICEPS.scaled(0.0)
-    with pytest.raises(hs.ParameterError, match="radius"):
+    with pytest.raises(hs.errors.ParameterError, match="radius"):
         KneeGeometry(radius=0.06)
-    with pytest.raises(hs.ParameterError, match="fall"):
+    with pytest.raises(hs.errors.ParameterError, match="fall"):
         CommandSignal(fall=0.0)
-    with pytest.raises(hs.ParameterError, match="max_width"):
+    with pytest.raises(hs.errors.ParameterError, match="max_width"):
         Stimulator(max_width=-1.0)
-    with pytest.raises(hs.ParameterError, match="t_end"):
+    with pytest.raises(hs.errors.ParameterError, match="t_end"):
         simulate_muscle(QUADRICEPS, [], t_end=0.0)
-    with pytest.raises(hs.ParameterError, match="pulses"):
+    with pytest.raises(hs.errors.ParameterError, match="pulses"):
         simulate_muscle(QUADRICEPS, [(-0.1, FULL)])
     with pytest.raises(MuscleError, match="series_stiffness"):
         simulate_muscle(QUADRICEPS, [], start=(0.0, 1000.0))

@@ -32,7 +32,7 @@ def run_of(model: hs.Model, actuation: hs.Actuation, law: Any, **scene: Any) -> 
         law,
         hs.Ground.empty(),
         locked=scene.get("locked", ["base"]),
-        limits=False,
+        contacts=hs.Contacts(limits=False),
         control_period=PERIOD,
     )
     return simulation.run(

@@ -103,7 +103,9 @@ def test_what_is_given_takes_the_place_of_a_number(khr1: hs.Model) -> None:
     floor = hs.Ground(friction=0.9)
     walk = hs.Simulation(khr1, hs.Servo(khr1), hs.Walk(), floor, time_step=5e-4)
     assert walk.system.ground == floor and walk.options.time_step == 5e-4
-    simulation = setup.simulation(khr1, time_step=5e-4, contacts=khr1.contact_names)
+    simulation = setup.simulation(
+        khr1, time_step=5e-4, contacts=hs.Contacts(points=khr1.contact_names)
+    )
     assert simulation.options.time_step == 5e-4
     assert simulation.system.contact_points == khr1.contact_names
     scenario = read_scenario("khr1-walk").with_changes(

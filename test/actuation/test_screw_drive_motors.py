@@ -313,7 +313,7 @@ def test_balance_of_energy(bip: hs.Model, floor: bool) -> None:
         drive,
         crouch(bip, start, end),
         ground=ground,
-        limits=False,
+        contacts=hs.Contacts(limits=False),
         control_period=0.005,
     )
     run = sim.run(start, t_end=0.3, sampling_period=0.03)
@@ -330,19 +330,21 @@ def test_balance_of_energy(bip: hs.Model, floor: bool) -> None:
 
 def test_bad_input(bip: hs.Model, khr1: hs.Model) -> None:
     """Refused, with what is wanted."""
-    with pytest.raises(hs.ParameterError, match="khr1 has no rotors"):
+    with pytest.raises(hs.errors.ParameterError, match="khr1 has no rotors"):
         ScrewDriveMotors(khr1)
-    with pytest.raises(hs.ParameterError, match="15 motors"):
+    with pytest.raises(hs.errors.ParameterError, match="15 motors"):
         ScrewDriveMotors(bip, motors=[MOTOR] * 3)
     drive = ScrewDriveMotors(bip)
     for wrong in (np.zeros(3), np.full(15, np.nan)):
-        with pytest.raises(hs.ParameterError, match=r"15 finite motor voltages \[V\]"):
+        with pytest.raises(
+            hs.errors.ParameterError, match=r"15 finite motor voltages \[V\]"
+        ):
             drive.command(0.0, wrong)
-    with pytest.raises(hs.ParameterError, match="15 joint torques"):
+    with pytest.raises(hs.errors.ParameterError, match="15 joint torques"):
         drive.voltages(bip.neutral(), np.zeros(21), np.zeros(21))
-    with pytest.raises(hs.ParameterError, match="resistance"):
+    with pytest.raises(hs.errors.ParameterError, match="resistance"):
         DCMotor(resistance=0.0)
-    with pytest.raises(hs.ParameterError, match="viscous"):
+    with pytest.raises(hs.errors.ParameterError, match="viscous"):
         DCMotor(resistance=1.0, viscous=-1.0)
-    with pytest.raises(hs.ParameterError, match="inertia"):
+    with pytest.raises(hs.errors.ParameterError, match="inertia"):
         DCMotor.of_rotor(0.0)

@@ -111,18 +111,18 @@ def test_commands_are_checked(khr1: hs.Model) -> None:
     """Wrong length or numbers that are none: refused."""
     for actuation in (Servo(khr1), IdealTorque(khr1)):
         for wrong in (np.zeros(3), np.full(17, np.nan)):
-            with pytest.raises(hs.ParameterError, match="17 finite"):
+            with pytest.raises(hs.errors.ParameterError, match="17 finite"):
                 actuation.command(0.0, wrong)
-    with pytest.raises(hs.ParameterError, match="stall_torque"):
+    with pytest.raises(hs.errors.ParameterError, match="stall_torque"):
         Servo(khr1, stall_torque=0.0)
-    with pytest.raises(hs.ParameterError, match="gain"):
+    with pytest.raises(hs.errors.ParameterError, match="gain"):
         Servo(khr1, gain=-1.0)
     for step in (8, -1, 0.5):
-        with pytest.raises(hs.ParameterError, match="0 to 7"):
+        with pytest.raises(hs.errors.ParameterError, match="0 to 7"):
             Servo(khr1, speed_step=step)  # type: ignore[arg-type]
-    with pytest.raises(hs.ParameterError, match="not both"):
+    with pytest.raises(hs.errors.ParameterError, match="not both"):
         Servo(khr1, speed_step=2, speed=1.0)
-    with pytest.raises(hs.ParameterError, match="damping"):
+    with pytest.raises(hs.errors.ParameterError, match="damping"):
         Servo(khr1, damping=0.0, play=0.01)
 
 
@@ -249,7 +249,7 @@ def test_play_pushes_and_never_pulls(khr1: hs.Model) -> None:
         servo,
         controller=shake,
         ground=hs.Ground.empty(),
-        limits=False,
+        contacts=hs.Contacts(limits=False),
         hand_over=False,
         max_work=100_000,
     )
@@ -280,7 +280,7 @@ def test_play_by_both_methods(khr1: hs.Model) -> None:
             Servo(khr1, gain=12.0, damping=0.25, play=play),
             controller=shake,
             ground=hs.Ground.empty(),
-            limits=False,
+            contacts=hs.Contacts(limits=False),
             **options,  # type: ignore[arg-type]
         )
         return sim.run(khr1.neutral(), t_end=0.14).q[-1][7:]
@@ -336,7 +336,7 @@ def test_command_turns_a_motor_round(khr1: hs.Model) -> None:
 def test_commands_are_numbers(khr1: hs.Model, command: object) -> None:
     """Whatever is no vector of finite numbers is refused by a typed error."""
     for actuation in (Servo(khr1), IdealTorque(khr1)):
-        with pytest.raises(hs.ParameterError):
+        with pytest.raises(hs.errors.ParameterError):
             actuation.command(0.0, command)
 
 

@@ -84,13 +84,13 @@ def test_sections_of_files() -> None:
 )
 def test_faults_in_files(text: str, why: str) -> None:
     """Numbers without meaning are refused, with their places."""
-    with pytest.raises(hs.ModelFileError, match=why):
+    with pytest.raises(hs.errors.ModelFileError, match=why):
         ServoSet.of_section(parse_yaml(text))
 
 
 def test_joints_that_are_not_there(khr1: hs.Model) -> None:
     """A servo of an unknown joint is refused."""
-    with pytest.raises(hs.ParameterError, match="no joint 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no joint 'tail'"):
         hs.Servo(khr1, joints={"tail": ServoNumbers()})
 
 
@@ -119,5 +119,5 @@ def test_a_file_beside_the_urdf(robot: hs.Model) -> None:
     assert setup.servo_joints["l_knee"].gain == 15.0
     assert hs.Servo(robot).numbers.gain == 12.0
     file.write_text("servo: {gain: strong}\n")
-    with pytest.raises(hs.ModelFileError, match="mine.robot.yaml:1"):
+    with pytest.raises(hs.errors.ModelFileError, match="mine.robot.yaml:1"):
         RobotSetup.of_model(robot)

@@ -82,7 +82,7 @@ def test_numbers_without_meaning(
     khr1: hs.Model, arguments: tuple[float, float]
 ) -> None:
     """They are refused."""
-    with pytest.raises(hs.ParameterError, match="above zero"):
+    with pytest.raises(hs.errors.ParameterError, match="above zero"):
         tuned_servos(khr1, *arguments)
-    with pytest.raises(hs.ParameterError, match="inertia"):
+    with pytest.raises(hs.errors.ParameterError, match="inertia"):
         step_response(ServoNumbers(), 0.0)

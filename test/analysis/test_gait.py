@@ -333,16 +333,16 @@ def test_nothing_finite_after_a_failure(khr1: hs.Model) -> None:
     assert summary.verdict == "failed" and summary.failure == "no way on"
     assert summary.duration == pytest.approx(run.t[-2])
     assert len(summary.steps) == 2 and math.isfinite(summary.distance)
-    with pytest.raises(hs.RunFileError, match="no sample"):
+    with pytest.raises(hs.errors.RunFileError, match="no sample"):
         WalkSummary.of_run(dataclasses.replace(bad, q=np.full_like(q, np.nan)))
 
 
 def test_runs_that_are_no_bipeds_are_refused(khr1: hs.Model) -> None:
     """Typed errors say why."""
     run = kinematic_run(khr1, np.arange(2.0), np.tile(khr1.neutral(), (2, 1)))
-    with pytest.raises(hs.ParameterError, match="only bipeds walk"):
+    with pytest.raises(hs.errors.ParameterError, match="only bipeds walk"):
         WalkSummary.of_run(dataclasses.replace(run, position_names=("x",)))
-    with pytest.raises(hs.RunFileError, match="other joints"):
+    with pytest.raises(hs.errors.RunFileError, match="other joints"):
         info = {**run.info, "model": {"name": "bip"}}
         WalkSummary.of_run(dataclasses.replace(run, info=info))
 

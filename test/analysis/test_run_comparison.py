@@ -102,7 +102,9 @@ def test_turns_are_compared_without_whole_ones(khr1: hs.Model) -> None:
     """A body that faces 179 degrees and one that faces -179 are 2 degrees apart."""
     q = np.tile(khr1.neutral(), (3, 1))
     runs = []
-    sim = hs.Simulation(khr1, ground=hs.Ground.empty(), limits=False)
+    sim = hs.Simulation(
+        khr1, ground=hs.Ground.empty(), contacts=hs.Contacts(limits=False)
+    )
     flight = sim.run(khr1.neutral(), t_end=0.02, sampling_period=0.01)
     for yaw in (179.0, -179.0):
         q[:, 3:7] = Rotation.from_euler("z", yaw, degrees=True).as_quat()

@@ -104,7 +104,7 @@ def test_too_few_labels_are_said_and_shown(adjustment: Adjustment) -> None:
     assert not adjustment.enough
     assert np.isnan(adjustment.rms)
     assert len(adjustment.residuals) == len(adjustment.recording.names)
-    with pytest.raises(hs.ParameterError, match="2 of the markers"):
+    with pytest.raises(hs.errors.ParameterError, match="2 of the markers"):
         adjustment.solve_frame()
     adjustment.revert()
     assert adjustment.enough
@@ -179,7 +179,7 @@ def test_impossible_values_are_refused(adjustment: Adjustment) -> None:
         lambda: adjustment.assign("led99", "vertex"),
         lambda: adjustment.assign("vertex", "r_tail"),
     ):
-        with pytest.raises(hs.ParameterError):
+        with pytest.raises(hs.errors.ParameterError):
             call()
 
 

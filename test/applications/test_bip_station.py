@@ -55,7 +55,9 @@ def simulated(graph: str, bip: hs.Model, t_end: float) -> tuple[Loop, hs.Run]:
         loop,
         hs.Ground(friction=dynamics["friction"]),
         dynamics["method"],
-        contacts=[tag for sole in bip.soles for tag in sole.contacts],
+        contacts=hs.Contacts(
+            points=[tag for sole in bip.soles for tag in sole.contacts]
+        ),
         time_step=dynamics["time_step"],
         sensors=[
             hs.FootSensor(sole.name, loop.period, force=errors, seed=k)
@@ -103,5 +105,5 @@ def test_same_time_same_answer_and_time_that_goes_back(bip: hs.Model) -> None:
     again = station.voltages(0.0, joints, still, loaded)
     np.testing.assert_allclose(again, first, atol=1e-12)
     assert len(station.motors) == len(first) == 15
-    with pytest.raises(hs.ObservationError):
+    with pytest.raises(hs.errors.ObservationError):
         station.voltages(0.005, joints[:3], still, loaded)

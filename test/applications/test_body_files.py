@@ -65,7 +65,7 @@ def test_a_ball() -> None:
 )
 def test_wrong_files(text: str, problem: str) -> None:
     """Said with the file."""
-    with pytest.raises(hs.ModelFileError, match=problem) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=problem) as caught:
         read_body(text, Path("wrong.urdf"))
     assert "wrong.urdf" in str(caught.value)
 

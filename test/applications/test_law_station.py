@@ -40,7 +40,7 @@ def test_pulses_come_each_period(swing: LawStation) -> None:
 def test_missing_muscle(swing: LawStation) -> None:
     """A law that needs muscles says which one is missing."""
     q, v = swing.start, np.zeros(swing.model.nv)
-    with pytest.raises(hs.ParameterError, match="r_hamstrings"):
+    with pytest.raises(hs.errors.ParameterError, match="r_hamstrings"):
         swing.command(9.0, q, v, {"r_quadriceps": (0.0, 0.0)})
 
 
@@ -54,7 +54,7 @@ def test_missing_muscle(swing: LawStation) -> None:
 )
 def test_scenarios_without_such_a_law(scenario: str, said: str) -> None:
     """Each reason is named."""
-    with pytest.raises(hs.ParameterError, match=said):
+    with pytest.raises(hs.errors.ParameterError, match=said):
         LawStation(read_scenario(scenario))
 
 
@@ -95,7 +95,7 @@ def test_knees_by_muscles_the_rest_by_torques() -> None:
 
 def test_start_of_another_model(khr1: hs.Model) -> None:
     """A scenario of another body is refused."""
-    with pytest.raises(hs.ParameterError, match="another model"):
+    with pytest.raises(hs.errors.ParameterError, match="another model"):
         scenario_start("fes-swing-up", khr1)
-    with pytest.raises(hs.ParameterError, match="one biped alone"):
+    with pytest.raises(hs.errors.ParameterError, match="one biped alone"):
         scenario_start("woodpecker", khr1)

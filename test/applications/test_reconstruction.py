@@ -59,7 +59,7 @@ def by_command(file: Path, folder: Path, *options: str) -> Reconstruction:
     """What ``humans-sim reconstruct`` writes."""
     words = ["reconstruct", str(file), "--no-report", "--formats", "npz", *options]
     done = CliRunner().invoke(app, [*words, "--output", str(folder)])
-    doubtful = isinstance(done.exception, hs.DoubtfulResultError)
+    doubtful = isinstance(done.exception, hs.errors.DoubtfulResultError)
     assert done.exit_code == 0 or doubtful, (done.output, done.exception)
     return hs.load_reconstruction(folder / f"{file.stem}.npz")
 
@@ -213,7 +213,7 @@ def test_what_cannot_be_done(human: hs.Model, file: Path, tmp_path: Path) -> Non
         (lambda: hs.reconstruct(file, SET, start=50.0), "no sample"),
         (lambda: hs.reconstruct(human, prepare(trial), SET, end=0.1), "are prepared"),
     ):
-        with pytest.raises(hs.ParameterError, match=words):
+        with pytest.raises(hs.errors.ParameterError, match=words):
             call()
     for recording in (file, trial):
         with pytest.raises(UnknownPersonError, match="nobody said who this is"):

@@ -99,7 +99,7 @@ def test_files(motion: hs.RobotMotion, tmp_path: Path) -> None:
     whole = messages[topics.index("/joint_trajectory")].ros_msg
     assert len(whole.points) == len(motion.t)
     assert np.allclose(whole.points[3].positions, motion.joints[3], atol=1e-5)
-    with pytest.raises(hs.ParameterError, match="is written to one of"):
+    with pytest.raises(hs.errors.ParameterError, match="is written to one of"):
         write_robot_motion(motion, tmp_path / "squat.txt")
 
 
@@ -109,9 +109,11 @@ def test_parts_and_options(postures: hs.Reconstruction, tmp_path: Path) -> None:
     person = captured_motion(captured(stored), 1.0, 2.0)
     assert person.t[0] >= 1.0 and person.t[-1] <= 2.0
     assert person.down.all()
-    with pytest.raises(hs.ParameterError, match="marker_set goes with a recording"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="marker_set goes with a recording"
+    ):
         captured(stored, marker_set="canonical")
-    with pytest.raises(hs.RetargetError, match="frames"):
+    with pytest.raises(hs.errors.RetargetError, match="frames"):
         captured_motion(postures, 100.0)
 
 

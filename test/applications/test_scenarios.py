@@ -169,7 +169,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     """What is wrong and where."""
     path = tmp_path / "bad.yaml"
     path.write_text(text)
-    with pytest.raises(hs.ModelFileError, match=message):
+    with pytest.raises(hs.errors.ModelFileError, match=message):
         read_scenario(str(path)).run()
 
 
@@ -230,7 +230,7 @@ def test_errors_in_names_of_a_scene_have_their_line(
     path = tmp_path / "mine.yaml"
     text = f"title: My own\nmodel: khr1\n{line}\n"
     path.write_text(text + "time: {end: 0.1, sampling_period: 0.01}\n")
-    with pytest.raises(hs.ModelFileError, match=rf"mine.yaml:3: .*{message}"):
+    with pytest.raises(hs.errors.ModelFileError, match=rf"mine.yaml:3: .*{message}"):
         read_scenario(str(path)).run()
 
 

@@ -105,7 +105,7 @@ def test_slope_and_nothing() -> None:
 )
 def test_bad_ground(text: str, where: int, message: str) -> None:
     """What is wrong, and in which line."""
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         ground_of(section_of(text))
     assert caught.value.line == where and str(caught.value).startswith("mine.yaml:")
 
@@ -141,7 +141,7 @@ def test_pushes() -> None:
 )
 def test_bad_pushes(text: str, where: int, message: str) -> None:
     """The push at fault is named."""
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         pushes_of(section_of(text))
     assert caught.value.line == where
 
@@ -157,7 +157,7 @@ def test_limits() -> None:
         ("l_hip_yaw: [0, 1]\nl_knee: [3, 2]", ":2: l_knee: the lower limit 3 is above"),
         ("l_knee: [3]", "l_knee: 2 numbers"),
     ):
-        with pytest.raises(hs.ModelFileError, match=message):
+        with pytest.raises(hs.errors.ModelFileError, match=message):
             limits_of(section_of(text))
 
 
@@ -233,7 +233,7 @@ def test_bad_follow(
     """Every fault has a line of the file."""
     text = FOLLOW.replace(old, new)
     assert text != FOLLOW
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         build_controller(None, section_of(text), human, SCENE)
     assert caught.value.line is not None
     assert where is None or caught.value.line == where
@@ -250,7 +250,7 @@ def test_bad_follow(
 )
 def test_bad_actuation_of_follow(human: hs.Model, actuation: str, message: str) -> None:
     """The section of the actuation is blamed."""
-    with pytest.raises(hs.ModelFileError, match=message):
+    with pytest.raises(hs.errors.ModelFileError, match=message):
         build_controller(section_of(actuation), section_of(FOLLOW), human, SCENE)
 
 
@@ -275,13 +275,15 @@ def test_bad_actuation_of_follow(human: hs.Model, actuation: str, message: str) 
 def test_bad_bip(bip: hs.Model, text: str, actuation: str | None, message: str) -> None:
     """Motions, shapes, gains and motors that cannot be."""
     section = None if actuation is None else section_of(actuation)
-    with pytest.raises(hs.ModelFileError, match=message):
+    with pytest.raises(hs.errors.ModelFileError, match=message):
         build_controller(section, section_of(text), bip, SCENE)
 
 
 def test_bip_controls_bip(human: hs.Model) -> None:
     """Another model is refused."""
-    with pytest.raises(hs.ModelFileError, match="bip: .*human36 has no 'r_ankle'"):
+    with pytest.raises(
+        hs.errors.ModelFileError, match="bip: .*human36 has no 'r_ankle'"
+    ):
         build_controller(None, section_of("bip: {motion: stand}"), human, SCENE)
 
 
@@ -302,12 +304,12 @@ def test_bad_stimulation(
 ) -> None:
     """Muscles and controllers that do not fit."""
     section = None if actuation is None else section_of(actuation)
-    with pytest.raises(hs.ModelFileError, match=message):
+    with pytest.raises(hs.errors.ModelFileError, match=message):
         build_controller(section, section_of(text), human, SCENE)
 
 
 @pytest.mark.parametrize("text", ["servo: {wings: 2}", "torque: {}", "{}"])
 def test_bad_actuation_alone(khr1: hs.Model, text: str) -> None:
     """Without a controller there are servos, with their own parameters."""
-    with pytest.raises(hs.ModelFileError, match="mine.yaml:1"):
+    with pytest.raises(hs.errors.ModelFileError, match="mine.yaml:1"):
         build_controller(section_of(text), None, khr1, SCENE)

@@ -79,7 +79,7 @@ def test_bodies_and_links_are_pushed(khr1: hs.Model, tmp_path: Path) -> None:
     own = system.point_force(q, "l_foot", np.zeros(3), np.array([1.0, 0, 0]))
     assert np.abs(own[: khr1.nv]).max() > 0
     assert not own[khr1.nv :].any()
-    with pytest.raises(hs.ParameterError, match="no link 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no link 'tail'"):
         system.point_force(q, "tail", np.zeros(3), np.zeros(3))
 
 
@@ -107,7 +107,7 @@ def test_self_collision_of_a_scene(khr1: hs.Model, tmp_path: Path) -> None:
 def test_faults_have_their_place(tmp_path: Path) -> None:
     """A wrong body is reported with its line."""
     wrong = SCENE.replace("mass: 0.5", "mass: -1")
-    with pytest.raises(hs.ModelFileError, match=r"scene\.yaml:5: bodies\.crate"):
+    with pytest.raises(hs.errors.ModelFileError, match=r"scene\.yaml:5: bodies\.crate"):
         read_scene(scene_file(tmp_path, wrong))
-    with pytest.raises(hs.ParameterError, match="scenario"):
+    with pytest.raises(hs.errors.ParameterError, match="scenario"):
         read_scene("no-such-scene")

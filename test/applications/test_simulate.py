@@ -32,11 +32,11 @@ def test_changes_reach_the_simulation() -> None:
 
 def test_refused_before_anything_is_simulated(tmp_path: Path) -> None:
     """Unknown scenarios, times and endings are refused, each by one line."""
-    with pytest.raises(hs.ParameterError, match="khr1-walk"):
+    with pytest.raises(hs.errors.ParameterError, match="khr1-walk"):
         hs.simulate("no-such-scenario")
-    with pytest.raises(hs.ParameterError, match="t_end"):
+    with pytest.raises(hs.errors.ParameterError, match="t_end"):
         hs.simulate("bounce", t_end=-1.0)
-    with pytest.raises(hs.ParameterError, match=r"\.mcap"):
+    with pytest.raises(hs.errors.ParameterError, match=r"\.mcap"):
         hs.simulate("bounce", save=tmp_path / "run.txt")
-    with pytest.raises(hs.ParameterError, match="nonsense"):
+    with pytest.raises(hs.errors.ParameterError, match="nonsense"):
         hs.simulate("bounce", t_end=0.1, nonsense=1.0)

@@ -55,7 +55,7 @@ def test_nothing_is_written_over(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "marker_set.yaml"
     path.write_text("mine")
     done = run("marker-set", "draft", "standing.trc")
-    assert isinstance(done.exception, hs.ParameterError)
+    assert isinstance(done.exception, hs.errors.ParameterError)
     assert "--overwrite" in str(done.exception) and path.read_text() == "mine"
     done = run("marker-set", "draft", "standing.trc", "--overwrite", "--json")
     assert done.exit_code == 0 and path.read_text().startswith("# A draft")

@@ -162,7 +162,7 @@ def test_scenes_take_them(form: Callable[[np.ndarray], object]) -> None:
 )
 def test_what_is_refused(values: object, message: str) -> None:
     """What has no place in pinocchio is refused by its name, in one line."""
-    with pytest.raises(hs.ParameterError, match=message):
+    with pytest.raises(hs.errors.ParameterError, match=message):
         finite_array(values, (3,), "thing")
-    with pytest.raises(hs.ConfigurationError, match=message):
-        finite_array(values, (3,), "thing", hs.ConfigurationError)
+    with pytest.raises(hs.errors.ConfigurationError, match=message):
+        finite_array(values, (3,), "thing", hs.errors.ConfigurationError)

@@ -167,7 +167,9 @@ def test_many_boxes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes are bounded together, not each by itself."""
     few = Budget("masses", 10, "make fewer")
     monkeypatch.setattr("humans_sim.soft.networks.network.MASSES", few)
-    with pytest.raises(hs.ModelFileError, match=r"boxes\.c: .* 12 masses are more"):
+    with pytest.raises(
+        hs.errors.ModelFileError, match=r"boxes\.c: .* 12 masses are more"
+    ):
         network(f"{{b: {box('[2, 2, 2]')}, c: {box('[2, 2, 1]')}}}")(tmp_path)
 
 
@@ -204,7 +206,9 @@ def test_archives_that_become_large(tmp_path: Path) -> None:
     tracemalloc.clear_traces()
     with gzip.open(path, "wb") as stream:
         stream.write(header.binaryblock + bytes(4))
-    with pytest.raises(hs.FileError, match=rf"become \d+, more than {FREE_BYTES}: "):
+    with pytest.raises(
+        hs.errors.FileError, match=rf"become \d+, more than {FREE_BYTES}: "
+    ):
         read_stack(path)
 
 
@@ -213,13 +217,15 @@ def test_a_budget() -> None:
     small = Budget("things", 100, "take fewer")
     assert small.check("a pile", 4, 25.0) == 100
     for counts in ((101,), (2**62, 4), (1e300, 1e300), (float("nan"),), (-1e9,)):
-        with pytest.raises(hs.ParameterError, match="things are more than 100: take"):
+        with pytest.raises(
+            hs.errors.ParameterError, match="things are more than 100: take"
+        ):
             small.check("a pile", *counts)
-    with pytest.raises(hs.FileError, match="4 x 26 = 104 things"):
-        small.check("a pile", 4, 26, error=hs.FileError)
+    with pytest.raises(hs.errors.FileError, match="4 x 26 = 104 things"):
+        small.check("a pile", 4, 26, error=hs.errors.FileError)
     check_expansion(FREE_BYTES, 1)
     check_expansion(100e9, 1_000_000_000)
-    with pytest.raises(hs.ParameterError, match="without compression"):
+    with pytest.raises(hs.errors.ParameterError, match="without compression"):
         check_expansion(FREE_BYTES + 1, 1000)
 
 

@@ -29,7 +29,7 @@ def test_long_keys_and_values(tmp_path: Path, text: str) -> None:
     """Both ends of a key are there, the file and the line still begin the message."""
     path = tmp_path / "file.yaml"
     path.write_text(text + "\n")
-    with pytest.raises(hs.ModelFileError) as caught:
+    with pytest.raises(hs.errors.ModelFileError) as caught:
         read_yaml(path).fields((), ("a",))["a"].number()
     message = str(caught.value)
     assert message.startswith(f"{path}:") and len(message) < len(str(path)) + 300
@@ -37,7 +37,7 @@ def test_long_keys_and_values(tmp_path: Path, text: str) -> None:
 
 def test_any_message() -> None:
     """No error of the package is longer, whatever it quotes."""
-    for error in (hs.ParameterError(LONG), hs.FileWriteError(LONG, LONG)):
+    for error in (hs.errors.ParameterError(LONG), hs.errors.FileWriteError(LONG, LONG)):
         assert len(str(error)) <= LONGEST_MESSAGE
     short = "r_knee: " + 200 * "x"
-    assert str(hs.FileError(short, "a.yaml", 3)) == f"a.yaml:3: {short}"
+    assert str(hs.errors.FileError(short, "a.yaml", 3)) == f"a.yaml:3: {short}"

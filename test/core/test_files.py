@@ -180,7 +180,7 @@ def test_too_large(tmp_path: Path) -> None:
         stream.truncate(1 << 34)
     with pytest.raises(FileError, match="more than the"):
         read_bytes(path)
-    with pytest.raises(hs.RunFileError, match="more than the"):
+    with pytest.raises(hs.errors.RunFileError, match="more than the"):
         hs.load_run(path)
     # Files of the kernel report no size before they are read.
     with pytest.raises(FileError, match="more than 10 bytes"):

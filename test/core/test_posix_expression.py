@@ -74,5 +74,5 @@ def test_hostile_expressions_are_quick() -> None:
 )
 def test_wrong_expressions(text: str, problem: str) -> None:
     """Said with the place."""
-    with pytest.raises(hs.ParameterError, match=re.escape(problem)):
+    with pytest.raises(hs.errors.ParameterError, match=re.escape(problem)):
         PosixExpression(text)

@@ -17,7 +17,7 @@ NAMES = [
     for name in hs.__all__
     if inspect.isclass(getattr(hs, name)) or inspect.isroutine(getattr(hs, name))
 ]
-OWN = {"self", "cls", "args", "kwargs"}
+OWN = {"self", "cls", "args", "kwargs", "kwds"}
 
 
 def lacking(value: Any) -> list[str]:

@@ -67,7 +67,11 @@ def inventory(path: Path) -> set[str]:
 
 def public_names() -> dict[str, object]:
     """Every public name of the library and its packages, with what it is."""
-    names = {f"humans_sim.{name}": getattr(hs, name) for name in hs.__all__}
+    names = {
+        f"{module.__name__}.{name}": getattr(module, name)
+        for module in (hs, hs.errors)
+        for name in module.__all__
+    }
     for path in sorted((ROOT / "humans_sim").glob("**/__init__.py"))[1:]:
         if "__all__" in path.read_text():
             package = ".".join(path.parent.relative_to(ROOT).parts)

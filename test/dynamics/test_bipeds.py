@@ -168,7 +168,11 @@ def test_spheres_roll(khr1: hs.Model) -> None:
     q = khr1.neutral()
     q[2] += radius + 0.005
     radii = dict.fromkeys(khr1.contact_names, radius)
-    run = sound(hs.Simulation(khr1, locked=["*"], radii=radii).run(q, t_end=0.5))
+    run = sound(
+        hs.Simulation(khr1, locked=["*"], contacts=hs.Contacts(radii=radii)).run(
+            q, t_end=0.5
+        )
+    )
     assert run.q[-1, 2] == pytest.approx(khr1.neutral()[2] + radius, abs=1e-9)
     assert run.forces[-1, :8, 0].sum() == pytest.approx(khr1.mass * G, rel=1e-6)
 
@@ -200,7 +204,10 @@ def test_limit_reached_while_a_foot_lands(khr1: hs.Model) -> None:
         flight.advance(flight.t + 0.001)
     meets = flight.events[0].time
     flight = hs.Simulation(
-        khr1, locked=locked, ground=hs.Ground.empty(), limits=False
+        khr1,
+        locked=locked,
+        ground=hs.Ground.empty(),
+        contacts=hs.Contacts(limits=False),
     ).start(q, v)
     flight.advance(meets)
     lowest = khr1.contact(flight.q)[:, 2].min()
@@ -260,7 +267,7 @@ def test_set_state(khr1: hs.Model, method: str) -> None:
     stepper.advance(0.05)
     sunk = khr1.neutral()
     sunk[2] -= 0.01
-    with pytest.raises(hs.ConfigurationError, match="inside"):
+    with pytest.raises(hs.errors.ConfigurationError, match="inside"):
         stepper.set_state(0.0, sunk, np.zeros(khr1.nv))
     assert stepper.t == 0.05
     stepper.advance(0.1)
@@ -313,36 +320,36 @@ def test_bad_starts_are_refused(khr1: hs.Model) -> None:
     sunk = q.copy()
     sunk[2] -= 0.001
     sim = hs.Simulation(khr1, locked=["*"])
-    with pytest.raises(hs.ConfigurationError, match="foot.* is 0.001 m inside"):
+    with pytest.raises(hs.errors.ConfigurationError, match="foot.* is 0.001 m inside"):
         sim.run(sunk)
-    with pytest.raises(hs.ConfigurationError, match="entries"):
+    with pytest.raises(hs.errors.ConfigurationError, match="entries"):
         sim.run(q[:-1])
     bent = q.copy()
     knee = khr1.joint_names.index("l_knee")
     bent[7 + knee] = khr1.upper_limits[knee] + 0.1
     bent[2] += 0.5
-    with pytest.raises(hs.ConfigurationError, match="l_knee/upper is 0.1 rad"):
+    with pytest.raises(hs.errors.ConfigurationError, match="l_knee/upper is 0.1 rad"):
         hs.Simulation(khr1).run(bent)
     nan = q.copy()
     nan[0] = math.nan
-    with pytest.raises(hs.ConfigurationError, match="finite"):
+    with pytest.raises(hs.errors.ConfigurationError, match="finite"):
         sim.run(nan)
     for wrong in (
         {"method": "magic"},
         {"integrator": "euler"},
         {"impact": "soft"},
         {"locked": ["tail"]},
-        {"radii": {"tail": 0.1}},
-        {"contacts": ["tail"]},
+        {"contacts": hs.Contacts(radii={"tail": 0.1})},
+        {"contacts": hs.Contacts(points=["tail"])},
         {"rtol": -1.0},
         {"colour": 1},
         {"controller": lambda t, state: state.v},
         {"control_period": 0.01},
     ):
-        with pytest.raises(hs.ParameterError):
+        with pytest.raises(hs.errors.ParameterError):
             hs.Simulation(khr1, **wrong)
     for period, end in ((0.0, 1.0), (math.nan, 1.0), (0.01, -1.0)):
-        with pytest.raises(hs.ParameterError):
+        with pytest.raises(hs.errors.ParameterError):
             sim.run(q, t_end=end, sampling_period=period)
 
 
@@ -360,7 +367,7 @@ def test_locks_carry_torques(khr1: hs.Model, method: str) -> None:
         method,
         locked=["base", *(j for j in khr1.joint_names if j != free)],
         gravity=[0, 0, 0],
-        limits=False,
+        contacts=hs.Contacts(limits=False),
     )
     run = simulation.run(khr1.neutral(), t_end=0.1)
     moved = run.q[-1] - run.q[0]
@@ -392,7 +399,7 @@ def test_planned_pushes(khr1: hs.Model, method: str) -> None:
     exact = np.array([0.1, 0.2, 0.0]) / khr1.mass
     error = 1e-9 if method == "event_driven" else 1e-4
     assert speed == pytest.approx(exact, abs=error)
-    with pytest.raises(hs.ParameterError, match="a push wants"):
+    with pytest.raises(hs.errors.ParameterError, match="a push wants"):
         hs.Push(0.0, (0.0, float("nan"), 0.0))
 
 
@@ -418,7 +425,7 @@ def test_a_fallen_robot_lies_on_the_floor(khr1: hs.Model) -> None:
         method="time_stepping",
         time_step=2e-3,
         pushes=[push],
-        **touching,
+        contacts=hs.Contacts(points=touching["contacts"], radii=touching["radii"]),
     )
     run = simulation.run(q, t_end=2.0, sampling_period=0.02)
     check = run.check()
@@ -426,5 +433,5 @@ def test_a_fallen_robot_lies_on_the_floor(khr1: hs.Model) -> None:
     assert khr1.tags(run.q[-1])[:, 2].min() > -1e-8
     assert run.q[-1, 2] < 0.1
     assert np.abs(run.v[-1]).max() < 1e-2
-    with pytest.raises(hs.ParameterError, match="above 0 m"):
+    with pytest.raises(hs.errors.ParameterError, match="above 0 m"):
         whole_body_contacts(khr1, 0.0)

@@ -92,14 +92,14 @@ def test_calls_are_multiples_of_the_period() -> None:
 @pytest.mark.parametrize("wait", [0.0, -1.0, math.nan, math.inf])
 def test_times_that_are_none(wait: float) -> None:
     """A period or a wait must be above zero and finite."""
-    with pytest.raises(hs.ParameterError, match="the control period must be"):
+    with pytest.raises(hs.errors.ParameterError, match="the control period must be"):
         ControlClock(lambda t, state: None, wait)
     clock = ControlClock(lambda t, state: hs.CommandWithNextCall(None, wait), 0.1)
     clock.start(0.0)
-    with pytest.raises(hs.ParameterError, match="called again after"):
+    with pytest.raises(hs.errors.ParameterError, match="called again after"):
         clock.tick(0.0, STATE, pytest.fail)
     for controller in (None, lambda t, state: None):
-        with pytest.raises(hs.ParameterError, match="period"):
+        with pytest.raises(hs.errors.ParameterError, match="period"):
             hs.Simulation(
                 problems.bouncing_ball(), Force(), controller, control_period=wait
             )
@@ -148,7 +148,9 @@ def test_without_a_period_at_each_sample(method: str) -> None:
         lambda t, state: hs.CommandWithNextCall(1.0, 0.1),
         method=method,
     )
-    with pytest.raises(hs.ParameterError, match="give the Simulation a control_period"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="give the Simulation a control_period"
+    ):
         sim.run(np.ones(1))
 
 
@@ -175,5 +177,5 @@ def test_controller_with_all_it_brings(method: str) -> None:
 
 def test_a_state_without_a_simulation() -> None:
     """It has no contacts, and says so."""
-    with pytest.raises(hs.ParameterError, match="no contacts and forces"):
+    with pytest.raises(hs.errors.ParameterError, match="no contacts and forces"):
         _ = STATE.sample

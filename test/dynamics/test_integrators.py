@@ -93,7 +93,7 @@ def test_events_that_jam_are_handed_over(khr1: hs.Model) -> None:
     q = khr1.neutral()
     q[2] += 0.005
     options = {"max_work": 30, "time_step": 1e-4}
-    with pytest.raises(hs.SimulationError, match="max_work"):
+    with pytest.raises(hs.errors.SimulationError, match="max_work"):
         hs.Simulation(khr1, hand_over=False, **options).run(q, t_end=0.1)
     run = hs.Simulation(khr1, **options).run(q, t_end=0.1)
     exact = hs.Simulation(khr1).run(q, t_end=0.1)
@@ -107,7 +107,7 @@ def test_events_that_jam_are_handed_over(khr1: hs.Model) -> None:
 def test_missing_cvode_says_what_to_do() -> None:
     """A clear typed error where the wheel does not exist."""
     sim = hs.Simulation(problems.bouncing_ball(), integrator="cvode")
-    with pytest.raises(hs.MissingDependencyError, match="dop853"):
+    with pytest.raises(hs.errors.MissingDependencyError, match="dop853"):
         sim.run(np.array([1.0]))
 
 
@@ -212,7 +212,7 @@ def test_a_controller_without_ears_is_refused() -> None:
         actuation=_Recorder(),
         controller=lambda t, state: np.zeros(1),
     )
-    with pytest.raises(hs.ParameterError, match="_Recorder takes no commands"):
+    with pytest.raises(hs.errors.ParameterError, match="_Recorder takes no commands"):
         sim.run(np.array([1.0]))
 
 

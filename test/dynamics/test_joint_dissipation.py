@@ -22,11 +22,21 @@ DRY = '<dynamics friction="0.2"/>'
 C = 0.2
 
 
-def swing(model: hs.Model, angle: float, speed: float = 0.0, **rest: object) -> Run:
+def swing(
+    model: hs.Model,
+    angle: float,
+    speed: float = 0.0,
+    damping: bool | dict[str, float] = True,
+    **rest: object,
+) -> Run:
     """A run of the pendulum from an angle [rad] and a speed [rad/s]."""
     end = rest.pop("t_end", 3.0)
     sim = hs.Simulation(
-        model, locked=["base"], limits=False, ground=hs.Ground.empty(), **rest
+        model,
+        locked=["base"],
+        contacts=hs.Contacts(limits=False, joint_damping=damping),
+        ground=hs.Ground.empty(),
+        **rest,
     )
     q, v = model.neutral(), np.zeros(model.nv)
     q[7], v[6] = angle, speed
@@ -57,7 +67,7 @@ def test_strong_damping_is_stable(tmp_path: Path) -> None:
         1.0,
         method="time_stepping",
         time_step=0.01,
-        joint_damping={"hinge": 1e6},
+        damping={"hinge": 1e6},
     )
     assert abs(run.q[-1, 7] - 1.0) < 1e-3
 
@@ -184,7 +194,7 @@ def test_drives_with_friction_take_its_place(tmp_path: Path) -> None:
 
 def test_what_acts_is_recorded(tmp_path: Path) -> None:
     """A run says which joints dissipate, and how much."""
-    run = swing(pendulum(tmp_path, DRY), 0.1, joint_damping={"hinge": 0.5}, t_end=0.02)
+    run = swing(pendulum(tmp_path, DRY), 0.1, damping={"hinge": 0.5}, t_end=0.02)
     assert run.info["joint_friction"] == {"hinge": 0.2}
     assert run.info["joint_damping"] == {"hinge": 0.5}
     damping, friction = dissipation_text(run.info).split("; ")
@@ -212,8 +222,8 @@ def test_refusals(tmp_path: Path) -> None:
     (tmp_path / "pendulum.yaml").unlink()
     model = pendulum(tmp_path)
     for given in ({"knee": 1.0}, {"hinge": -1.0}, {"hinge": math.nan}):
-        with pytest.raises(hs.ParameterError):
-            hs.Simulation(model, joint_friction=given)
+        with pytest.raises(hs.errors.ParameterError):
+            hs.Simulation(model, contacts=hs.Contacts(joint_friction=given))
 
 
 def test_a_limp_robot_stands_by_friction(khr1: hs.Model) -> None:
@@ -221,7 +231,7 @@ def test_a_limp_robot_stands_by_friction(khr1: hs.Model) -> None:
     sim = hs.Simulation(
         khr1,
         method="time_stepping",
-        joint_friction=dict.fromkeys(khr1.joint_names, 0.2),
+        contacts=hs.Contacts(joint_friction=dict.fromkeys(khr1.joint_names, 0.2)),
     )
     q = khr1.neutral()
     q[2] += 0.01

@@ -48,7 +48,9 @@ def test_stands_on_sphere_feet(model: hs.Model, method: str) -> None:
     """Dropped from 2 mm: as high as on its soles, the balls carry the weight."""
     q = model.neutral()
     q[2] += 0.002
-    sim = hs.Simulation(model, locked=["*"], method=method, contact_geometry="spheres")
+    sim = hs.Simulation(
+        model, locked=["*"], method=method, contacts=hs.Contacts(geometry="spheres")
+    )
     run = sound(sim.run(q, t_end=0.2))
     balls = run.forces[-1, :6, 0]
     assert balls.sum() == pytest.approx(model.mass * G, rel=1e-6)
@@ -60,7 +62,7 @@ def test_stands_on_sphere_feet(model: hs.Model, method: str) -> None:
 def test_a_urdf_stands_on_sphere_feet(khr1: hs.Model, tmp_path: Path) -> None:
     """A biped by its URDF alone; its run's file shows it with the balls again."""
     robot = hs.load_model(khr1.save(tmp_path / "robot.urdf"))
-    sim = hs.Simulation(robot, locked=["*"], contact_geometry="spheres")
+    sim = hs.Simulation(robot, locked=["*"], contacts=hs.Contacts(geometry="spheres"))
     run = sound(sim.run(robot.neutral(), t_end=0.05))
     assert run.forces[-1, :6, 0].sum() == pytest.approx(robot.mass * G, rel=1e-6)
     again = hs.load_run(run.save(tmp_path / "run.npz"))
@@ -73,7 +75,9 @@ def test_a_urdf_stands_on_sphere_feet(khr1: hs.Model, tmp_path: Path) -> None:
 def test_servos_hold_a_robot_on_sphere_feet(khr1: hs.Model) -> None:
     """The KHR-1 with its servos on, and the load on its soles."""
     sim = hs.Simulation(
-        khr1, Servo(khr1, numbers=ServoNumbers()), contact_geometry="spheres"
+        khr1,
+        Servo(khr1, numbers=ServoNumbers()),
+        contacts=hs.Contacts(geometry="spheres"),
     )
     run = sound(sim.run(khr1.neutral(), t_end=0.2))
     stepper = sim.start(run.q[-1], run.v[-1])
@@ -151,7 +155,9 @@ def test_driven_ankles_roll_the_feet(human: hs.Model) -> None:
         rotor_inertia=0.05,
     )
     still = [name for name in human.joint_names if "ankle_pitch" not in name]
-    sim = hs.Simulation(human, servo, sway, locked=still, contact_geometry="spheres")
+    sim = hs.Simulation(
+        human, servo, sway, locked=still, contacts=hs.Contacts(geometry="spheres")
+    )
     run = sound(sim.run(q, t_end=2.1))
     phases = foot_phases(run)
     long = [phase.word for phase in phases if phase.end - phase.start > 0.01]
@@ -213,7 +219,9 @@ def slope_run(angle: float, period: float) -> tuple[Run, ModelSystem]:
     """The ball rolls down a slope, thrown sideways and spinning about the normal."""
     ball = hs.load_model(resource("urdf", "ball.urdf"))
     ground = hs.Ground.slope(angle, friction=0.8)
-    sim = hs.Simulation(ball, ground=ground, radii={"centre": RADIUS})
+    sim = hs.Simulation(
+        ball, ground=ground, contacts=hs.Contacts(radii={"centre": RADIUS})
+    )
     q = ball.neutral()
     normal = np.array([-math.sin(angle), 0.0, math.cos(angle)])
     q[:3] = RADIUS * normal
@@ -303,22 +311,22 @@ def test_a_ball_around_a_square_comes_back_turned() -> None:
 def test_runs_without_sphere_feet_have_no_phases(khr1: hs.Model) -> None:
     """Corners are no heels and toes; neither is another sole."""
     run = hs.Simulation(khr1, locked=["*"]).run(khr1.neutral(), t_end=0.02)
-    with pytest.raises(hs.ParameterError, match="no sphere feet"):
+    with pytest.raises(hs.errors.ParameterError, match="no sphere feet"):
         foot_phases(run)
-    sim = hs.Simulation(khr1, locked=["*"], contact_geometry="spheres")
+    sim = hs.Simulation(khr1, locked=["*"], contacts=hs.Contacts(geometry="spheres"))
     run = sim.run(khr1.neutral(), t_end=0.02)
-    with pytest.raises(hs.ParameterError, match="'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="'tail'"):
         foot_phases(run, sole="tail")
 
 
 def test_bad_geometry(khr1: hs.Model, tmp_path: Path) -> None:
     """An unknown word, in Python and in a file, where the file's line is reported."""
-    with pytest.raises(hs.ParameterError, match="contact_geometry"):
-        hs.Simulation(khr1, contact_geometry="wheels")
+    with pytest.raises(hs.errors.ParameterError, match="contact_geometry"):
+        hs.Simulation(khr1, contacts=hs.Contacts(geometry="wheels"))
     from humans_sim.dynamics.problems import bouncing_ball
 
-    with pytest.raises(hs.ParameterError, match="contact_geometry"):
-        hs.Simulation(bouncing_ball(), contact_geometry="spheres")
+    with pytest.raises(hs.errors.ParameterError, match="contacts, .* biped models"):
+        hs.Simulation(bouncing_ball(), contacts=hs.Contacts(geometry="spheres"))
     path = tmp_path / "mine.yaml"
     head = "title: x\nmodel: khr1\ntime: {end: 1, sampling_period: 0.1}\n"
     for text, message in (
@@ -328,7 +336,7 @@ def test_bad_geometry(khr1: hs.Model, tmp_path: Path) -> None:
         ("{cubes: {}}", "cubes"),
     ):
         path.write_text(f"{head}contact_geometry: {text}\n")
-        with pytest.raises(hs.ModelFileError, match=message):
+        with pytest.raises(hs.errors.ModelFileError, match=message):
             read_scenario(str(path)).prepare()
     path.write_text(f"{head}contact_geometry: {{spheres: {{heel_radius: 0.01}}}}\n")
     simulation, q, _ = read_scenario(str(path)).prepare()

@@ -110,7 +110,7 @@ def test_hand_comes_to_rest(tmp_path: Path) -> None:
         method="time_stepping",
         locked=["base"],
         ground=hs.Ground.empty(),
-        self_collision={"friction": 0.1},
+        contacts=hs.Contacts(self_collision={"friction": 0.1}),
     )
     run = sim.run(hand_above(model, 0.03, 0.1), t_end=1.0)
     check = run.check()
@@ -228,7 +228,9 @@ def test_nothing_changes_where_nothing_touches(khr1: hs.Model) -> None:
     """A robot that only falls on its feet moves alike with and without."""
     runs = []
     for touch in (True, False):
-        sim = hs.Simulation(khr1, method="time_stepping", self_collision=touch)
+        sim = hs.Simulation(
+            khr1, method="time_stepping", contacts=hs.Contacts(self_collision=touch)
+        )
         q = khr1.standing(np.zeros(len(khr1.joint_names)))
         q[2] += 0.01
         runs.append(sim.run(q, t_end=0.1))
@@ -283,16 +285,20 @@ def test_links_that_overlap_in_the_zero_position(
 def test_refusals(tmp_path: Path) -> None:
     """What cannot be done is refused in one line."""
     model = press(tmp_path)
-    with pytest.raises(hs.ParameterError, match="event_driven takes points and balls"):
-        hs.Simulation(model, self_collision=True)
-    with pytest.raises(hs.ParameterError, match="no link 'tail' with a solid"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="event_driven takes points and balls"
+    ):
+        hs.Simulation(model, contacts=hs.Contacts(self_collision=True))
+    with pytest.raises(hs.errors.ParameterError, match="no link 'tail' with a solid"):
         hs.Simulation(
-            model, method="time_stepping", self_collision={"exclude": [["tail", "arm"]]}
+            model,
+            method="time_stepping",
+            contacts=hs.Contacts(self_collision={"exclude": [["tail", "arm"]]}),
         )
-    with pytest.raises(hs.ParameterError, match="no pair of links"):
+    with pytest.raises(hs.errors.ParameterError, match="no pair of links"):
         SelfCollision().with_changes({"include": ["arm"]})
     (tmp_path / "bad").mkdir()
-    with pytest.raises(hs.ModelFileError, match="unknown key"):
+    with pytest.raises(hs.errors.ModelFileError, match="unknown key"):
         press(tmp_path / "bad", "self_collision: {leave: []}")
     assert hs.Simulation(model).method == "event_driven"
 

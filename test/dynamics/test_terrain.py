@@ -27,7 +27,12 @@ def roll(
     """A run of the ball from a place."""
     start = ball.neutral()
     start[:3] = q
-    sim = hs.Simulation(ball, ground=ground, radii={"centre": RADIUS}, method=method)
+    sim = hs.Simulation(
+        ball,
+        ground=ground,
+        contacts=hs.Contacts(radii={"centre": RADIUS}),
+        method=method,
+    )
     return sim.run(start, np.asarray(v, float), t_end=t_end, sampling_period=0.05)
 
 
@@ -103,7 +108,7 @@ def test_a_sliding_point_flies_off_a_convex_edge(ball: hs.Model) -> None:
     ground = hs.Ground(friction=0.0, solids=()).with_stairs(1, 1.0, 3.0, -3.0)
     start = ball.neutral()
     start[:3] = (-0.1, 0.0, 1.0)
-    sim = hs.Simulation(ball, ground=ground, whole_body=False)
+    sim = hs.Simulation(ball, ground=ground, contacts=hs.Contacts(whole_body=False))
     run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.3)
     left = [e.time for e in run.events if e.kind == "contact_opened"]
     assert left == pytest.approx([0.1], abs=2e-9)
@@ -117,7 +122,9 @@ def test_a_sliding_point_stops_in_a_valley(ball: hs.Model) -> None:
     start = ball.neutral()
     start[:3] = (0.4, 0.0, 0.1)
     for method, exact in zip(METHODS, (1e-9, 2e-3), strict=True):
-        sim = hs.Simulation(ball, ground=ground, method=method, whole_body=False)
+        sim = hs.Simulation(
+            ball, ground=ground, method=method, contacts=hs.Contacts(whole_body=False)
+        )
         run = sim.run(start, np.array([1.0, 0, 0, 0, 0, 0]), t_end=0.2)
         hits = [e.time for e in run.events if e.subject.endswith("stairs.1")]
         assert min(hits) == pytest.approx(0.1, abs=exact)
@@ -142,7 +149,10 @@ def test_energy_on_sampled_waves(ball: hs.Model) -> None:
     lost = []
     for spacing in (0.1, 0.05):
         sim = hs.Simulation(
-            ball, ground=waves(spacing), radii={"centre": RADIUS}, method=METHODS[0]
+            ball,
+            ground=waves(spacing),
+            contacts=hs.Contacts(radii={"centre": RADIUS}),
+            method=METHODS[0],
         )
         start = ball.neutral()
         start[:3] = (0.0, 0.0, 0.102)
@@ -193,7 +203,7 @@ def test_an_edge_under_the_middle_of_a_sole(khr1: hs.Model, form: str) -> None:
             ground=ground,
             locked=["*"],
             method="time_stepping",
-            contact_geometry=geometry,
+            contacts=hs.Contacts(geometry=geometry),
         )
         run = sim.run(q, t_end=0.1, sampling_period=0.05)
         pose = khr1.frame_pose(run.q[-1], "l_sole")

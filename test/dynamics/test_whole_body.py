@@ -47,9 +47,9 @@ def test_what_is_far_changes_nothing(khr1: hs.Model, method: str) -> None:
     q = khr1.neutral()
     q[2] += 0.002
     runs = [
-        hs.Simulation(khr1, hs.Servo(khr1), method=method, whole_body=whole).run(
-            q, t_end=0.06
-        )
+        hs.Simulation(
+            khr1, hs.Servo(khr1), method=method, contacts=hs.Contacts(whole_body=whole)
+        ).run(q, t_end=0.06)
         for whole in (True, False)
     ]
     assert np.array_equal(runs[0].q, runs[1].q)
@@ -60,9 +60,11 @@ def test_what_is_far_changes_nothing(khr1: hs.Model, method: str) -> None:
 def test_named_contacts_stay_alone(khr1: hs.Model) -> None:
     """Contacts that are given are all there are, unless the body is asked for."""
     tags = khr1.contact_names[:4]
-    few = hs.Simulation(khr1, contacts=tags).system
+    few = hs.Simulation(khr1, contacts=hs.Contacts(points=tags)).system
     assert isinstance(few, ModelSystem) and few.contact_points == tags
-    both = hs.Simulation(khr1, contacts=tags, whole_body=True).system
+    both = hs.Simulation(
+        khr1, contacts=hs.Contacts(points=tags, whole_body=True)
+    ).system
     assert isinstance(both, ModelSystem) and both.contact_points[:4] == tags
     assert "head.0" in both.contact_points
 
@@ -80,7 +82,7 @@ def test_a_start_inside_the_ground_is_refused(khr1: hs.Model) -> None:
     q = khr1.neutral()
     q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(3.14, 0.0, 0.0)).coeffs()
     q[2] = 0.1
-    with pytest.raises(hs.ConfigurationError, match=r"head\.\d+ is .* inside"):
+    with pytest.raises(hs.errors.ConfigurationError, match=r"head\.\d+ is .* inside"):
         hs.Simulation(khr1, method="time_stepping").run(q, t_end=0.1)
 
 

@@ -190,7 +190,7 @@ def judge(
     """
     try:
         model = hs.load_model(path)
-    except hs.ModelFileError as error:
+    except hs.errors.ModelFileError as error:
         placed = error.line is not None and line in (None, error.line)
         named = any(word in str(error.key) for word in words) or "not XML" in str(error)
         return REFUSED if named and placed else UNPLACED, str(error)

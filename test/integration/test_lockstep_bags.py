@@ -72,13 +72,13 @@ def test_gaps_are_zeros(ros_environment: Any) -> None:
         other[place] ^= 0x55
         try:
             same = without_gaps(bytes(other), kind) == clean
-        except hs.ConfigurationError:  # it was a length
+        except hs.errors.ConfigurationError:  # it was a length
             same = False
         if same:
             gaps.append(place)
             assert deserialize_message(bytes(other), MarkerArray) == message
     assert len(gaps) > 4
-    with pytest.raises(hs.ConfigurationError, match="cut short"):
+    with pytest.raises(hs.errors.ConfigurationError, match="cut short"):
         without_gaps(data[:-1], kind)
 
 

@@ -217,7 +217,9 @@ def test_unknown_angles_are_refused(human: hs.Model) -> None:
     """An angle that a convention does not have is an error, not a column of zeros."""
     angles = joint_angles(human, human.neutral()[None])
     assert angles["r_knee"].shape == (1,) and angles["base_ty"][0] > 0.8
-    with pytest.raises(hs.ParameterError, match="no angle called 'knee_angle_r'"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="no angle called 'knee_angle_r'"
+    ):
         angles["knee_angle_r"]
 
 

@@ -133,5 +133,5 @@ def test_shapes_without_extent_are_left_out(tmp_path, geometry):
 def test_bad_geometry_is_named(tmp_path, geometry, words):
     """What cannot be a solid is an error that names it."""
     elements = f"<collision><geometry>{geometry}</geometry></collision>"
-    with pytest.raises(hs.ModelFileError, match=words):
+    with pytest.raises(hs.errors.ModelFileError, match=words):
         collision_shapes(one_link(tmp_path, elements))

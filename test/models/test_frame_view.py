@@ -62,9 +62,9 @@ def test_the_world_is_a_view_too(bip: hs.Model, rng: np.random.Generator) -> Non
     np.testing.assert_allclose(bip.seen_from().tags(q), bip.tags(q), atol=1e-14)
     own = bip.seen_from("r_foot").pose(q, "r_foot")
     assert own.isApprox(pin.SE3.Identity(), 1e-14)
-    with pytest.raises(hs.ParameterError, match="no frame called 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no frame called 'tail'"):
         bip.seen_from("tail")
-    with pytest.raises(hs.ParameterError, match="no frame called 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no frame called 'tail'"):
         bip.seen_from().pose(q, "tail")
 
 
@@ -91,9 +91,9 @@ def test_the_observers_of_the_manual(bip: hs.Model, rng: np.random.Generator) ->
 
 def test_places_that_are_none(human: hs.Model, bip: hs.Model) -> None:
     """Tags of several links, and models without suspension, are refused."""
-    with pytest.raises(hs.ParameterError, match="no suspension"):
+    with pytest.raises(hs.errors.ParameterError, match="no suspension"):
         LinkCoordinates.suspension(human)
-    with pytest.raises(hs.ParameterError, match="three tags of one link"):
+    with pytest.raises(hs.errors.ParameterError, match="three tags of one link"):
         LinkCoordinates(bip, ("r_hip", "l_hip", "r_ankle"))
-    with pytest.raises(hs.ParameterError, match="no tag called 'toe'"):
+    with pytest.raises(hs.errors.ParameterError, match="no tag called 'toe'"):
         LinkCoordinates(bip, ("toe", "l_hip", "r_ankle"))

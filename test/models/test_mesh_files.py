@@ -100,7 +100,7 @@ def test_a_buffer_that_is_a_pipe(folder: Path, read) -> None:
     path = write_gltf(folder)
     (folder / "box.bin").unlink()
     os.mkfifo(folder / "box.bin")
-    with pytest.raises(hs.ModelFileError, match=r"box\.bin: .* a pipe"):
+    with pytest.raises(hs.errors.ModelFileError, match=r"box\.bin: .* a pipe"):
         read(robot(folder, path.name))
 
 
@@ -109,7 +109,7 @@ def test_a_buffer_of_six_gigabytes(folder: Path) -> None:
     path = write_gltf(folder)
     with (folder / "box.bin").open("r+b") as stream:
         stream.truncate(6 << 30)
-    with pytest.raises(hs.ModelFileError, match="6442450944 bytes"):
+    with pytest.raises(hs.errors.ModelFileError, match="6442450944 bytes"):
         collision_shapes(robot(folder, path.name))
 
 
@@ -122,7 +122,7 @@ def test_one_limit_for_mesh_and_buffers(
     monkeypatch.setattr(mesh_files, "LARGEST_MESH", size)
     assert is_the_box(read_mesh(MeshFile(path, folder), np.ones(3)))
     monkeypatch.setattr(mesh_files, "LARGEST_MESH", size - 1)
-    with pytest.raises(hs.ModelFileError, match="more than"):
+    with pytest.raises(hs.errors.ModelFileError, match="more than"):
         read_mesh(MeshFile(path, folder), np.ones(3))
 
 
@@ -135,7 +135,7 @@ def test_a_buffer_elsewhere(folder: Path, uri: str) -> None:
     secret = folder.parent / "secret.bin"
     (folder / "link.bin").symlink_to(secret)
     name_buffer(path, uri.format(absolute=secret))
-    with pytest.raises(hs.ModelFileError, match="outside"):
+    with pytest.raises(hs.errors.ModelFileError, match="outside"):
         collision_shapes(robot(folder, path.name))
 
 
@@ -143,7 +143,7 @@ def test_a_buffer_that_is_missing(folder: Path) -> None:
     """The error names the buffer."""
     path = write_gltf(folder)
     (folder / "box.bin").unlink()
-    with pytest.raises(hs.ModelFileError, match=r"box\.bin: .*no such file"):
+    with pytest.raises(hs.errors.ModelFileError, match=r"box\.bin: .*no such file"):
         collision_shapes(robot(folder, path.name))
 
 
@@ -193,7 +193,7 @@ def test_an_archive_is_no_mesh(folder: Path) -> None:
     """Collada in an archive could grow without a limit."""
     with zipfile.ZipFile(folder / "corner.dae", "w") as archive:
         archive.writestr("corner.dae", COLLADA)
-    with pytest.raises(hs.ModelFileError, match="archive"):
+    with pytest.raises(hs.errors.ModelFileError, match="archive"):
         collision_shapes(robot(folder, "corner.dae"))
 
 
@@ -201,7 +201,7 @@ def test_a_mesh_that_is_a_pipe(folder: Path) -> None:
     """So is the mesh itself refused."""
     os.mkfifo(folder / "box.stl")
     for read in (collision_shapes, solids):
-        with pytest.raises(hs.ModelFileError, match="a pipe"):
+        with pytest.raises(hs.errors.ModelFileError, match="a pipe"):
             read(robot(folder, "box.stl"))
 
 
@@ -221,7 +221,7 @@ def test_no_name_leaves_its_package(folder: Path, name: str) -> None:
     (folder / "parts" / "meshes").mkdir(parents=True)
     for place in (folder, folder.parent):
         trimesh.creation.box(EDGES).export(place / "box.stl")
-    with pytest.raises(hs.ModelFileError, match="leads out of its package"):
+    with pytest.raises(hs.errors.ModelFileError, match="leads out of its package"):
         find_mesh(name, robot(folder, name))
 
 
@@ -255,7 +255,7 @@ def test_a_folder_beside_that_of_the_urdf(tmp_path: Path) -> None:
     assert len(collision_shapes(model)) == 1
     (tmp_path / "meshes" / "box.bin").rename(tmp_path / "box.bin")
     name_buffer(path, "../box.bin")
-    with pytest.raises(hs.ModelFileError, match="outside"):
+    with pytest.raises(hs.errors.ModelFileError, match="outside"):
         read_mesh(find_mesh("../meshes/box.gltf", model), np.ones(3))
 
 
@@ -271,7 +271,7 @@ def test_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         place.mkdir(parents=True)
         (place / "box.stl").symlink_to(source / "box.stl")
     name = "package://parts/box.stl"
-    with pytest.raises(hs.ModelFileError, match="link out of"):
+    with pytest.raises(hs.errors.ModelFileError, match="link out of"):
         find_mesh(name, robot(folder, name))
     (folder / "parts" / "box.stl").unlink()
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder.parent))

@@ -96,5 +96,5 @@ def test_beyond_the_reach_of_a_screw(bip: hs.Model, rotors: Rotors) -> None:
     q = bip.neutral()
     q[7 + bip.joint_names.index("trunk_pitch")] = 2.9
     for ask in (rotors.angles, rotors.jacobian):
-        with pytest.raises(hs.ConfigurationError, match="trunk_"):
+        with pytest.raises(hs.errors.ConfigurationError, match="trunk_"):
             ask(q)

@@ -66,7 +66,7 @@ def test_the_soles_of_a_run_carry_the_weight(khr1: hs.Model, geometry: str) -> N
     """A robot at rest loads its soles by its weight, on corners and on balls alike."""
     simulation = hs.Simulation(
         khr1,
-        contact_geometry=geometry,
+        contacts=hs.Contacts(geometry=geometry),
         locked=["*"],
         method="time_stepping",
         time_step=2e-3,

@@ -81,7 +81,7 @@ def test_a_body_in_the_floor_is_found_whatever_touches() -> None:
     q = robot.neutral()
     q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(0.0, 0.6, 0.0)).coeffs()
     q[2] -= robot.contact(q)[:, 2].min()
-    sim = hs.Simulation(robot, locked=["*"], whole_body=False)
+    sim = hs.Simulation(robot, locked=["*"], contacts=hs.Contacts(whole_body=False))
     check = sim.run(q, t_end=1.0, sampling_period=0.05).check()
     assert check["least gap"].ok and check[SHAPES].ok is False
     assert check[SHAPES].value < -0.05

@@ -117,7 +117,7 @@ def test_files(ball: hs.Run, fallen: hs.Run, tmp_path: Path) -> None:
         content = {**arrays, **changes}
         content = {name: a for name, a in content.items() if a is not None}
         path = write_npz(tmp_path / "damaged.npz", header, content)
-        with pytest.raises(hs.RunFileError, match="event"):
+        with pytest.raises(hs.errors.RunFileError, match="event"):
             hs.load_run(path)
 
     touches = arrays["event_touches"].copy()

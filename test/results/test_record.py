@@ -81,7 +81,7 @@ def test_runs_hold_it(khr1: hs.Model) -> None:
     name = khr1.contact_names[0]
     q = khr1.neutral()
     q[2] += 0.1
-    sim = Simulation(khr1, locked=["*"], radii={name: 0.01})
+    sim = Simulation(khr1, locked=["*"], contacts=hs.Contacts(radii={name: 0.01}))
     run = sim.run(q, t_end=0.01)
     assert run.info["radii"] == {name: 0.01}
     assert run.info["z_names"] == []

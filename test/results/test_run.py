@@ -42,12 +42,12 @@ def test_damaged_files(run: hs.Run, tmp_path: Path) -> None:
     """Missing, cut, foreign, lying files: one clear error."""
     path = run.save(tmp_path / "run.npz")
     whole = path.read_bytes()
-    with pytest.raises(hs.RunFileError, match="no such file"):
+    with pytest.raises(hs.errors.RunFileError, match="no such file"):
         hs.load_run(tmp_path / "none.npz")
     for name, content in (("cut", whole[: len(whole) // 2]), ("text", b"hello")):
         bad = tmp_path / f"{name}.npz"
         bad.write_bytes(content)
-        with pytest.raises(hs.RunFileError, match="not a run file"):
+        with pytest.raises(hs.errors.RunFileError, match="not a run file"):
             hs.load_run(bad)
     with np.load(path) as stored:
         arrays = dict(stored)
@@ -58,11 +58,11 @@ def test_damaged_files(run: hs.Run, tmp_path: Path) -> None:
         {"header": np.array("{")},
     ):
         np.savez(tmp_path / "lying.npz", **{**arrays, **change})
-        with pytest.raises(hs.RunFileError):
+        with pytest.raises(hs.errors.RunFileError):
             hs.load_run(tmp_path / "lying.npz")
     missing = {key: value for key, value in arrays.items() if key != "q"}
     np.savez(tmp_path / "missing.npz", **missing)
-    with pytest.raises(hs.RunFileError):
+    with pytest.raises(hs.errors.RunFileError):
         hs.load_run(tmp_path / "missing.npz")
 
 
@@ -103,7 +103,7 @@ def test_values_that_cannot_be(run: hs.Run, tmp_path: Path) -> None:
         (said(events=[impact]), "is no number"),
     ):
         np.savez(tmp_path / "odd.npz", **{**arrays, **change})
-        with pytest.raises(hs.RunFileError, match=message):
+        with pytest.raises(hs.errors.RunFileError, match=message):
             hs.load_run(tmp_path / "odd.npz")
 
 
@@ -185,14 +185,16 @@ def test_a_part_is_a_run(run: hs.Run, tmp_path: Path) -> None:
     assert same(hs.load_run(part.save(tmp_path / "part.npz")), part)
     assert part.check().ok
     for wrong in (slice(5, 5), slice(None, None, -1), 3, "t"):
-        with pytest.raises(hs.ParameterError, match=r"run\["):
+        with pytest.raises(hs.errors.ParameterError, match=r"run\["):
             run[wrong]
 
 
 def test_joint_by_name(run: hs.Run) -> None:
     """A coordinate is found by its name; the error lists the names."""
     assert np.array_equal(run.joint("height"), run.q[:, 0])
-    with pytest.raises(hs.ParameterError, match=r"no joint 'r_knee', only height"):
+    with pytest.raises(
+        hs.errors.ParameterError, match=r"no joint 'r_knee', only height"
+    ):
         run.joint("r_knee")
 
 

@@ -108,10 +108,10 @@ def test_damaged_long_runs(tmp_path: Path) -> None:
     content[place] ^= 1
     path.write_bytes(content)
     for lazy in (False, True):
-        with pytest.raises(hs.RunFileError, match="CRC"):
+        with pytest.raises(hs.errors.RunFileError, match="CRC"):
             hs.load_run(path, lazy=lazy)
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(hs.RunFileError):
+    with pytest.raises(hs.errors.RunFileError):
         hs.load_run(path, lazy=True)
 
 
@@ -122,7 +122,7 @@ def test_values_of_lazy_runs(tmp_path: Path) -> None:
     q = whole.q.copy()
     q[-1] = np.nan
     replace(whole, q=q).save(tmp_path / "run.npz")
-    with pytest.raises(hs.RunFileError, match="q has a value"):
+    with pytest.raises(hs.errors.RunFileError, match="q has a value"):
         hs.load_run(tmp_path / "run.npz", lazy=True)
 
 

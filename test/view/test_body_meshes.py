@@ -151,5 +151,5 @@ def test_other_records_are_refused() -> None:
     q, v = rolling_start(system, np.eye(3), np.zeros(3))
     run = hs.Simulation(system).run(q, v, t_end=0.01)
     run.info["model"] = {}
-    with pytest.raises(hs.ParameterError, match=r"\.html"):
+    with pytest.raises(hs.errors.ParameterError, match=r"\.html"):
         BodyPicture(run)

@@ -129,6 +129,9 @@ class WristRun:
 def load_wrist_run(path: Path | str) -> WristRun:
     """Read a motion that :meth:`WristRun.save` wrote.
 
+    Args:
+        path: of the file (``.npz``).
+
     Raises:
         WristRunFileError: the file is missing, damaged or of another kind.
     """

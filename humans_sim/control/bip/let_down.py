@@ -19,8 +19,7 @@ from humans_sim.control.bip.step import StepShape, one_step
 from humans_sim.control.bip.task import BipTask
 from humans_sim.control.trajectories.trajectory import ContactPhase, Trajectory
 from humans_sim.core.checked_numbers import PositiveNumbers
-
-_GRAVITY = 9.81
+from humans_sim.core.constants import GRAVITY
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class LetDown(PositiveNumbers):
         """The hoist that lets Bip down, by its schedule."""
         model = task.model
         hoist = Hoist(model)
-        stretch = _GRAVITY * model.mass / (len(hoist.tags) * hoist.stiffness)
+        stretch = GRAVITY * model.mass / (len(hoist.tags) * hoist.stiffness)
         down = self.height + self.overtravel * stretch
         times = np.cumsum([self.hang, self.descent, self.load, self.release])
         lengths = (0.0, down, down, down + self.slack)

@@ -114,7 +114,12 @@ def _above(ankles: np.ndarray, poses: BipPoses, shape: StepShape) -> np.ndarray:
 
 
 def one_step(task: BipTask, shape: StepShape | None = None) -> Trajectory:
-    """The trajectory of one step of the left foot, from standing to standing."""
+    """The trajectory of one step of the left foot, from standing to standing.
+
+    Args:
+        task: the task function of Bip.
+        shape: what the step looks like.
+    """
     shape = StepShape() if shape is None else shape
     poses = BipPoses(task)
     right, left = poses.ankles["r"], poses.ankles["l"]

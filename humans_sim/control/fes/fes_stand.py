@@ -113,7 +113,7 @@ class FesStand(Controller):
         joints = model.joint_names
         self._knees = np.array([joints.index(name) for name in muscles.joint_names])
         self._limits = body.system.joint_limits[1][self._knees]
-        self._weight = model.mass * 9.81
+        self._weight = body.system.weight
         self.needed = self._needs(path)
         self.risen: float | None = None
         self._next_pulse, self._last = -math.inf, -math.inf

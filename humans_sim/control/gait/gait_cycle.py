@@ -33,7 +33,6 @@ LONGEST = 0.765
 """Longest stride, in statures: a foot without a joint before its toes reaches less far
 back than a person's."""
 _SAMPLES = 80
-_GRAVITY = 9.81
 _PASSES = 5
 _DROP = 0.15
 """How fast a heel comes down as it lands [m/s]."""
@@ -99,6 +98,7 @@ class GaitCycle:
         model: a human whose legs have three joints in the hip, one in the knee and two
             in the ankle, named as those of Human36.
         settings: of the walk.
+        gravity: of the place to walk in [m/s^2]; the model's unless given.
 
     Attributes:
         model: the model.
@@ -108,9 +108,17 @@ class GaitCycle:
         legs: the left leg as it was fitted.
     """
 
-    def __init__(self, model: Model, settings: GaitSettings | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        settings: GaitSettings | None = None,
+        gravity: float | None = None,
+    ) -> None:
         """Make the stride."""
-        self.model = model
+        self.model, self._pin = model, model.pin
+        if gravity is not None:
+            self._pin = pin.Model(model.pin)
+            self._pin.gravity.linear = np.array([0.0, 0.0, -gravity])
         self.settings = settings = settings or GaitSettings()
         stature = float(model.height or 1.741)
         usual = stride_time(settings.speed, stature)
@@ -231,7 +239,7 @@ class GaitCycle:
         """Periodic centre of mass for a zero-moment point (n, 2) [m]."""
         second = _second_derivative(_SAMPLES) / self.period**2
         rise = second @ height
-        stiffness = (_GRAVITY + rise) / height
+        stiffness = (rise - self._pin.gravity.linear[2]) / height
         return np.linalg.solve(second - np.diag(stiffness), -stiffness[:, None] * zmp)
 
     def _foot_pose(self, side: str, k: int) -> pin.SE3:
@@ -372,7 +380,7 @@ class GaitCycle:
         com, zmp = np.empty((_SAMPLES, 3)), np.empty((_SAMPLES, 2))
         for k, phase in enumerate(self._phase):
             q, v, a = self._motion(phase)
-            force = pin.rnea(model.pin, data, q, v, a)[:6]
+            force = pin.rnea(self._pin, data, q, v, a)[:6]
             wrench = pin.SE3(pin.Quaternion(q[3:7]).matrix(), q[:3]).act(
                 pin.Force(force)
             )

@@ -33,6 +33,7 @@ from humans_sim.control.task.whole_body import (
     WholeBody,
 )
 from humans_sim.core.errors import ParameterError
+from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.controller import Controller, ControlState
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import TIME_STEPPING, System
@@ -130,8 +131,8 @@ class GaitWalk(Controller):
 
     def simulation_arguments(self, model: Model) -> Mapping[str, Any]:
         """Time steps, and feet that touch with the points of their soles."""
-        contacts = model.contact_names
-        return {"method": TIME_STEPPING, "contacts": contacts, "whole_body": False}
+        contacts = Contacts(points=model.contact_names, whole_body=False)
+        return {"method": TIME_STEPPING, "contacts": contacts}
 
     def attach(self, system: System) -> None:
         """Take the scene of a simulation as the one to walk in.
@@ -143,7 +144,8 @@ class GaitWalk(Controller):
         if not isinstance(system, ModelSystem) or system.model is not model:
             raise ParameterError("simulation and stride must be of one model object")
         locked = [model.joint_names[k - 6] for k in system.locked if k >= 6]
-        scene = ModelSystem(model, system.ground, locked=locked)
+        gravity = system.gravity.tolist()
+        scene = ModelSystem(model, system.ground, locked=locked, gravity=gravity)
         body = WholeBody(scene, _FRICTION * system.ground.friction)
         self._body = body
         self._contacts = {
@@ -274,7 +276,9 @@ class GaitWalk(Controller):
         model, wanted = self.cycle.model, self.point.com
         data = model.buffers
         pin.centerOfMass(model.pin, data, state.q, state.v)
-        rate = math.sqrt(9.81 / wanted[0, 2])
+        assert self._body is not None
+        gravity = float(np.linalg.norm(self._body.system.gravity))
+        rate = math.sqrt(gravity / wanted[0, 2])
         place = np.array(data.com[0])[:2] - self._origin - wanted[0, :2]
         return place + (np.array(data.vcom[0])[:2] - wanted[1, :2]) / rate, rate
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from humans_sim.control.task.joint_limits import JointLimits
 from humans_sim.control.task.task_functions import Task
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.dual_active_set import INFEASIBLE, SOLVED, minimise
 from humans_sim.core.errors import HumansError, ParameterError
 from humans_sim.dynamics.model_system import ModelSystem
@@ -204,7 +205,7 @@ class WholeBody:
         if pace_target is not None:
             hessian[-1, -1] += pace_target[1]
             gradient[-1] -= pace_target[1] * pace_target[0]
-        weight = system.model.mass * 9.81
+        weight = system.weight or system.model.mass * GRAVITY
         least = [_LEAST_MOTION] * size + [_LEAST_FORCE] * forces
         hessian[np.diag_indices(total)] += least + [_LEAST_PACE] * free_pace
         # Generalised forces = load + moved @ unknowns; forces in parts of the weight.

@@ -73,17 +73,19 @@ class ComEstimator:
         model: the robot.
         settings: of its walk.
         period: time between two measurements [s].
+        weight: of the robot where it walks [N].
     """
 
-    def __init__(self, model: Model, settings: WalkSettings, period: float) -> None:
+    def __init__(
+        self, model: Model, settings: WalkSettings, period: float, weight: float
+    ) -> None:
         self._model, self._period = model, period
         self._corners = SolePair.of_model(model, settings).corners
         self._frames = {
             Side.LEFT: model.pin.getFrameId(settings.left),
             Side.RIGHT: model.pin.getFrameId(settings.right),
         }
-        weight = model.mass * np.linalg.norm(model.pin.gravity.linear)
-        self._least = LOADED * float(weight)
+        self._least = LOADED * weight
         self.reset()
 
     def reset(self) -> None:

@@ -115,6 +115,7 @@ class WalkPattern:
         t_start: time of the first knot [s].
         place: where it stands then: the middle between its feet.
         heights: of uneven ground, on whose levels the feet are put.
+        gravity: of the place to walk in [m/s^2]; the model's unless given.
     """
 
     def __init__(
@@ -124,11 +125,14 @@ class WalkPattern:
         t_start: float = 0.0,
         place: Footprint = ORIGIN,
         heights: Heights | None = None,
+        gravity: float | None = None,
     ) -> None:
         """The biped stands, knees bent."""
         self.model = model
         self.settings = settings or WalkSettings.of_model(model)
-        gravity = float(np.linalg.norm(model.pin.gravity.linear))
+        if gravity is None:
+            gravity = float(np.linalg.norm(model.pin.gravity.linear))
+        self.weight = model.mass * gravity
         self.omega = math.sqrt(gravity / self.settings.com_height)
         self._soles = SolePair.of_model(model, self.settings)
         self._treads = None

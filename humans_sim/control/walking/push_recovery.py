@@ -111,7 +111,7 @@ class PushRecovery:
             for side, corners in self._soles.corners.items()
         }
         self._legs = SwingLegs(model, settings)
-        self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
+        self._weight = pattern.weight
         self._posture = pattern.standing()
         pin.ccrba(model.pin, model.buffers, self._posture, np.zeros(model.nv))
         height = settings.com_height

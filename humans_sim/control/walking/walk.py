@@ -13,7 +13,7 @@ from humans_sim.actuation.robots import RobotSetup
 from humans_sim.control.walking.footsteps import Velocity
 from humans_sim.control.walking.servo_walk import ScheduledCommand, ServoWalk
 from humans_sim.control.walking.settings import WalkSettings
-from humans_sim.control.walking.walker import Walker
+from humans_sim.control.walking.walker import PERIOD, Walker
 from humans_sim.core.arrays import finite_array
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.controller import Controller, ControlState
@@ -96,7 +96,8 @@ class Walk(Controller):
         """Plan for the model of a simulation."""
         if not isinstance(system, ModelSystem):
             raise ParameterError(f"{system.name} is no biped model: it cannot walk")
-        walker = self._walker(system.model)
+        gravity = float(np.linalg.norm(system.gravity))
+        walker = self._walker(system.model, gravity)
         self.period = walker.period
         lag = RobotSetup.of_model(system.model).lag
         self._servo_walk = ServoWalk(walker, self._schedule, lag)
@@ -106,14 +107,14 @@ class Walk(Controller):
         """Angles that the servos shall have reached one period later (njoints,)."""
         return self._attached()(t, state)
 
-    def _walker(self, model: Model) -> Walker:
+    def _walker(self, model: Model, gravity: float | None = None) -> Walker:
         """Plans for a model, with the period that was given or that of its robot."""
-        if self._given_period is not None:
-            return Walker(model, self._settings, period=self._given_period)
-        if has_robot_file(model):
-            period = RobotSetup.of_model(model).sampling_period
-            return Walker(model, self._settings, period=period)
-        return Walker(model, self._settings)
+        period = self._given_period
+        if period is None:
+            period = PERIOD
+            if has_robot_file(model):
+                period = RobotSetup.of_model(model).sampling_period
+        return Walker(model, self._settings, period=period, gravity=gravity)
 
     @property
     def walker(self) -> Walker:

@@ -60,6 +60,10 @@ class WalkCommand(NamedTuple):
     fallen: bool
 
 
+PERIOD = 0.02
+"""Time between two ticks unless a robot has another [s]."""
+
+
 class Walker:
     """Leads a biped with position servos; the same calls give the same walk.
 
@@ -75,10 +79,11 @@ class Walker:
         model: Model,
         settings: WalkSettings | None = None,
         *,
-        period: float = 0.02,
+        period: float = PERIOD,
         t_start: float = 0.0,
         place: Footprint = ORIGIN,
         heights: Heights | None = None,
+        gravity: float | None = None,
     ) -> None:
         """The biped stands, knees bent.
 
@@ -89,16 +94,17 @@ class Walker:
             t_start: time of the first tick [s].
             place: where it stands then: the middle between its feet.
             heights: of uneven ground, on whose levels the feet are put.
+            gravity: of the place to walk in [m/s^2]; the model's unless given.
         """
         if not (math.isfinite(period) and period > 0):
             raise ParameterError(f"period must be above 0 s, not {period}")
-        self.pattern = WalkPattern(model, settings, t_start, place, heights)
+        self.pattern = WalkPattern(model, settings, t_start, place, heights, gravity)
         self.period = period
-        self._estimator = ComEstimator(model, self.settings, period)
+        self._weight = self.pattern.weight
+        self._estimator = ComEstimator(model, self.settings, period, self._weight)
         self._balance = Balance(self.settings, period)
         self._hips = HipStrategy(self.settings, period)
         self._recovery = PushRecovery(self.pattern, period)
-        self._weight = float(model.mass * np.linalg.norm(model.pin.gravity.linear))
         corners = SolePair.of_model(model, self.settings).corners
         self._middles = {side: places.mean(axis=0) for side, places in corners.items()}
         self._relief = StanceRelief(

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from humans_sim.core.constants import GRAVITY
 from humans_sim.dynamics.actuation_interface import Actuation
 from humans_sim.dynamics.chart import Chart
 from humans_sim.dynamics.model_system import ModelSystem
@@ -26,8 +27,6 @@ from humans_sim.results.events import Event
 
 SHOE = "shoe"
 """Kind of the contact of a shoe with its joint."""
-_GRAVITY = 9.81
-"""Acceleration of a shoe that is let go [m/s^2]."""
 
 
 class BrakedChart:
@@ -126,7 +125,7 @@ class BrakedSystem:
         n = self.inner.nv
         mass = np.zeros((self.nv, self.nv))
         mass[:n, :n] = terms.mass
-        mass[range(n, self.nv), range(n, self.nv)] = self._weight / _GRAVITY
+        mass[range(n, self.nv), range(n, self.nv)] = self._weight / GRAVITY
         gap, drift = np.zeros(len(which)), np.zeros((len(which), 3))
         rows = np.zeros((len(which), 3, self.nv))
         gap[own], drift[own] = terms.gap, terms.drift

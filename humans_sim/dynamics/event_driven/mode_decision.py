@@ -10,6 +10,7 @@ import numpy as np
 
 from humans_sim.contact.problem.contact_problem import solve_contact
 from humans_sim.contact.problem.modes import OPEN, SLIDE, STICK
+from humans_sim.core.constants import GRAVITY
 from humans_sim.dynamics.applied_loads import AppliedLoads
 from humans_sim.dynamics.event_driven.smooth_motion import FORCE, SmoothMotion
 from humans_sim.dynamics.state import State
@@ -19,9 +20,7 @@ from humans_sim.dynamics.system import Terms
 SPEED = 1e-8
 """Speed below which a contact is at rest [m/s, rad/s]."""
 _ACCELERATION = 1e-8
-"""Acceleration below which a contact stays, relative to the free one."""
-_USUAL = 9.81
-"""Size of accelerations that tolerances refer to [m/s^2]."""
+"""Acceleration below which a contact stays, relative to the free one or gravity."""
 
 
 class Touching(NamedTuple):
@@ -137,7 +136,7 @@ class ModeDecision:
             return False
         which, terms, modes = touching.which, touching.terms, self._motion.modes
         motion = terms.jacobian @ now.acceleration + terms.drift
-        level = _ACCELERATION * max(_USUAL, float(np.abs(terms.drift).max(initial=0)))
+        level = _ACCELERATION * max(GRAVITY, float(np.abs(terms.drift).max(initial=0)))
         opened = ~np.isin(which, modes.which)
         if (motion[opened, 0] < -level).any():
             return False
@@ -169,7 +168,7 @@ class ModeDecision:
                 friction[keep],
                 direction[keep] * (friction[keep] > 0)[:, None],
             )
-            size = max(_USUAL, float(np.abs(free).max()))
+            size = max(GRAVITY, float(np.abs(free).max()))
             level = max(_ACCELERATION, 20 * solution.residual) * size
             stays = solution.motion[:, 0] <= level
             if stays.all() or not np.isinf(friction[keep]).any():

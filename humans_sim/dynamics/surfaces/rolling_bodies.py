@@ -15,6 +15,7 @@ from humans_sim.bodies.mass_properties import BodyError, MassProperties
 from humans_sim.contact.joint.surface_implicit import Ellipsoid
 from humans_sim.contact.joint.surface_shapes import Plane, Sphere, Torus
 from humans_sim.contact.joint.surfaces import Surface
+from humans_sim.core.constants import DOWNWARD
 from humans_sim.dynamics.surfaces.surface_contact import WORLD, SurfaceContact
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
 
@@ -67,7 +68,7 @@ def rolling_bodies(
     *,
     friction: float = math.inf,
     restitution: float = 0.0,
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    gravity: Sequence[float] = DOWNWARD,
 ) -> SurfaceSystem:
     """Free bodies on a floor.
 

@@ -16,12 +16,12 @@ import pinocchio as pin
 from humans_sim.bodies.mass_properties import MassProperties, of_cylinder
 from humans_sim.contact.joint.surface_implicit import Ellipsoid
 from humans_sim.contact.joint.surface_shapes import Plane, Sphere, Torus
+from humans_sim.core.constants import GRAVITY
 from humans_sim.dynamics.surfaces.joint_springs import JointSprings
 from humans_sim.dynamics.surfaces.rolling_bodies import RollingBody, rolling_bodies
 from humans_sim.dynamics.surfaces.surface_contact import SurfaceContact
 from humans_sim.dynamics.surfaces.surface_system import SurfaceSystem
 
-GRAVITY = 9.81
 _UP = np.array([0.0, 0.0, 1.0])
 
 

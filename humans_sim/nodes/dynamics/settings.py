@@ -20,6 +20,7 @@ from humans_sim.contact.geometry.ground import LAWS, Ground
 from humans_sim.control.trajectories.joint_trajectory import JointLimits
 from humans_sim.core.errors import ParameterError
 from humans_sim.dynamics.actuation_interface import Actuation
+from humans_sim.dynamics.contacts import Contacts
 from humans_sim.dynamics.joint_choice import ALL, BASE
 from humans_sim.dynamics.scenes.scene_actuation import SceneActuation
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
@@ -244,7 +245,27 @@ class DynamicsSettings:
         if self.scene is not None:
             own = self.scene.touching(model, touching.pop("whole_body", None))
             model, touching = own[0], {**own[1], **touching}
-        return Simulation(model, actuation, ground=self.ground, **touching, **options)
+        gravity, resistance = touching.pop("gravity", None), self._resistance(options)
+        contacts = Contacts(
+            points=touching.pop("contacts", None),
+            geometry=touching.pop("contact_geometry", POINTS),
+            **touching,
+            **resistance,
+        )
+        return Simulation(
+            model,
+            actuation,
+            ground=self.ground,
+            contacts=contacts,
+            gravity=gravity,
+            **options,
+        )
+
+    @staticmethod
+    def _resistance(options: dict[str, Any]) -> dict[str, Any]:
+        """What joints resist with, taken out of the options."""
+        names = ("limits", "limit_restitution", "joint_damping", "joint_friction")
+        return {name: options.pop(name) for name in names}
 
     def _scene_simulation(
         self,
@@ -262,8 +283,10 @@ class DynamicsSettings:
             raise ParameterError(
                 "contact_geometry of a robot among free bodies stands in the scene"
             )
-        if options.pop("limits") is not True or options.pop("limit_restitution"):
-            raise ParameterError("among free bodies joints have the model's limits")
+        if Contacts(**self._resistance(options)) != Contacts():
+            raise ParameterError(
+                "among free bodies joints have the model's limits, damping and friction"
+            )
         system = scene.system(self.ground, model, actuation.armature, **self.touching)
         driven = SceneActuation(system, actuation, scene.loads)
         return Simulation(system, driven, method=TIME_STEPPING, **options)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pinocchio as pin
 
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import ParameterError
 from humans_sim.models import Model
 from humans_sim.models.link_coordinates import SUSPENSION_PREFIX
@@ -24,8 +25,6 @@ FIRST_SOLE = "r_sole"
 SUSPENSION = "suspension"
 DEAD_RECKONING = "dead_reckoning"
 """References that are no sole."""
-
-_GRAVITY = 9.81
 
 
 @dataclass
@@ -52,7 +51,7 @@ class Body:
 
 def default_threshold(model: Model) -> float:
     """Force above which a foot of a model is on the ground [N]."""
-    share = THRESHOLD_FRACTION * model.mass * _GRAVITY
+    share = THRESHOLD_FRACTION * model.mass * GRAVITY
     return THRESHOLDS.get(model.name, share)
 
 

@@ -21,8 +21,6 @@ from humans_sim.soft.networks.stability import safe_period, stability_report
 if TYPE_CHECKING:
     from humans_sim.soft.coats.coat import Coat
 
-_GRAVITY = (0.0, 0.0, -9.81)
-
 
 class CoatReaction:
     """Forces of a coat on a biped, from sample to sample.
@@ -123,7 +121,7 @@ class CoatReaction:
         for name in names:
             pose = self._data.oMf[system.model.pin.getFrameId(name)]
             poses[name] = (np.array(pose.rotation), np.array(pose.translation))
-        network = NetworkSimulation(coat.network(poses), coat.period, _GRAVITY)
+        network = NetworkSimulation(coat.network(poses), coat.period, system.gravity)
         self.longest_period = safe_period(network.network)
         if self.longest_period < coat.period:
             stability_report(network).raise_where_unstable()

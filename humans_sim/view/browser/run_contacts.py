@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from humans_sim.contact import Ground
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.errors import MALFORMED_CONTENT, ParameterError, RunFileError
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.scenes.scene_bodies import SceneBody
@@ -25,8 +26,6 @@ from humans_sim.results.record import recorded_features
 from humans_sim.results.run import Run
 from humans_sim.results.sample import Sample
 from humans_sim.view.browser.touches import Touches
-
-_GRAVITY = 9.81
 
 
 class RunContacts:
@@ -58,7 +57,7 @@ class RunContacts:
     @property
     def weight(self) -> float:
         """Of the model [N]."""
-        return float(self.model.mass * _GRAVITY)
+        return float(self.model.mass * GRAVITY)
 
     def sample(self, k: int) -> Sample:
         """A sample; forces that a failed simulation did not find are zero."""

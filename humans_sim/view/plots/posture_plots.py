@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from humans_sim.analysis.force_comparison import ForceComparison
 from humans_sim.analysis.inverse_dynamics import InverseDynamics
 from humans_sim.analysis.strides import Stride
+from humans_sim.core.constants import GRAVITY
 from humans_sim.core.disk_arrays import by_rows, release, row_slices
 from humans_sim.models.conventions import HUMANS
 from humans_sim.observation.posture.forces_csv import Forces
@@ -220,7 +221,7 @@ def marker_map(result: Reconstruction) -> Figure | None:
 def ground_reaction(result: Reconstruction, dynamics: Forces) -> Figure:
     """Force and moment that the ground must give for the motion."""
     ground = np.asarray(dynamics.ground)
-    weight = 9.81 * result.model.mass
+    weight = GRAVITY * result.model.mass
     axes = ("x", "y", "z")
 
     def force(panel: Any) -> None:

@@ -146,7 +146,7 @@ def test_files(tmp_path: Path, metric: str) -> None:
     assert np.array_equal(again.reconstruct().inside, SHAPES["bumpy"].inside)
     plain = BallModel(model.centres, model.radii)
     assert load_ball_model(plain.save(tmp_path / "plain.npz")).grid is None
-    with pytest.raises(hs.AnatomyError, match="no grid"):
+    with pytest.raises(hs.errors.AnatomyError, match="no grid"):
         reduce_cover(plain)
 
 
@@ -159,12 +159,12 @@ def test_refuses_what_is_no_model(tmp_path: Path) -> None:
         (np.full((1, 3), np.nan), np.ones(1)),
         (np.zeros((1, 2)), np.ones(1)),
     ):
-        with pytest.raises(hs.AnatomyError):
+        with pytest.raises(hs.errors.AnatomyError):
             BallModel(centres, radii)
     np.savez(tmp_path / "other.npz", header=np.array("{}"), centres=1.0, radii=1.0)
     (tmp_path / "broken.npz").write_bytes(b"PK nothing")
     for name in ("other.npz", "broken.npz", "missing.npz"):
-        with pytest.raises(hs.BallModelFileError):
+        with pytest.raises(hs.errors.BallModelFileError):
             load_ball_model(tmp_path / name)
-    with pytest.raises(hs.AnatomyError, match="no mask"):
+    with pytest.raises(hs.errors.AnatomyError, match="no mask"):
         ball_model(SHAPES["ball"], "1-1-1")

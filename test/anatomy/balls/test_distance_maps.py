@@ -103,11 +103,11 @@ def test_chamfer_error_inside_a_bone() -> None:
 def test_refuses_what_has_no_map() -> None:
     """Unknown masks, other axes and grids without an outside are refused."""
     full = np.ones((4, 4, 4), dtype=bool)
-    with pytest.raises(hs.AnatomyError, match="nothing is outside"):
+    with pytest.raises(hs.errors.AnatomyError, match="nothing is outside"):
         chamfer_map(full)
-    with pytest.raises(hs.AnatomyError, match="no mask is called"):
+    with pytest.raises(hs.errors.AnatomyError, match="no mask is called"):
         chamfer_map(full, "7-8-9")
-    with pytest.raises(hs.AnatomyError, match="has 2 axes"):
+    with pytest.raises(hs.errors.AnatomyError, match="has 2 axes"):
         chamfer_map(full, "3-4")
-    with pytest.raises(hs.AnatomyError, match="nothing is outside"):
+    with pytest.raises(hs.errors.AnatomyError, match="nothing is outside"):
         squared_distance_map(full)

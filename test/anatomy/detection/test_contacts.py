@@ -158,14 +158,14 @@ def test_refuses_what_cannot_meet() -> None:
     """Unknown roles and methods, wrong poses and margins are refused."""
     models = bones()[:2]
     for roles, exclusions in ((["free", "held"], ()), (["free"], ()), (None, [(0, 5)])):
-        with pytest.raises(hs.AnatomyError):
+        with pytest.raises(hs.errors.AnatomyError):
             ContactDetector(models, roles, exclusions)
-    with pytest.raises(hs.AnatomyError):
+    with pytest.raises(hs.errors.AnatomyError):
         ContactDetector([])
     detector = ContactDetector(models)
-    with pytest.raises(hs.AnatomyError, match="no method"):
+    with pytest.raises(hs.errors.AnatomyError, match="no method"):
         detector.detect(Poses.rest(2), "octree")
-    with pytest.raises(hs.AnatomyError, match="rotations"):
+    with pytest.raises(hs.errors.AnatomyError, match="rotations"):
         detector.detect(Poses.rest(3))
-    with pytest.raises(hs.AnatomyError, match="margin"):
+    with pytest.raises(hs.errors.AnatomyError, match="margin"):
         detector.detect(Poses.rest(2), margin=-1.0)

@@ -190,7 +190,7 @@ def test_near_the_singularity_of_the_angles() -> None:
     def jump(t: float, q: np.ndarray) -> np.ndarray:
         return np.array([1.0 if t < 0.5 else 1e9 * np.sign(np.sin(1e12 * t))])
 
-    with pytest.raises(hs.AnatomyError, match="cannot be kept"):
+    with pytest.raises(hs.errors.AnatomyError, match="cannot be kept"):
         cash_karp(jump, np.zeros(1), 0.6, least_step=1e-6, tolerance=1e-9)
     along = cash_karp(
         lambda t, q: np.array([1.0]) if abs(t - 0.5) > 4e-3 else np.array([np.nan]),
@@ -223,5 +223,5 @@ def test_inertia_of_voxels_balls_and_mesh() -> None:
     assert np.diag(mass_of_mesh(mesh, 1000.0).inertia) == pytest.approx(
         moments, rel=0.01
     )
-    with pytest.raises(hs.AnatomyError):
+    with pytest.raises(hs.errors.AnatomyError):
         mass_of_volume(volume, 0.0)

@@ -117,16 +117,16 @@ def test_damping_never_pushes_and_cut_ligaments_are_gone() -> None:
     apart = moving._replace(v=-0.001 * speeds)
     assert pull.tensions(apart) > pull.tension(pull.lengths(apart))
     assert len(pull.without("test")) == 0
-    with pytest.raises(hs.AnatomyError, match="no ligament"):
+    with pytest.raises(hs.errors.AnatomyError, match="no ligament"):
         pull.without("other")
 
 
 def test_refuses_what_is_no_ligament() -> None:
     """Slack above the greatest length, no stiffness, one bone only are refused."""
     for changes in ({"slack": 0.02}, {"stiffness": 0.0}, {"damping": -1.0}):
-        with pytest.raises(hs.AnatomyError):
+        with pytest.raises(hs.errors.AnatomyError):
             ligament(**changes)
-    with pytest.raises(hs.AnatomyError, match="itself"):
+    with pytest.raises(hs.errors.AnatomyError, match="itself"):
         Ligament("x", 1, (0, 0, 0), 1, (0, 0, 1), 0.1, 0.2, 1.0)
 
 
@@ -158,5 +158,5 @@ def test_percussion(e: float) -> None:
         0.5 * reduced * closing(state) ** 2 * (1 - e * e), abs=1e-12
     )
     assert percussion(bodies, after, (0, 1), point, normal, e)[1] == 0.0 or e == 0
-    with pytest.raises(hs.AnatomyError):
+    with pytest.raises(hs.errors.AnatomyError):
         percussion(bodies, state, (0, 1), point, 2 * normal, e)

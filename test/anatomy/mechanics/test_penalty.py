@@ -165,5 +165,5 @@ def test_rolling_decays_linearly() -> None:
 def test_refuses_numbers_that_make_no_sense() -> None:
     """Negative or missing stiffness, friction and speeds are refused."""
     for numbers in ({"stiffness": 0}, {"friction": -1}, {"slip_speed": 0.0}):
-        with pytest.raises(hs.AnatomyError):
+        with pytest.raises(hs.errors.AnatomyError):
             PenaltyLaw(**numbers)

@@ -82,7 +82,9 @@ def test_missing_slices_of_a_series(tmp_path: Path) -> None:
     assert read_stack(tmp_path / "ct").notes[0].startswith("1 slices are missing")
     for item in by_place[9:14]:
         Path(item.filename).unlink()
-    with pytest.raises(hs.ImageStackError, match="6 slices are missing after slice 7"):
+    with pytest.raises(
+        hs.errors.ImageStackError, match="6 slices are missing after slice 7"
+    ):
         read_stack(tmp_path / "ct")
 
 
@@ -105,7 +107,7 @@ def test_slices_of_other_series_are_refused(
     for item in chosen:
         setattr(item, key, value)
         item.save_as(item.filename, enforce_file_format=True)
-    with np.errstate(all="ignore"), pytest.raises(hs.ImageStackError, match=why):
+    with np.errstate(all="ignore"), pytest.raises(hs.errors.ImageStackError, match=why):
         read_stack(tmp_path / "ct")
 
 
@@ -116,11 +118,11 @@ def test_damaged_slices_are_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for damaged in (whole[:-10], whole[:200], b"no file", b""):
         path.write_bytes(damaged)
-        with pytest.raises(hs.FileError, match=r"2\.dcm"):
+        with pytest.raises(hs.errors.FileError, match=r"2\.dcm"):
             read_stack(tmp_path / "ct")
     del items[2].ImagePositionPatient
     items[2].save_as(path, enforce_file_format=True)
-    with pytest.raises(hs.FileError, match="ImagePositionPatient"):
+    with pytest.raises(hs.errors.FileError, match="ImagePositionPatient"):
         read_stack(tmp_path / "ct")
 
 
@@ -151,18 +153,18 @@ def test_images_that_are_none(tmp_path: Path) -> None:
     """Four axes, damaged files and values that are no numbers are refused."""
     path = tmp_path / "hand.nii"
     nibabel.save(nibabel.Nifti1Image(np.zeros((4, 4, 4, 2)), np.eye(4)), path)
-    with pytest.raises(hs.FileError, match="not one of three axes"):
+    with pytest.raises(hs.errors.FileError, match="not one of three axes"):
         read_stack(path)
     values = np.zeros((7, 6, 5), np.float32)
     values[3, 3, 3] = np.nan
     nibabel.save(nibabel.Nifti1Image(values, np.eye(4)), path)
-    with pytest.raises(hs.ImageStackError, match="slice 3 has 1 values"):
+    with pytest.raises(hs.errors.ImageStackError, match="slice 3 has 1 values"):
         read_stack(path)
     assert read_stack(path, replace_nan=0.0).notes
     whole = path.read_bytes()
     for damaged in (whole[:-100], whole[:100], b""):
         path.write_bytes(damaged)
-        with pytest.raises(hs.FileError, match="not a NIfTI image"):
+        with pytest.raises(hs.errors.FileError, match="not a NIfTI image"):
             read_stack(path)
 
 
@@ -192,5 +194,5 @@ def test_missing_libraries_are_named(
         (path / "1.dcm").write_bytes(b"DICM")
     else:
         path.write_bytes(b"nifti")
-    with pytest.raises(hs.MissingDependencyError, match=r"humans-sim\[images\]"):
+    with pytest.raises(hs.errors.MissingDependencyError, match=r"humans-sim\[images\]"):
         read_stack(path)

@@ -35,11 +35,11 @@ def test_units(tmp_path: Path) -> None:
     assert any("millimetres" in line for line in prepared.repairs)
     inch = prepare_mesh(bone(0.1), unit="cm")
     assert inch.mesh.volume == pytest.approx(bone().volume)
-    with pytest.raises(hs.BoneMeshError, match="give the unit"):
+    with pytest.raises(hs.errors.BoneMeshError, match="give the unit"):
         prepare_mesh(bone(1e3))
-    with pytest.raises(hs.BoneMeshError, match="is 'm' its unit"):
+    with pytest.raises(hs.errors.BoneMeshError, match="is 'm' its unit"):
         prepare_mesh(bone(1.0), unit="m")
-    with pytest.raises(hs.BoneMeshError, match="not known"):
+    with pytest.raises(hs.errors.BoneMeshError, match="not known"):
         prepare_mesh(bone(), unit="inch")
 
 
@@ -69,7 +69,7 @@ def test_small_holes_are_closed_and_large_ones_refused() -> None:
     half = trimesh.Trimesh(
         mesh.vertices, mesh.faces[mesh.triangles_center[:, 2] > 0], process=False
     )
-    with pytest.raises(hs.BoneMeshError, match="open: 1 holes"):
+    with pytest.raises(hs.errors.BoneMeshError, match="open: 1 holes"):
         prepare_mesh(half)
 
 
@@ -83,7 +83,7 @@ def test_crumbs_are_left_out_and_two_bones_refused() -> None:
     second = bone()
     second.apply_translation([0.05, 0, 0])
     both = trimesh.util.concatenate([bone(), second])
-    with pytest.raises(hs.BoneMeshError, match="2 large parts"):
+    with pytest.raises(hs.errors.BoneMeshError, match="2 large parts"):
         prepare_mesh(both)
     assert prepare_mesh(both, components="all").mesh.volume == pytest.approx(
         2 * bone().volume
@@ -106,10 +106,10 @@ def test_refuses_what_bounds_nothing(tmp_path: Path) -> None:
         (trimesh.Trimesh(vertices, nan.faces, process=False), "vertex 3"),
         (trimesh.Trimesh(bone().vertices, fin, process=False), "more than two|closed"),
     ):
-        with pytest.raises(hs.BoneMeshError, match=why):
+        with pytest.raises(hs.errors.BoneMeshError, match=why):
             prepare_mesh(mesh)
     (tmp_path / "no.stl").write_text("solid nothing\nendsolid nothing\n")
     with pytest.raises(hs.HumansError):
         read_bone(tmp_path / "no.stl")
-    with pytest.raises(hs.FileError):
+    with pytest.raises(hs.errors.FileError):
         read_bone(tmp_path / "missing.stl")

@@ -39,9 +39,9 @@ def test_hysteresis_is_region_growing() -> None:
     image = ndimage.gaussian_filter(discs(3, 60.0), 1.0)
     grown = ndimage.binary_propagation(image >= 80, mask=image >= 40)
     assert np.array_equal(hysteresis(image, 40, 80), grown)
-    with pytest.raises(hs.ImageStackError, match="must not be above"):
+    with pytest.raises(hs.errors.ImageStackError, match="must not be above"):
         hysteresis(image, 80, 40)
-    with pytest.raises(hs.ImageStackError, match="no part"):
+    with pytest.raises(hs.errors.ImageStackError, match="no part"):
         segment(image, 500, 600)
 
 
@@ -90,5 +90,5 @@ def test_contours_that_are_close_are_ambiguous() -> None:
     linked = link_contours(stack(24))
     assert linked.ambiguities
     assert {len(a.candidates) for a in linked.ambiguities} == {2}
-    with pytest.raises(hs.ImageStackError, match="no slice"):
+    with pytest.raises(hs.errors.ImageStackError, match="no slice"):
         link_contours(np.zeros((3, 9, 9), dtype=bool))

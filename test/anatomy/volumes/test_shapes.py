@@ -78,12 +78,12 @@ def test_refuses_what_is_no_volume() -> None:
         (full, 0.25, "metres"),
         (full, -1.0, "positive"),
     ):
-        with pytest.raises(hs.AnatomyError, match=why):
+        with pytest.raises(hs.errors.AnatomyError, match=why):
             Volume(inside, spacing, np.zeros(3))
     assert Volume.padded(full, MM, np.zeros(3)).count == 64
-    with pytest.raises(hs.AnatomyError, match="smaller spacing"):
+    with pytest.raises(hs.errors.AnatomyError, match="smaller spacing"):
         voxelise(
             trimesh.creation.box((4e-3,) * 3).apply_translation((0.5e-2,) * 3), 9e-3
         )
-    with pytest.raises(hs.AnatomyError, match="take a larger spacing"):
+    with pytest.raises(hs.errors.AnatomyError, match="take a larger spacing"):
         of_ball(0.5, 1e-4)

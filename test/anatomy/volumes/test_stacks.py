@@ -65,7 +65,9 @@ def test_missing_slices_are_interpolated_and_reported() -> None:
     stack = stack_of(kept, SPACING, missing=gone)
     assert "7, 14" in stack.notes[0]
     assert agreement(fill_between_slices(stack)) > 0.97
-    with pytest.raises(hs.ImageStackError, match="5 slices are missing after slice 3"):
+    with pytest.raises(
+        hs.errors.ImageStackError, match="5 slices are missing after slice 3"
+    ):
         stack_of(np.delete(values, range(4, 9), 0), SPACING, missing=range(4, 9))
 
 
@@ -82,20 +84,20 @@ def test_files(tmp_path: Path) -> None:
     for name in ("stack.npy", "stack.tif", "slices"):
         stack = read_stack(tmp_path / name, SPACING)
         assert np.array_equal(stack.values, grey), name
-        with pytest.raises(hs.ImageStackError, match="does not say its spacing"):
+        with pytest.raises(hs.errors.ImageStackError, match="does not say its spacing"):
             read_stack(tmp_path / name)
     (folder / "ct_8.png").unlink()
     assert "slices 5 are missing" in read_stack(folder, SPACING).notes[0]
     Image.fromarray(grey[0][:-1]).save(folder / "ct_8.png")
-    with pytest.raises(hs.ImageStackError, match="ct_8.png"):
+    with pytest.raises(hs.errors.ImageStackError, match="ct_8.png"):
         read_stack(folder, SPACING)
     (folder / "ct_8.png").write_bytes(b"no picture")
-    with pytest.raises(hs.FileError, match="not a picture"):
+    with pytest.raises(hs.errors.FileError, match="not a picture"):
         read_stack(folder, SPACING)
-    with pytest.raises(hs.FileError):
+    with pytest.raises(hs.errors.FileError):
         read_stack(tmp_path / "other.txt", SPACING)
     (tmp_path / "cut.npy").write_bytes((tmp_path / "stack.npy").read_bytes()[:999])
-    with pytest.raises(hs.FileError, match="not a stack"):
+    with pytest.raises(hs.errors.FileError, match="not a stack"):
         read_stack(tmp_path / "cut.npy", SPACING)
 
 
@@ -103,12 +105,14 @@ def test_values_that_are_no_numbers() -> None:
     """NaN is refused with its slice, or replaced and reported."""
     values = slices().astype(float)
     values[5, 3, 3:6] = np.nan
-    with pytest.raises(hs.ImageStackError, match="slice 5 has 3 values"):
+    with pytest.raises(hs.errors.ImageStackError, match="slice 5 has 3 values"):
         stack_of(values, SPACING)
     stack = stack_of(values, SPACING, replace_nan=0.0)
     assert np.isfinite(stack.values).all() and "3 values" in stack.notes[0]
     for level in (None, 0.0):  # nothing is left to be replaced
-        with pytest.raises(hs.ImageStackError, match="none of its values is a number"):
+        with pytest.raises(
+            hs.errors.ImageStackError, match="none of its values is a number"
+        ):
             stack_of(np.full_like(values, np.nan), SPACING, replace_nan=level)
 
 
@@ -121,9 +125,9 @@ def test_wrong_spacing_is_refused() -> None:
         ((1e-3, np.nan, PIXEL), "finite"),
         ((1e-3, PIXEL), "3 finite"),
     ):
-        with pytest.raises(hs.ImageStackError, match=why):
+        with pytest.raises(hs.errors.ImageStackError, match=why):
             stack_of(slices(), spacing)
-    with pytest.raises(hs.ImageStackError, match="2 slices or more"):
+    with pytest.raises(hs.errors.ImageStackError, match="2 slices or more"):
         stack_of(slices()[:1], SPACING)
-    with pytest.raises(hs.ImageStackError, match="truth values"):
+    with pytest.raises(hs.errors.ImageStackError, match="truth values"):
         fill_between_slices(stack_of(slices().astype(float), SPACING))

@@ -43,5 +43,5 @@ def test_a_bone_in_a_package(tmp_path: Path) -> None:
 def test_what_is_refused(mesh: str, words: str, tmp_path: Path) -> None:
     """Names that leave their package, and scales that are none."""
     (tmp_path / "x.stl").touch()
-    with pytest.raises(hs.ModelFileError, match=words):
+    with pytest.raises(hs.errors.ModelFileError, match=words):
         collision_mesh(write(tmp_path, mesh), "bone")

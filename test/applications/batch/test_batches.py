@@ -112,10 +112,10 @@ def test_places_that_clash(human: hs.Model, tmp_path: Path) -> None:
         ([], tmp_path / "out", "no recording"),
         ([file], file, "is a file"),
     ):
-        with pytest.raises(hs.ParameterError, match=words):
+        with pytest.raises(hs.errors.ParameterError, match=words):
             plan_batch(sources, output, CANONICAL, QUICK)
     over = replace(QUICK, formats=("trc",))
-    with pytest.raises(hs.ParameterError, match="written over"):
+    with pytest.raises(hs.errors.ParameterError, match="written over"):
         plan_batch([file], file.parent, CANONICAL, over)
 
 
@@ -346,7 +346,7 @@ def test_settings_that_cannot_be(human: hs.Model, tmp_path: Path) -> None:
         {"cutoff": -1.0},
         {"max_gap": float("nan")},
     ):
-        with pytest.raises(hs.ParameterError):
+        with pytest.raises(hs.errors.ParameterError):
             TrialSettings(**options)
     for options in (
         {"frame_change": "lying"},
@@ -356,7 +356,7 @@ def test_settings_that_cannot_be(human: hs.Model, tmp_path: Path) -> None:
     ):
         with pytest.raises(hs.HumansError):
             plan_batch([source], tmp_path / "out", CANONICAL, TrialSettings(**options))
-    with pytest.raises(hs.ParameterError, match="0 workers or more"):
+    with pytest.raises(hs.errors.ParameterError, match="0 workers or more"):
         jobs = plan_batch([source], tmp_path / "out", CANONICAL, QUICK)
         states(run_batch(jobs, workers=-1))
     (tmp_path / "shut").mkdir()
@@ -405,7 +405,7 @@ def test_a_cluster_that_is_not_there(human: hs.Model, tmp_path: Path, monkeypatc
             with pytest.raises(ClusterError, match="no dask scheduler"):
                 states(run_batch(jobs, cluster=address))
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(hs.MissingDependencyError, match=r"humans-sim\[dask\]"):
+    with pytest.raises(hs.errors.MissingDependencyError, match=r"humans-sim\[dask\]"):
         states(run_batch(jobs, cluster="tcp://127.0.0.1:9"))
 
 

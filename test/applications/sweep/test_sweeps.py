@@ -107,7 +107,7 @@ def test_the_table(ball: str, tmp_path: Path) -> None:
     assert {row["outcome"] for row in read} == {"finished"}
     assert {row["check"] for row in read} == {"clean"}
     assert {row["distance"] for row in read} == {""}  # a ball does not walk
-    with pytest.raises(hs.ParameterError, match="1 runs are not done"):
+    with pytest.raises(hs.errors.ParameterError, match="1 runs are not done"):
         table_rows(runs, list(run_sweep(runs[1:], workers=0)))
 
 
@@ -118,13 +118,15 @@ def test_parquet(ball: str, tmp_path: Path) -> None:
         import_module = __import__("importlib").import_module
         parquet = import_module("pyarrow.parquet")
     except ImportError:
-        with pytest.raises(hs.MissingDependencyError, match=r"humans-sim\[tables\]"):
+        with pytest.raises(
+            hs.errors.MissingDependencyError, match=r"humans-sim\[tables\]"
+        ):
             write_table(rows, tmp_path / "table.parquet")
     else:
         write_table(rows, tmp_path / "table.parquet")
         assert parquet.read_table(tmp_path / "table.parquet").to_pylist() == rows
     assert not list(tmp_path.glob(".*"))
-    with pytest.raises(hs.ParameterError, match="csv or .parquet"):
+    with pytest.raises(hs.errors.ParameterError, match="csv or .parquet"):
         write_table(rows, tmp_path / "table.txt")
 
 
@@ -142,11 +144,11 @@ def test_an_error_is_a_row(ball: str, tmp_path: Path) -> None:
 
 def test_seeds_that_change_nothing(ball: str, tmp_path: Path) -> None:
     """Seeds are of bipeds; a wrong key is found before anything is run."""
-    with pytest.raises(hs.ParameterError, match="no biped alone"):
+    with pytest.raises(hs.errors.ParameterError, match="no biped alone"):
         plan_sweep(ball, [HEIGHTS], 3, tmp_path / "out")
     with pytest.raises(hs.HumansError, match="did you mean 'mass'"):
         plan_sweep(ball, [Variation("parameters.mas", (1.0,))], 0, tmp_path / "out")
-    with pytest.raises(hs.ParameterError, match="no scenario is called"):
+    with pytest.raises(hs.errors.ParameterError, match="no scenario is called"):
         plan_sweep("balls", [HEIGHTS], 0, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -58,7 +58,7 @@ def test_ranges_and_lists() -> None:
 )
 def test_what_cannot_be_varied(text: str, words: str) -> None:
     """Each fault is named."""
-    with pytest.raises(hs.ParameterError, match=words):
+    with pytest.raises(hs.errors.ParameterError, match=words):
         parse_variation(text)
 
 
@@ -79,7 +79,7 @@ def test_whole_sweeps() -> None:
             "one holds both",
         ),
     ):
-        with pytest.raises(hs.ParameterError, match=words):
+        with pytest.raises(hs.errors.ParameterError, match=words):
             check_variations(variations, seeds)
 
 
@@ -128,7 +128,7 @@ def test_settings() -> None:
         (["ground..slope=3"], "no key"),
         (["ground.slope=3", "ground.slope=4"], "set twice"),
     ):
-        with pytest.raises(hs.ParameterError, match=words):
+        with pytest.raises(hs.errors.ParameterError, match=words):
             parse_settings(texts)
 
 

@@ -114,9 +114,9 @@ def test_balls_as_plain_data(khr1: hs.Model) -> None:
     np.testing.assert_array_equal(again.tags(q), feet.tags(q))
     assert sphere_tags(khr1) == {}
     for bad in (["tail", 0.0, 0.0, 0.0], ["l_foot", 0.0, 0.0]):
-        with pytest.raises(hs.ParameterError, match="no place"):
+        with pytest.raises(hs.errors.ParameterError, match="no place"):
             with_sphere_tags(khr1, {"l_sole": {"l_sole_heel": bad}})
-    with pytest.raises(hs.ParameterError, match="already"):
+    with pytest.raises(hs.errors.ParameterError, match="already"):
         with_sphere_tags(
             khr1, {"l_sole": {khr1.tag_names[0]: ["l_foot", 0.0, 0.0, 0.0]}}
         )
@@ -151,26 +151,26 @@ def test_a_urdf_with_a_turned_sole(tmp_path: Path) -> None:
 )
 def test_bad_radii(khr1: hs.Model, radii: dict[str, float], message: str) -> None:
     """What does not fit into a sole is refused."""
-    with pytest.raises(hs.ParameterError, match=message):
+    with pytest.raises(hs.errors.ParameterError, match=message):
         sphere_feet(khr1, **radii)
 
 
 def test_feet_that_cannot_have_balls(tmp_path: Path, khr1: hs.Model) -> None:
     """An unknown word; too few corners; corners not in a plane; balls in a heap."""
-    with pytest.raises(hs.ParameterError, match="points, soles, spheres"):
+    with pytest.raises(hs.errors.ParameterError, match="points, soles, spheres"):
         feet_of(khr1, "wheels")
     line = walker(tmp_path, CORNERS, "a, b")
-    with pytest.raises(hs.ParameterError, match="no flat outline"):
+    with pytest.raises(hs.errors.ParameterError, match="no flat outline"):
         sphere_feet(line)
     bent = CORNERS.replace("0.1, -0.6", "0.1, -0.5", 1)
-    with pytest.raises(hs.ParameterError, match="no flat outline"):
+    with pytest.raises(hs.errors.ParameterError, match="no flat outline"):
         sphere_feet(walker(tmp_path, bent, "a, b, c, d"))
     short = CORNERS.replace("0.1, -0.6", "0.02, -0.6")
-    with pytest.raises(hs.ParameterError, match="do not fit"):
+    with pytest.raises(hs.errors.ParameterError, match="do not fit"):
         sphere_feet(walker(tmp_path, short, "a, b, c, d"), 0.03, 0.03)
     pole = walker(tmp_path, CORNERS, "a, b, c, d").parts
     without = hs.Model(type(pole)(**{**vars(pole), "soles": ()}))
-    with pytest.raises(hs.ParameterError, match="no soles"):
+    with pytest.raises(hs.errors.ParameterError, match="no soles"):
         feet_of(without, "spheres")
 
 
@@ -189,5 +189,5 @@ def test_points_cover_a_sole(khr1: hs.Model) -> None:
     random = np.random.default_rng(1).uniform(low[:2], high[:2], (500, 2))
     apart = np.linalg.norm(random[:, None] - every, axis=2).min(axis=1)
     assert apart.max() < spacing / np.sqrt(2)
-    with pytest.raises(hs.ParameterError, match="larger spacing"):
+    with pytest.raises(hs.errors.ParameterError, match="larger spacing"):
         sole_point_feet(khr1, 1e-4)

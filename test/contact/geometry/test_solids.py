@@ -93,5 +93,5 @@ def test_scenes() -> None:
 )
 def test_nonsense_is_refused(make) -> None:
     """Typed errors."""
-    with pytest.raises(hs.ParameterError):
+    with pytest.raises(hs.errors.ParameterError):
         make()

@@ -225,7 +225,7 @@ def bad_meshes() -> dict[str, tuple[object, object]]:
 def test_bad_meshes_are_refused(word: str) -> None:
     """Typed errors that say what is wrong with a mesh."""
     vertices, faces = bad_meshes()[word]
-    with pytest.raises(hs.ParameterError, match=word.replace("empty", "mesh")):
+    with pytest.raises(hs.errors.ParameterError, match=word.replace("empty", "mesh")):
         hs.TriangleMesh(vertices, faces)
 
 
@@ -247,7 +247,7 @@ def test_bad_meshes_are_refused(word: str) -> None:
 )
 def test_nonsense_is_refused(make) -> None:
     """Typed errors, before anything large is made."""
-    with pytest.raises(hs.ParameterError):
+    with pytest.raises(hs.errors.ParameterError):
         make()
 
 

@@ -102,9 +102,9 @@ def test_edges_of_a_polyhedron_touch_its_faces() -> None:
         normal = -corner / np.linalg.norm(corner)
         far = max(float(normal @ edge.outermost(normal)) for edge in edges)
         assert far == pytest.approx(1 / (10 * math.sqrt(3)), abs=1e-12)
-    with pytest.raises(hs.ParameterError, match="too short"):
+    with pytest.raises(hs.errors.ParameterError, match="too short"):
         box_edges((0.1, 0.1, 0.1), 0.06)
-    with pytest.raises(hs.ParameterError, match="no polyhedron"):
+    with pytest.raises(hs.errors.ParameterError, match="no polyhedron"):
         polyhedron_edges(np.zeros((4, 3)), 0.001)
 
 
@@ -114,7 +114,7 @@ def test_edges_that_cross_have_no_normal() -> None:
     crossing = pin.SE3(pin.utils.rotate("z", 1.0), np.zeros(3))
     with pytest.raises(SurfaceError, match="cross"):
         ContactJoint(edge, edge).nearest(crossing)
-    with pytest.raises(hs.ParameterError, match="one point"):
+    with pytest.raises(hs.errors.ParameterError, match="one point"):
         Edge((0, 0, 0), (0, 0, 0), 0.001)
 
 

@@ -153,7 +153,7 @@ def test_one_call_and_refusals(inverse: InverseTaskFunction) -> None:
     np.testing.assert_allclose(inverse_task(inverse.task, target).q_h, q, atol=1e-9)
     np.testing.assert_allclose(inverse.posture(target), q, atol=1e-9)
     for bad in (np.zeros(20), np.full(21, np.inf)):
-        with pytest.raises(hs.ConfigurationError, match="21 finite entries"):
+        with pytest.raises(hs.errors.ConfigurationError, match="21 finite entries"):
             inverse.solve(bad)
-        with pytest.raises(hs.ConfigurationError, match="a start"):
+        with pytest.raises(hs.errors.ConfigurationError, match="a start"):
             inverse.solve(target, bad)

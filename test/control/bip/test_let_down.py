@@ -89,7 +89,7 @@ def test_cables_become_slack_and_taut(bip: hs.Model, stand: np.ndarray) -> None:
         hoist,
         ground=hs.Ground.empty(),
         locked=bip.joint_names,
-        limits=False,
+        contacts=hs.Contacts(limits=False),
         rtol=1e-7,
         atol=1e-9,
     )
@@ -103,15 +103,15 @@ def test_cables_become_slack_and_taut(bip: hs.Model, stand: np.ndarray) -> None:
 
 def test_refusals(bip: hs.Model, khr1: hs.Model) -> None:
     """Models without tags to hang by, cables and schedules that make no sense."""
-    with pytest.raises(hs.ParameterError, match="one link"):
+    with pytest.raises(hs.errors.ParameterError, match="one link"):
         Hoist(khr1)
-    with pytest.raises(hs.ParameterError, match="nose"):
+    with pytest.raises(hs.errors.ParameterError, match="nose"):
         Hoist(bip, tags=["nose"])
-    with pytest.raises(hs.ParameterError, match="stiffness"):
+    with pytest.raises(hs.errors.ParameterError, match="stiffness"):
         Hoist(bip, stiffness=0.0)
-    with pytest.raises(hs.ParameterError, match="one after the other"):
+    with pytest.raises(hs.errors.ParameterError, match="one after the other"):
         Hoist(bip, [(1.0, 0.0), (1.0, 0.1)])
-    with pytest.raises(hs.ParameterError, match="height"):
+    with pytest.raises(hs.errors.ParameterError, match="height"):
         LetDown(height=-1.0)
 
 

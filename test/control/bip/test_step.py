@@ -146,14 +146,14 @@ def test_refusals(task: BipTask, step: Trajectory) -> None:
     """No step: times or heights below zero, too long, other coordinates, no ground."""
     for name in ("lift", "crouch", "shift", "load", "swing", "rest"):
         for value in (0.0, -1.0, np.nan):
-            with pytest.raises(hs.ParameterError, match=f"{name} of a step"):
+            with pytest.raises(hs.errors.ParameterError, match=f"{name} of a step"):
                 StepShape(**{name: value})
     with pytest.raises(UnreachableError):
         one_step(task, StepShape(length=2.0))
-    with pytest.raises(hs.ParameterError, match="3 coordinates, not 21"):
+    with pytest.raises(hs.errors.ParameterError, match="3 coordinates, not 21"):
         BipControl(task, Trajectory(np.zeros((3, 3)), [0.0, 1.0], [DOUBLE]))
     for margin in (-0.1, 1.0):
-        with pytest.raises(hs.ParameterError, match="margin"):
+        with pytest.raises(hs.errors.ParameterError, match="margin"):
             BipControl(task, step, margin=margin)
 
 

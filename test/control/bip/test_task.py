@@ -124,9 +124,9 @@ def test_does_not_see_the_base(task: BipTask, rng: np.random.Generator) -> None:
 
 def test_refusals(human: hs.Model, task: BipTask) -> None:
     """Another model, a wrong size, a number that is none."""
-    with pytest.raises(hs.ParameterError, match="is Bip's; human36 has no"):
+    with pytest.raises(hs.errors.ParameterError, match="is Bip's; human36 has no"):
         BipTask(human)
-    with pytest.raises(hs.ConfigurationError, match="21 HuMAnS coordinates"):
+    with pytest.raises(hs.errors.ConfigurationError, match="21 HuMAnS coordinates"):
         task.value(np.zeros(22))
-    with pytest.raises(hs.ConfigurationError, match="qdot is not a finite"):
+    with pytest.raises(hs.errors.ConfigurationError, match="qdot is not a finite"):
         task.drift(np.zeros(21), np.full(21, np.nan))

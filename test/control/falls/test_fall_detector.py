@@ -76,5 +76,5 @@ def test_fall_and_rest() -> None:
 
 def test_misuse() -> None:
     """Limits without meaning are refused."""
-    with pytest.raises(hs.ParameterError, match="rest_time"):
+    with pytest.raises(hs.errors.ParameterError, match="rest_time"):
         FallDetector(0.6, rest_time=0.0)

@@ -36,7 +36,7 @@ def test_from_elsewhere() -> None:
 
 def test_misuse() -> None:
     """Times that fall and angles that are no numbers are refused."""
-    with pytest.raises(hs.ParameterError, match="must rise"):
+    with pytest.raises(hs.errors.ParameterError, match="must rise"):
         PoseSequence("back", np.array([1.0, 0.5]), np.zeros((2, 3)))
-    with pytest.raises(hs.ParameterError, match="angles"):
+    with pytest.raises(hs.errors.ParameterError, match="angles"):
         PoseSequence("nan", np.array([0.0]), np.full((1, 3), np.nan))

@@ -107,7 +107,7 @@ def test_it_waits_to_be_asked(khr1: hs.Model) -> None:
     """Without leave it lies; asked, it gets up; standing, it cannot be asked."""
     robot = Robot(rising_walker(Walker(khr1, period=PERIOD), automatic=False))
     robot.tick(UPRIGHT)
-    with pytest.raises(hs.ParameterError, match="has not fallen"):
+    with pytest.raises(hs.errors.ParameterError, match="has not fallen"):
         robot.rising.get_up()
     robot.until(RiseState.FALLEN, FRONT)
     while robot.t < 4.0:
@@ -135,7 +135,7 @@ def test_misuse(khr1: hs.Model) -> None:
     """A side without a motion, and numbers without meaning, are refused."""
     motions = get_up_motions(khr1)
     del motions[Lying.BACK]
-    with pytest.raises(hs.ParameterError, match="from its back"):
+    with pytest.raises(hs.errors.ParameterError, match="from its back"):
         RisingWalker(Walker(khr1), motions)
-    with pytest.raises(hs.ParameterError, match="speed"):
+    with pytest.raises(hs.errors.ParameterError, match="speed"):
         RiseSettings(speed=0.0)

@@ -54,9 +54,9 @@ def test_quadriceps_extend(human: hs.Model) -> None:
 
 def test_swing_is_for_one_knee(human: hs.Model) -> None:
     """Two knees, or one muscle alone, are refused."""
-    with pytest.raises(hs.ParameterError, match="two muscles of one knee"):
+    with pytest.raises(hs.errors.ParameterError, match="two muscles of one knee"):
         KneeSwing(human, FesMuscles(human))
-    with pytest.raises(hs.ParameterError, match="recruitment"):
+    with pytest.raises(hs.errors.ParameterError, match="recruitment"):
         KneeSwing(human, FesMuscles(human, sides=["r"]), recruitment=1.5)
 
 

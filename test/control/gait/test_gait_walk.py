@@ -8,6 +8,7 @@ import pytest
 
 import humans_sim as hs
 from humans_sim.control.gait.normal_gait import normal_angles
+from humans_sim.core.constants import GRAVITY
 
 END = 2.0
 
@@ -103,3 +104,24 @@ def test_it_needs_a_simulation_of_its_model(
         hs.Simulation(khr1, hs.IdealTorque(khr1), gait)
     with pytest.raises(hs.HumansError, match="period"):
         hs.GaitWalk(gait.cycle, period=0.0)
+
+
+@pytest.mark.study
+def test_it_walks_in_the_gravity_of_the_simulation(human: hs.Model) -> None:
+    """At half the gravity it carries half the weight, and catches itself slower."""
+    half = GRAVITY / 2.0
+    cycle = hs.GaitCycle(human, gravity=half)
+    gait = hs.GaitWalk(cycle)
+    simulation = hs.Simulation(
+        human, hs.IdealTorque(human), gait, gravity=(0.0, 0.0, -half), stands=True
+    )
+    start = gait.start(), gait.start_velocity()
+    run = simulation.run(*start, t_end=0.5, sampling_period=0.01)
+    assert run.check() and gait.failures == 0
+    load = run.forces[5:, :, 0].sum(axis=1).mean()
+    assert load == pytest.approx(human.mass * half, rel=0.15)
+    height = gait.point.com[0, 2]
+    assert human.com(run.q[-1])[2] == pytest.approx(height, abs=0.01)
+    state = hs.ControlState(run.q[-1], run.v[-1])
+    _, rate = gait._capture_error(state)
+    assert rate == pytest.approx(np.sqrt(half / height), rel=1e-12)

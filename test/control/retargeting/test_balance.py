@@ -56,7 +56,9 @@ def test_no_support_is_refused() -> None:
     support = [inside(square(0.0, 5.0 if k > 0.5 else 0.0, 0.01)) for k in knots]
     balance = Balance(t, knots, support, WALKING, GRAVITY)
     still = np.zeros((len(t), 2))
-    with pytest.raises(hs.RetargetError, match="no motion of the centre of mass"):
+    with pytest.raises(
+        hs.errors.RetargetError, match="no motion of the centre of mass"
+    ):
         balance.solve(np.full(len(t), 0.2), still, still)
 
 

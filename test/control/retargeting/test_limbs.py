@@ -34,7 +34,7 @@ def test_limbs_of_the_khr1_turn_with_their_joints() -> None:
 
 def test_a_person_is_wanted() -> None:
     """A robot's joints are no person's."""
-    with pytest.raises(hs.RetargetError, match="a person has a joint"):
+    with pytest.raises(hs.errors.RetargetError, match="a person has a joint"):
         person_limbs(hs.load_model("khr1"))
 
 

@@ -18,7 +18,7 @@ def test_it_comes_to_the_person_within_its_speed() -> None:
     angles = np.zeros(len(person.joint_names))
     for name, value in (("r_shoulder_roll", 1.5), ("head_yaw", 0.4)):
         angles[person.joint_names.index(name)] = value
-    with pytest.raises(hs.ParameterError, match="not known yet"):
+    with pytest.raises(hs.errors.ParameterError, match="not known yet"):
         live.follow(angles, 0.01)
     live.begin({})
     last = dict.fromkeys(live.joint_names, 0.0)
@@ -36,9 +36,9 @@ def test_it_comes_to_the_person_within_its_speed() -> None:
 def test_what_is_no_posture_is_refused() -> None:
     """Numbers that are none, and shares without meaning."""
     person, robot = hs.load_model("human36"), hs.load_model("khr1")
-    with pytest.raises(hs.ParameterError, match="speed_share"):
+    with pytest.raises(hs.errors.ParameterError, match="speed_share"):
         LiveRetargeting(person, robot, speed_share=0.0)
     live = LiveRetargeting(person, robot)
     live.begin({})
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         live.follow(np.full(len(person.joint_names), np.nan), 0.01)

@@ -106,7 +106,7 @@ def test_faster_is_slowed_and_too_fast_is_refused() -> None:
     motion = Retargeting(model, hs.RetargetSettings(slowest=20.0)).retarget(quick)
     assert motion.plan.slowdown > 1.5
     check(motion)
-    with pytest.raises(hs.RetargetError) as caught:
+    with pytest.raises(hs.errors.RetargetError) as caught:
         Retargeting(model, hs.RetargetSettings(slowest=1.01)).retarget(quick)
     error = caught.value
     assert error.joint in model.joint_names and "rad/s" in str(error)
@@ -117,16 +117,16 @@ def test_too_heavy_is_refused() -> None:
     """A robot whose servos are too weak is told which one, and when."""
     model = hs.load_model("khr1")
     weak = hs.RetargetSettings(torque_share=0.02, slowest=2.0)
-    with pytest.raises(hs.RetargetError, match="N m") as caught:
+    with pytest.raises(hs.errors.RetargetError, match="N m") as caught:
         Retargeting(model, weak).retarget(captured("squat"))
     assert caught.value.joint in model.joint_names
 
 
 def test_settings_are_checked() -> None:
     """Numbers without meaning are refused."""
-    with pytest.raises(hs.ParameterError, match="slowest"):
+    with pytest.raises(hs.errors.ParameterError, match="slowest"):
         hs.RetargetSettings(slowest=0.0)
-    with pytest.raises(hs.ParameterError, match="share"):
+    with pytest.raises(hs.errors.ParameterError, match="share"):
         hs.RetargetSettings(speed_share=1.5)
 
 
@@ -135,7 +135,7 @@ def test_nobody_stands() -> None:
     person = hs.load_model("human36")
     q = np.tile(person.neutral(), (20, 1))
     limbs = person_limbs(person)
-    with pytest.raises(hs.RetargetError, match="no foot stands"):
+    with pytest.raises(hs.errors.RetargetError, match="no foot stands"):
         person_motion(limbs, np.arange(20) * 0.01, q, np.zeros((20, 2), dtype=bool))
-    with pytest.raises(hs.RetargetError, match="frames"):
+    with pytest.raises(hs.errors.RetargetError, match="frames"):
         person_motion(limbs, np.arange(2) * 0.01, q[:2], np.ones((2, 2), dtype=bool))

@@ -106,11 +106,11 @@ def test_unreachable_wrenches_are_reported() -> None:
 )
 def test_bad_prices(prices: np.ndarray) -> None:
     """One a contact, above zero."""
-    with pytest.raises(hs.ParameterError, match="8 prices above zero"):
+    with pytest.raises(hs.errors.ParameterError, match="8 prices above zero"):
         share_forces(ROWS, np.zeros(6), FRICTION, prices)
 
 
 def test_not_a_number_is_no_price() -> None:
     """NaN would spoil the forces without a word."""
-    with pytest.raises(hs.ParameterError):
+    with pytest.raises(hs.errors.ParameterError):
         share_forces(ROWS, np.zeros(6), FRICTION, np.r_[np.ones(7), np.nan])

@@ -145,9 +145,9 @@ def test_limits_of_the_file(khr1: hs.Model) -> None:
     limits = JointLimits.of_model(khr1, {"l_knee": 0.5})
     np.testing.assert_array_equal(limits.lower, khr1.lower_limits)
     assert limits.torque[khr1.joint_names.index("l_knee")] == 0.5
-    with pytest.raises(hs.ParameterError, match="no joint"):
+    with pytest.raises(hs.errors.ParameterError, match="no joint"):
         JointLimits.of_model(khr1, {"tail": 0.5})
-    with pytest.raises(hs.ParameterError, match="above its upper"):
+    with pytest.raises(hs.errors.ParameterError, match="above its upper"):
         replace(limits, lower=limits.upper + 1.0)
-    with pytest.raises(hs.ParameterError, match="above zero"):
+    with pytest.raises(hs.errors.ParameterError, match="above zero"):
         replace(limits, torque=0.0 * limits.torque)

@@ -100,15 +100,15 @@ def test_rotation_error_has_no_jump(human: hs.Model) -> None:
 
 def test_refusals(human: hs.Model, khr1: hs.Model) -> None:
     """Unknown names, mixed models and wrong targets are named."""
-    with pytest.raises(hs.ParameterError, match="no frame called 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no frame called 'tail'"):
         FramePose(human, "tail")
-    with pytest.raises(hs.ParameterError, match="no joint called 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no joint called 'tail'"):
         JointTask(human, ["tail"])
-    with pytest.raises(hs.ParameterError, match="one at least"):
+    with pytest.raises(hs.errors.ParameterError, match="one at least"):
         Stacked([])
-    with pytest.raises(hs.ParameterError, match="one model"):
+    with pytest.raises(hs.errors.ParameterError, match="one model"):
         Stacked([CentreOfMass(human), CentreOfMass(khr1)])
-    with pytest.raises(hs.ConfigurationError, match=r"3 entries \(com_x"):
+    with pytest.raises(hs.errors.ConfigurationError, match=r"3 entries \(com_x"):
         CentreOfMass(human).error(human.neutral(), np.zeros(2))
-    with pytest.raises(hs.ConfigurationError, match="finite"):
+    with pytest.raises(hs.errors.ConfigurationError, match="finite"):
         CentreOfMass(human).value(np.full(human.nq, np.nan))

@@ -112,7 +112,9 @@ def test_general_tasks(human: hs.Model, rng: np.random.Generator) -> None:
 def test_refusals(task: BipTask) -> None:
     """Gains of a wrong size or sign."""
     for gains in ((0.0, 1.0), (1.0, -1.0), (np.ones(3), 1.0)):
-        with pytest.raises(hs.ParameterError, match="positive, one number or 21"):
+        with pytest.raises(
+            hs.errors.ParameterError, match="positive, one number or 21"
+        ):
             TaskLaw(task, *gains)
-    with pytest.raises(hs.ParameterError, match="damping"):
+    with pytest.raises(hs.errors.ParameterError, match="damping"):
         TaskLaw(task, 1.0, 1.0, damping=0.0)

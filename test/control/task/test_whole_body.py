@@ -290,20 +290,20 @@ def test_no_solution_is_reported(human: hs.Model) -> None:
 def test_contradictions_are_refused(human: hs.Model, follow: Follow) -> None:
     """Bounds the wrong way round, joints that do not exist."""
     q, v = upright(human), np.zeros(human.nv)
-    with pytest.raises(hs.ParameterError, match="l_knee: 5.0 is above 4.0"):
+    with pytest.raises(hs.errors.ParameterError, match="l_knee: 5.0 is above 4.0"):
         follow.solve(0.0, q, v, {"l_knee": (5.0, 4.0)})
-    with pytest.raises(hs.ParameterError, match="no joint 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no joint 'tail'"):
         follow.solve(0.0, q, v, {"tail": (0.0, 0.0)})
 
 
 def test_refusals(body: WholeBody, system: ModelSystem, still: Motion) -> None:
     """Friction, contacts, and until when they carry load."""
-    with pytest.raises(hs.ParameterError, match="friction must be above zero"):
+    with pytest.raises(hs.errors.ParameterError, match="friction must be above zero"):
         WholeBody(system, 0.0)
-    with pytest.raises(hs.ParameterError, match="no contact 'nose'"):
+    with pytest.raises(hs.errors.ParameterError, match="no contact 'nose'"):
         body.contacts(["nose"])
     for support in ([], [(2.0, ["l_digit2"]), (1.0, ["l_digit2"])]):
-        with pytest.raises(hs.ParameterError, match="until times that grow"):
+        with pytest.raises(hs.errors.ParameterError, match="until times that grow"):
             Follow(body, still, support)
 
 
@@ -327,7 +327,7 @@ def test_human_stands(human: hs.Model, follow: Follow, still: Motion) -> None:
         follow,
         ground=Ground(),
         locked=CLAVICLES,
-        contacts=names,
+        contacts=hs.Contacts(points=names),
         control_period=0.01,
     )
     run = simulation.run(still.postures[0], t_end=0.3, sampling_period=0.1)

@@ -79,7 +79,7 @@ def test_curve_never_overshoots() -> None:
 )
 def test_bad_knots(knots: list, message: str) -> None:
     """Refused, with a reason."""
-    with pytest.raises(hs.ParameterError, match=message):
+    with pytest.raises(hs.errors.ParameterError, match=message):
         Curve(knots)
 
 
@@ -150,7 +150,7 @@ def test_bad_motions(
     human: hs.Model, curves: dict, feet: tuple[str, ...], message: str
 ) -> None:
     """What is wrong, by its name."""
-    with pytest.raises(hs.ParameterError, match=message):
+    with pytest.raises(hs.errors.ParameterError, match=message):
         Motion(human, curves, feet, upright(human), END)
 
 
@@ -186,7 +186,7 @@ def test_reach_moves_the_named_joints_alone(
 def test_reach_refuses(human: hs.Model) -> None:
     """Joints that do not exist, and a knee that would have to bend backwards."""
     task, q = JointTask(human, ["l_knee"]), upright(human)
-    with pytest.raises(hs.ParameterError, match="no joint called 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no joint called 'tail'"):
         reach(task, q, np.zeros(1), ["tail"])
     with pytest.raises(ControlError, match="l_knee.*are missing"):
         reach(task, q, np.array([0.5]), ["l_knee"])

@@ -114,7 +114,9 @@ def test_knees_must_turn_one_way(human: hs.Model, motion: Motion) -> None:
         there[:34],
         np.vstack([there[::-1], there]),
     ):
-        with pytest.raises(hs.ParameterError, match="l_knee, r_knee must turn one way"):
+        with pytest.raises(
+            hs.errors.ParameterError, match="l_knee, r_knee must turn one way"
+        ):
             Path(human, postures, KNEES)
 
 

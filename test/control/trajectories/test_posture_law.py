@@ -38,7 +38,7 @@ def test_torques_are_the_law_at_every_sample(khr1: hs.Model) -> None:
     """Nothing is held: the torque at a sample is that of the time and state there."""
     law = PostureLaw(khr1, {"l_knee": Curve([(0.0, 0.0), (0.2, 1.0)])}, 20.0)
     simulation = hs.Simulation(
-        khr1, TorqueLaw(khr1, law), contacts=[], gravity=(0, 0, 0)
+        khr1, TorqueLaw(khr1, law), contacts=hs.Contacts(points=[]), gravity=(0, 0, 0)
     )
     run = simulation.run(khr1.neutral(), t_end=0.06, sampling_period=0.007)
     for t, q, v, torques in zip(run.t, run.q, run.v, run.torques, strict=True):
@@ -50,9 +50,9 @@ def test_torques_are_the_law_at_every_sample(khr1: hs.Model) -> None:
 def test_a_law_is_refused_commands_and_other_joints(khr1: hs.Model) -> None:
     """A controller beside a law, unknown joints and frequencies get typed errors."""
     law = PostureLaw(khr1, {})
-    with pytest.raises(hs.ConfigurationError, match="takes no commands"):
+    with pytest.raises(hs.errors.ConfigurationError, match="takes no commands"):
         TorqueLaw(khr1, law).command(0.0, np.zeros(17))
-    with pytest.raises(hs.ParameterError, match="no joint called 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no joint called 'tail'"):
         PostureLaw(khr1, {"tail": Curve([(0.0, 0.0)])})
-    with pytest.raises(hs.ParameterError, match="frequency"):
+    with pytest.raises(hs.errors.ParameterError, match="frequency"):
         PostureLaw(khr1, {}, 0.0)

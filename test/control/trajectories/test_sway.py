@@ -40,6 +40,6 @@ def test_unknown_joint(khr1: hs.Model, tmp_path: Path) -> None:
     """A motion for another robot is refused with its line."""
     path = tmp_path / "motion.yaml"
     path.write_text("period: 2.0\njoints:\n  r_toe: [0, 1, 0]\n")
-    with pytest.raises(hs.ModelFileError, match="no joint 'r_toe'") as caught:
+    with pytest.raises(hs.errors.ModelFileError, match="no joint 'r_toe'") as caught:
         Sway.from_file(khr1, path)
     assert caught.value.line == 3

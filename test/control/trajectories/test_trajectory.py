@@ -147,11 +147,11 @@ def test_refusals(data: tuple[float, ...], point: int | None, message: str) -> N
 def test_refused_positions() -> None:
     """An even number of positions, one alone, and what is not finite."""
     for shape in ((4, 2), (1, 2), (3,)):
-        with pytest.raises(hs.ParameterError, match="odd"):
+        with pytest.raises(hs.errors.ParameterError, match="odd"):
             Trajectory(np.zeros(shape), (0.0, 1.0), PHASES[:1])
     points = np.zeros((3, 2))
     points[1, 1] = np.nan
     with pytest.raises(TrajectoryError, match="point 2: a coordinate"):
         Trajectory(points, (0.0, 1.0), PHASES[:1])
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         Trajectory(np.zeros((3, 2)), (0.0, 1.0), PHASES[:1]).at(np.nan)

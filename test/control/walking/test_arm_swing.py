@@ -56,5 +56,5 @@ def test_arms_rest_unless_they_are_asked(khr1: hs.Model, bip: hs.Model) -> None:
     assert WalkSettings.of_model(khr1).arm_swing == 0.0
     assert derived_settings(khr1, "l_sole", "r_sole")["arm_swing"].value > 0.0
     assert derived_settings(bip, "l_sole", "r_sole")["arm_swing"].value == 0.0
-    with pytest.raises(hs.SettingError, match="shoulders"):
+    with pytest.raises(hs.errors.SettingError, match="shoulders"):
         WalkPattern(bip, replace(WalkSettings.of_model(bip), arm_swing=0.5))

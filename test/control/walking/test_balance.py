@@ -113,10 +113,10 @@ def test_fall(khr1: hs.Model) -> None:
 
 def test_period_and_measurements_are_checked(khr1: hs.Model) -> None:
     """Nothing that is no number comes near the servos."""
-    with pytest.raises(hs.ParameterError, match="period"):
+    with pytest.raises(hs.errors.ParameterError, match="period"):
         Walker(khr1, period=0.0)
     walker = Walker(khr1)
     bad = sensors((0.0, 0.0))._replace(angular_velocity=np.array([0.0, math.nan, 0.0]))
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         walker.tick(0.0, bad)
     assert np.isfinite(walker.tick(0.0, sensors((0.0, 0.0))).joints).all()

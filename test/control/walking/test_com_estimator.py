@@ -39,7 +39,10 @@ def seen(khr1: hs.Model) -> np.ndarray:
     robot = walking_robot(
         walker, [ScheduledCommand(0.1, Velocity(0.06, 0.0, 0.0))], pushes=[push]
     )
-    estimator, rows = ComEstimator(khr1, walker.settings, walker.period), []
+    estimator, rows = (
+        ComEstimator(khr1, walker.settings, walker.period, walker.pattern.weight),
+        [],
+    )
     command, data, omega = robot.walk._tick, khr1.pin.createData(), walker.pattern.omega
 
     def tick(t: float, sample: Sample) -> np.ndarray:
@@ -83,13 +86,15 @@ def test_needs_joints_and_a_sole(khr1: hs.Model) -> None:
     sensors = robot.walk.sensors(stepper.control_state().sample)
     half = SoleWrench(np.array([0.0, 0.0, 6.4]), np.zeros(3))
     sensors = sensors._replace(left=half, right=half)
-    estimator = ComEstimator(khr1, walker.settings, walker.period)
+    estimator = ComEstimator(
+        khr1, walker.settings, walker.period, walker.pattern.weight
+    )
     assert estimator.estimate(plan, sensors) is not None
     assert estimator.estimate(plan, sensors._replace(joints=None)) is None
     air = sensors.left._replace(force=np.zeros(3), moment=np.zeros(3))
     assert estimator.estimate(plan, sensors._replace(left=air, right=air)) is None
     bad = sensors._replace(joints=np.full(17, math.nan))
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         walker.tick(0.02, bad)
 
 
@@ -111,7 +116,7 @@ def test_shares_of_a_measurement(khr1: hs.Model, landed: bool) -> None:
     )
 
     def estimator() -> ComEstimator:
-        return ComEstimator(khr1, walker.settings, walker.period)
+        return ComEstimator(khr1, walker.settings, walker.period, walker.pattern.weight)
 
     filtered = estimator()
     before = filtered.estimate(plan, rest).pendulum

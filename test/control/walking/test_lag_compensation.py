@@ -53,5 +53,5 @@ def test_set_points_trail_by_the_lag(khr1: hs.Model) -> None:
         torques.append(servo.dynamics(0.3 + shift, q, v, np.zeros(0))[0])
     np.testing.assert_allclose(torques[0], torques[1], atol=1e-12)
     assert np.abs(torques[0][6:]).min() > 0.1 and len(torques[0]) == 6 + count
-    with pytest.raises(hs.ParameterError, match="lag"):
+    with pytest.raises(hs.errors.ParameterError, match="lag"):
         Servo(khr1, lag=-1.0)

@@ -79,7 +79,7 @@ def test_steps_beyond_the_legs_are_refused(
     bip: hs.Model, settings: WalkSettings, lengths: list[float], message: str
 ) -> None:
     """With their number and what the legs reach."""
-    with pytest.raises(hs.ParameterError, match=message):
+    with pytest.raises(hs.errors.ParameterError, match=message):
         WalkPattern(bip, settings).follow(in_turn(settings, lengths))
 
 
@@ -94,12 +94,12 @@ def test_other_lists_are_refused(bip: hs.Model, settings: WalkSettings) -> None:
         ([ListedStep(Side.LEFT, Footprint(0.0, -half, 0.0))], "nearer"),
         ([ListedStep(Side.LEFT, Footprint(0.0, half, 1.5))], "turned by"),
     ):
-        with pytest.raises(hs.ParameterError, match=message):
+        with pytest.raises(hs.errors.ParameterError, match=message):
             pattern.follow(steps)
     pattern.command(0.05, 0.0, 0.0)
     for t in np.arange(0.0, 1.0, 0.05):
         pattern.tick(float(t))
-    with pytest.raises(hs.ParameterError, match="from standing"):
+    with pytest.raises(hs.errors.ParameterError, match="from standing"):
         pattern.follow([left])
 
 
@@ -116,9 +116,9 @@ def test_a_path_is_followed_to_its_end(bip: hs.Model, settings: WalkSettings) ->
         assert place.yaw == pytest.approx(math.pi / 2, abs=0.15)
     near = [min(math.dist(p.place[:2], q) for p in steps) for q in path]
     assert max(near) < settings.stance_width
-    with pytest.raises(hs.ParameterError, match="not finite"):
+    with pytest.raises(hs.errors.ParameterError, match="not finite"):
         path_footsteps(settings, pattern.feet, np.array([[math.nan, 0.0]]))
-    with pytest.raises(hs.ParameterError, match="has points"):
+    with pytest.raises(hs.errors.ParameterError, match="has points"):
         path_footsteps(settings, pattern.feet, np.zeros((0, 2)))
 
 
@@ -136,5 +136,5 @@ def test_paths_ahead_of_hips_that_do_not_turn(khr1: hs.Model, aside: float) -> N
     np.testing.assert_allclose(middle, path[-1], atol=1e-3)
     assert {place.yaw for place in last.values()} == {0.0}
     for bent in ([[0.2, 0.0], [0.2, 0.2]], [[-0.2, 0.0]]):
-        with pytest.raises(hs.ParameterError, match="bends"):
+        with pytest.raises(hs.errors.ParameterError, match="bends"):
             path_footsteps(settings, WalkPattern(khr1, settings).feet, np.array(bent))

@@ -343,11 +343,11 @@ def test_misuse(khr1: hs.Model) -> None:
     """Time that goes backwards, no steps and no numbers are refused."""
     pattern = WalkPattern(khr1)
     pattern.tick(0.5)
-    with pytest.raises(hs.ParameterError, match="before the last tick"):
+    with pytest.raises(hs.errors.ParameterError, match="before the last tick"):
         pattern.tick(0.4)
-    with pytest.raises(hs.ParameterError, match="one step at least"):
+    with pytest.raises(hs.errors.ParameterError, match="one step at least"):
         pattern.walk(0, 0.1)
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         pattern.command(math.nan, 0.0, 0.0)
 
 

@@ -80,5 +80,5 @@ def test_approach() -> None:
     np.testing.assert_array_equal(approach.at(2.5), [1.0, 0.0])
     assert np.abs(approach.at(2.01) - approach.at(2.0)).max() < 1e-4
     assert not approach.over(2.49) and approach.over(2.5)
-    with pytest.raises(hs.ParameterError):
+    with pytest.raises(hs.errors.ParameterError):
         Approach(np.zeros(1), np.ones(1), 0.0, 0.0)

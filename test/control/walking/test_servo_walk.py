@@ -183,9 +183,9 @@ def test_a_hard_push_is_a_fall(khr1: hs.Model) -> None:
 def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
     """Other periods, other models and commands out of order are refused."""
     walker = Walker(khr1)
-    with pytest.raises(hs.ParameterError, match="in the order of time"):
+    with pytest.raises(hs.errors.ParameterError, match="in the order of time"):
         ServoWalk(walker, [ScheduledCommand(1.0, AHEAD), ScheduledCommand(0.5, None)])
-    with pytest.raises(hs.ParameterError, match="of the model"):
+    with pytest.raises(hs.errors.ParameterError, match="of the model"):
         hs.Simulation(bip, Servo(bip), ServoWalk(walker))
     simulation = hs.Simulation(
         khr1,
@@ -194,7 +194,7 @@ def test_misuse(khr1: hs.Model, bip: hs.Model) -> None:
         method="time_stepping",
         control_period=0.05,
     )
-    with pytest.raises(hs.ParameterError, match="call every 0.02 s"):
+    with pytest.raises(hs.errors.ParameterError, match="call every 0.02 s"):
         simulation.run(walker.start(), t_end=0.1, progress=False)
 
 

@@ -50,7 +50,7 @@ def test_faults(
 ) -> None:
     """Every fault is reported with its line."""
     path = edited(tmp_path, old, new)
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         WalkSettings.from_file(khr1, path)
     line = path.read_text().splitlines()[(caught.value.line or 0) - 1]
     assert new.split(":")[0] in line
@@ -97,7 +97,9 @@ def test_no_file(khr1: hs.Model, tmp_path: Path) -> None:
     assert slower.mpc_period == pytest.approx(0.5 / 12)
     assert slower.swing_knots == derived.swing_knots
     (tmp_path / "other.walk.yaml").write_text("step_duration: 0.5\nmpc_period: 0.03\n")
-    with pytest.raises(hs.ModelFileError, match="multiple of mpc_period") as caught:
+    with pytest.raises(
+        hs.errors.ModelFileError, match="multiple of mpc_period"
+    ) as caught:
         WalkSettings.of_model(other)
     assert caught.value.line == 1
 

@@ -112,7 +112,9 @@ def test_a_riser_that_is_too_high(bip: hs.Model) -> None:
 def test_listed_steps_lie_on_the_ground(bip: hs.Model) -> None:
     """Heights come from the ground; a place across an edge is refused."""
     pattern = WalkPattern(bip, heights=heights_of())
-    with pytest.raises(hs.ParameterError, match="footstep 1: the ground is not flat"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="footstep 1: the ground is not flat"
+    ):
         pattern.follow([ListedStep(Side.LEFT, Footprint(0.4, 0.11, 0.0))])
     places = ((Side.LEFT, 0.25), (Side.RIGHT, 0.31), (Side.LEFT, 0.63))
     pattern.follow(
@@ -125,5 +127,7 @@ def test_listed_steps_lie_on_the_ground(bip: hs.Model) -> None:
 
 def test_a_foot_across_an_edge_at_first(bip: hs.Model) -> None:
     """It is refused."""
-    with pytest.raises(hs.ParameterError, match="not flat where the left foot stands"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="not flat where the left foot stands"
+    ):
         WalkPattern(bip, place=Footprint(0.45, 0.0, 0.0), heights=heights_of())

@@ -33,7 +33,7 @@ def test_walk_by_one_call(model: hs.Model) -> None:
 def test_start_posture(model: hs.Model) -> None:
     """A walk starts where it would start in a simulation, soles on the ground."""
     walk = hs.Walk(forward=0.05)
-    with pytest.raises(hs.ParameterError, match="no model yet"):
+    with pytest.raises(hs.errors.ParameterError, match="no model yet"):
         walk.start()
     before = walk.start(model)
     hs.Simulation(model, hs.Servo(model), walk)
@@ -43,11 +43,11 @@ def test_start_posture(model: hs.Model) -> None:
 
 def test_what_cannot_walk_is_refused(model: hs.Model) -> None:
     """Numbers without meaning and systems without legs."""
-    with pytest.raises(hs.ParameterError, match="velocity"):
+    with pytest.raises(hs.errors.ParameterError, match="velocity"):
         hs.Walk(forward=np.nan)
-    with pytest.raises(hs.ParameterError, match="before it begins"):
+    with pytest.raises(hs.errors.ParameterError, match="before it begins"):
         hs.Walk(forward=0.05, begin=1.0, end=0.5)
-    with pytest.raises(hs.ParameterError, match="no biped"):
+    with pytest.raises(hs.errors.ParameterError, match="no biped"):
         hs.Simulation(problems.bouncing_ball(0.5), hs.Actuation(), hs.Walk(0.05))
 
 
@@ -60,3 +60,17 @@ def test_servo_takes_the_period_of_its_controller(model: hs.Model) -> None:
         servo.initialise(0.0, start, np.zeros(model.nv))
         servo.command(0.0, start[7:] + 1e-3)
         assert servo.next_time(0.0) == pytest.approx(expected)
+
+
+def test_it_plans_for_the_gravity_of_the_simulation(khr1: hs.Model) -> None:
+    """The pendulum of the plan falls as slowly as the simulated body."""
+    walks = {}
+    for gravity in (9.81, 5.0):
+        walks[gravity] = hs.Walk(forward=0.05)
+        place = (0.0, 0.0, -gravity)
+        hs.Simulation(khr1, hs.Servo(khr1), walks[gravity], gravity=place)
+    for gravity, walk in walks.items():
+        pattern = walk.walker.pattern
+        height = pattern.settings.com_height
+        assert pattern.omega == pytest.approx(np.sqrt(gravity / height), rel=1e-12)
+        assert pattern.weight == pytest.approx(khr1.mass * gravity, rel=1e-12)

@@ -121,7 +121,7 @@ def test_a_missed_contact_is_named() -> None:
 
 def test_a_bad_start_stays_an_error_of_the_configuration() -> None:
     """Nothing was simulated yet: the advice is to raise the model."""
-    with pytest.raises(hs.ConfigurationError, match="raise the model"):
+    with pytest.raises(hs.errors.ConfigurationError, match="raise the model"):
         Simulation(problems.bouncing_ball()).run(np.array([-1.0]), t_end=1.0)
 
 
@@ -131,7 +131,7 @@ def test_steps_stay_where_the_model_has_equations() -> None:
 
     def mass(q: np.ndarray) -> np.ndarray:
         if q[0] < -1e-4:
-            raise hs.ConfigurationError("there is nothing below the ground")
+            raise hs.errors.ConfigurationError("there is nothing below the ground")
         return np.eye(1)
 
     system = replace(ball, mass=mass)

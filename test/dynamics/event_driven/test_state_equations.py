@@ -73,7 +73,10 @@ def test_a_robot_with_a_law_flies_alike() -> None:
     """Quaternion and joints follow x under scipy as they do in a run."""
     robot = hs.load_model("khr1")
     simulation = hs.Simulation(
-        robot, TorqueLaw(robot, law), contacts=[], limits=False, rtol=1e-10
+        robot,
+        TorqueLaw(robot, law),
+        contacts=hs.Contacts(points=[], limits=False),
+        rtol=1e-10,
     )
     q, v = robot.neutral(), np.zeros(robot.nv)
     q[2] += 1.0
@@ -86,7 +89,9 @@ def test_a_robot_with_a_law_flies_alike() -> None:
 
 def test_rates_are_those_of_the_equations_of_motion(khr1: hs.Model) -> None:
     """M a + N = contact forces: a robot that stands has its weight in its rates."""
-    simulation = hs.Simulation(khr1, TorqueLaw(khr1, law), whole_body=False)
+    simulation = hs.Simulation(
+        khr1, TorqueLaw(khr1, law), contacts=hs.Contacts(whole_body=False)
+    )
     x = np.concatenate([khr1.neutral(), np.zeros(khr1.nv)])
     rates = simulation.rates(0.0, x)
     equations = simulation._equations
@@ -111,18 +116,20 @@ def _com_acceleration(model: hs.Model, a: np.ndarray) -> float:
 def test_what_cannot_be_integrated(khr1: hs.Model) -> None:
     """Other methods, states of other lengths and bad laws are refused."""
     stepping = hs.Simulation(khr1, method="time_stepping")
-    with pytest.raises(hs.ParameterError, match="event_driven"):
+    with pytest.raises(hs.errors.ParameterError, match="event_driven"):
         stepping.equations(khr1.neutral())
-    flying = hs.Simulation(khr1, contacts=[])
-    with pytest.raises(hs.ConfigurationError, match="positions"):
+    flying = hs.Simulation(khr1, contacts=hs.Contacts(points=[]))
+    with pytest.raises(hs.errors.ConfigurationError, match="positions"):
         flying.rates(0.0, np.zeros(3))
     equations = flying.equations(khr1.neutral())
-    with pytest.raises(hs.ConfigurationError, match="positions"):
+    with pytest.raises(hs.errors.ConfigurationError, match="positions"):
         equations.rates(0.0, equations.x[:-1])
-    with pytest.raises(hs.ConfigurationError, match="quaternion"):
+    with pytest.raises(hs.errors.ConfigurationError, match="quaternion"):
         equations.rates(0.0, np.zeros_like(equations.x))
-    with pytest.raises(hs.ParameterError, match="event functions"):
+    with pytest.raises(hs.errors.ParameterError, match="event functions"):
         equations.handle(0.0, equations.x, np.array([True]))
-    short = hs.Simulation(khr1, TorqueLaw(khr1, lambda t, s: np.zeros(3)), contacts=[])
+    short = hs.Simulation(
+        khr1, TorqueLaw(khr1, lambda t, s: np.zeros(3)), contacts=hs.Contacts(points=[])
+    )
     with pytest.raises(hs.HumansError, match="17 finite joint torques"):
         short.rates(0.0, np.concatenate([khr1.neutral(), np.zeros(khr1.nv)]))

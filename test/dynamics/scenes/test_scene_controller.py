@@ -36,5 +36,5 @@ def test_it_sees_the_robot_alone(khr1: hs.Model) -> None:
     np.testing.assert_array_equal([s.q for _, s in seen], run.q[:, :24])
     np.testing.assert_array_equal([s.v for _, s in seen], run.v[:, :23])
     assert np.abs(run.torques[1:, 6:23]).max() > 1e-3
-    with pytest.raises(hs.ParameterError, match="no contacts and forces"):
+    with pytest.raises(hs.errors.ParameterError, match="no contacts and forces"):
         _ = seen[0][1].sample

@@ -78,7 +78,7 @@ def test_torsional_friction_is_felt(khr1: hs.Model) -> None:
     sim = hs.Simulation(
         khr1,
         locked=["*"],
-        whole_body=False,
+        contacts=hs.Contacts(whole_body=False),
         method="time_stepping",
         ground=hs.Ground(friction=0.0, torsional=length),
         sensors=[hs.FootSensor(sole) for sole in SOLES],

@@ -135,5 +135,5 @@ def test_other_gravity_and_unknown_frames(khr1: hs.Model) -> None:
     sim = hs.Simulation(khr1, locked=["*"], gravity=moon, sensors=[hs.Imu()])
     run = sim.run(khr1.neutral(), t_end=0.02)
     assert run.signal("imu/specific_force_z")[-1] == pytest.approx(1.62, abs=1e-6)
-    with pytest.raises(hs.ParameterError, match="no frame 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no frame 'tail'"):
         hs.Simulation(khr1, sensors=[hs.Imu("tail")])

@@ -107,7 +107,7 @@ def test_kept_in_the_run_file(khr1: hs.Model, tmp_path: Path) -> None:
     assert np.isnan(run.signal("imu/angular_rate_x")[0])
     assert again.info["signal_units"][0] == "m/s^2"
     assert again[2:4].signals.shape == (2, 9)
-    with pytest.raises(hs.ParameterError, match="imu/specific_force_x"):
+    with pytest.raises(hs.errors.ParameterError, match="imu/specific_force_x"):
         again.signal("nose")
     bare = hs.Simulation(khr1, locked=["*"]).run(khr1.neutral(), t_end=0.02)
     bare.save(tmp_path / "bare.npz")
@@ -163,7 +163,7 @@ def test_refusals(khr1: hs.Model) -> None:
         lambda: hs.Simulation(problems.bouncing_ball(), sensors=[hs.Imu()]),
         lambda: hs.Simulation(khr1, sensors=[hs.FootSensor("nose")]),
     ):
-        with pytest.raises(hs.ParameterError):
+        with pytest.raises(hs.errors.ParameterError):
             make()
 
 
@@ -178,5 +178,5 @@ def test_among_free_bodies(khr1: hs.Model) -> None:
     assert abs(run.signal("imu/specific_force_z")[-1]) < 1e-8
     assert run.signals.shape[1] == 18 + 2 * len(khr1.joint_names)
     assert run.signal("l_sole/force_z")[-1] == 0.0
-    with pytest.raises(hs.ParameterError, match="without a robot"):
+    with pytest.raises(hs.errors.ParameterError, match="without a robot"):
         hs.Simulation(SceneSystem([box]), method="time_stepping", sensors=[hs.Imu()])

@@ -56,7 +56,7 @@ def test_refusals() -> None:
     """Negative and unmeasurable numbers have no meaning."""
     for word in ("noise", "bias", "bias_walk", "scale", "resolution"):
         for value in (-1.0, math.nan, math.inf):
-            with pytest.raises(hs.ParameterError, match=word):
+            with pytest.raises(hs.errors.ParameterError, match=word):
                 hs.SignalErrors(**{word: value})
-    with pytest.raises(hs.ParameterError, match="range"):
+    with pytest.raises(hs.errors.ParameterError, match="range"):
         hs.SignalErrors(range=0.0)

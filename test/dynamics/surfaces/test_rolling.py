@@ -258,16 +258,18 @@ def test_bad_surfaces_are_refused() -> None:
     """Unknown joints, equal names and bodies without a surface are typed errors."""
     tree = rolling_knee().tree
     pair = SurfaceContact("one", Plane(), Sphere(0.1), "world", "elbow")
-    with pytest.raises(hs.ParameterError, match="no joint 'elbow'; there are ankle"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="no joint 'elbow'; there are ankle"
+    ):
         SurfaceSystem(tree, [pair])
     same = SurfaceContact("one", Plane(), Sphere(0.1), "world", "hip")
-    with pytest.raises(hs.ParameterError, match="two contacts have one name"):
+    with pytest.raises(hs.errors.ParameterError, match="two contacts have one name"):
         SurfaceSystem(tree, [same, same])
-    with pytest.raises(hs.ParameterError, match="both surfaces belong to hip"):
+    with pytest.raises(hs.errors.ParameterError, match="both surfaces belong to hip"):
         SurfaceContact("one", Plane(), Sphere(0.1), "hip", "hip")
     spread = MassProperties(1.0, np.zeros(3), np.eye(3))
     with pytest.raises(BodyError, match="no surface to roll on"):
         rolling_bodies([RollingBody("stone", spread, (), 1.0)])
     system = rolling_ellipsoid()
-    with pytest.raises(hs.ConfigurationError, match="length 1"):
+    with pytest.raises(hs.errors.ConfigurationError, match="length 1"):
         hs.Simulation(system).run(np.zeros(7), t_end=0.1)

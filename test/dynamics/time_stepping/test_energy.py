@@ -44,8 +44,7 @@ def test_free_flight_keeps_energy_and_momentum(human: hs.Model) -> None:
     sim = hs.Simulation(
         human,
         ground=hs.Ground.empty(),
-        limits=False,
-        self_collision=False,
+        contacts=hs.Contacts(limits=False, self_collision=False),
         method="time_stepping",
     )
     run = sim.run(q, v, t_end=0.2)
@@ -128,7 +127,7 @@ def test_stiff_torques_end_with_advice(human: hs.Model) -> None:
             return force, z
 
     sim = hs.Simulation(human, Stiff(), method="time_stepping")
-    with pytest.raises(hs.SimulationError, match="time_step") as error:
+    with pytest.raises(hs.errors.SimulationError, match="time_step") as error:
         sim.run(human.neutral(), 0.01 * np.ones(human.nv), t_end=0.5)
     assert 0.0 < error.value.time < 0.5
     assert np.isfinite(error.value.q).all()
@@ -142,8 +141,13 @@ def test_singular_mass_is_a_typed_error(method: str, human: hs.Model) -> None:
     names = human.joint_names
     q[7 + names.index("r_shoulder_yaw")] = np.pi / 2
     limits = {"r_shoulder_yaw": (-2.0, 2.0)}
-    sim = hs.Simulation(human, ground=hs.Ground.empty(), limits=limits, method=method)
-    with pytest.raises(hs.SimulationError, match="singular"):
+    sim = hs.Simulation(
+        human,
+        ground=hs.Ground.empty(),
+        contacts=hs.Contacts(limits=limits),
+        method=method,
+    )
+    with pytest.raises(hs.errors.SimulationError, match="singular"):
         sim.run(q, t_end=0.1)
 
 

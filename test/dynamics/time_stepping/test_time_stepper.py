@@ -96,7 +96,9 @@ def rolled(model: hs.Model, height: float, angle: float = 1.2) -> np.ndarray:
 @pytest.mark.parametrize("angle", [0.0, 1.2, 2.5])
 def test_lifts_out_whatever_the_attitude(khr1: hs.Model, angle: float) -> None:
     """The base's velocity is in its own frame: corrections turn with it."""
-    system = hs.Simulation(khr1, locked=["*"], whole_body=False).system
+    system = hs.Simulation(
+        khr1, locked=["*"], contacts=hs.Contacts(whole_body=False)
+    ).system
     q = rolled(khr1, -1e-3, angle)
     wrong = np.flatnonzero(system.gaps(q) < 0)
     gap = system.gaps(project_out_of_penetration(system, q, wrong, deep=True))

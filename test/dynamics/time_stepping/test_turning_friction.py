@@ -30,7 +30,7 @@ def rolled(
     sim = hs.Simulation(
         ball,
         ground=ground,
-        radii={"centre": RADIUS},
+        contacts=hs.Contacts(radii={"centre": RADIUS}),
         method="time_stepping",
         time_step=h,
     )
@@ -104,11 +104,13 @@ def test_torsion_does_not_slow_rolling(ball: hs.Model) -> None:
 def test_refusals(ball: hs.Model) -> None:
     """Negative lengths, and the method that does not know these laws."""
     for word in ("rolling", "torsional"):
-        with pytest.raises(hs.ParameterError, match=word):
+        with pytest.raises(hs.errors.ParameterError, match=word):
             hs.Ground(**{word: -1.0})
-        with pytest.raises(hs.ParameterError, match="time_stepping"):
+        with pytest.raises(hs.errors.ParameterError, match="time_stepping"):
             hs.Simulation(
-                ball, ground=hs.Ground(**{word: LENGTH}), radii={"centre": RADIUS}
+                ball,
+                ground=hs.Ground(**{word: LENGTH}),
+                contacts=hs.Contacts(radii={"centre": RADIUS}),
             )
     # A point does not roll: without a ball there is nothing to refuse.
     hs.Simulation(ball, ground=hs.Ground(rolling=LENGTH))

@@ -32,5 +32,5 @@ def test_no_lag() -> None:
 @pytest.mark.parametrize("constant", [-1.0, np.nan, np.inf])
 def test_nonsense_is_refused(constant: float) -> None:
     """A lag is a time."""
-    with pytest.raises(hs.ParameterError):
+    with pytest.raises(hs.errors.ParameterError):
         Lag(constant, 0.02)

@@ -171,7 +171,7 @@ def test_the_file_says_how_deep(check: SelfCollisionCheck) -> None:
             line({"l_shoulder_roll": 1.0}, {"l_shoulder_roll": 0.0})
         )
     check.check(line({"l_shoulder_roll": 1.0}, {"l_shoulder_roll": 0.0}))
-    with pytest.raises(hs.ParameterError, match="no link 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no link 'tail'"):
         SelfCollisionCheck(
             SETTINGS, replace(strict, allow=(("tail", "base_link", 0.0),))
         )

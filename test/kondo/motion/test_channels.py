@@ -112,11 +112,15 @@ def test_out_of_range() -> None:
     """Values beyond a channel's range are refused, with the joint's name."""
     values = list(HOME)
     values[22] = 149
-    with pytest.raises(hs.ParameterError, match=r"ch23 \(r_ankle_roll\) must be 0 to"):
+    with pytest.raises(
+        hs.errors.ParameterError, match=r"ch23 \(r_ankle_roll\) must be 0 to"
+    ):
         load_channels().angles(values)
-    with pytest.raises(hs.ParameterError, match="no channel turns .* 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no channel turns .* 'tail'"):
         load_channels().values({"tail": 0.0})
-    with pytest.raises(hs.ParameterError, match="no channel map is called 'khr9'"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="no channel map is called 'khr9'"
+    ):
         load_channels("khr9")
 
 
@@ -137,7 +141,7 @@ def test_faults_of_the_file(tmp_path: Path, old: str, new: str, message: str) ->
     text = resource("config", "kondo", "khr1.yaml").read_text()
     path = tmp_path / "broken.yaml"
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         load_channels(path)
     assert caught.value.line is not None
 

@@ -51,7 +51,7 @@ def test_sides(khr1: hs.Model, human: hs.Model) -> None:
     left, right = motions[Lying.LEFT], motions[Lying.RIGHT]
     np.testing.assert_allclose(right.angles[:, 1:], left.angles[:, swapped], atol=1e-9)
     assert can_get_up(khr1) and not can_get_up(human)
-    with pytest.raises(hs.ParameterError):
+    with pytest.raises(hs.errors.ParameterError):
         get_up_motions(human)
 
 

@@ -100,22 +100,24 @@ def test_unused_channels_stay(khr1: hs.Model) -> None:
 def test_refused(khr1: hs.Model, bip: hs.Model) -> None:
     """Poses out of range, other robots, no plays: reported with what and where."""
     bent = KondoMotion("bent", (pose(4), pose(4, ch13=140)))
-    with pytest.raises(hs.ParameterError, match=r"pose 1: ch13 \(l_hip_roll\)"):
+    with pytest.raises(hs.errors.ParameterError, match=r"pose 1: ch13 \(l_hip_roll\)"):
         MotionPlayer(khr1, bent)
-    with pytest.raises(hs.ParameterError, match="ch1 turns .* which bip has not"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="ch1 turns .* which bip has not"
+    ):
         MotionPlayer(bip, NOD)
-    with pytest.raises(hs.ParameterError, match="repeat"):
+    with pytest.raises(hs.errors.ParameterError, match="repeat"):
         MotionPlayer(khr1, NOD, repeat=0)
-    with pytest.raises(hs.ParameterError, match="24 channels"):
+    with pytest.raises(hs.errors.ParameterError, match="24 channels"):
         MotionPlayer(khr1, NOD, begin=(90,))
     for name in ("delay", "speed", "speed_step"):
-        with pytest.raises(hs.ParameterError, match=name):
+        with pytest.raises(hs.errors.ParameterError, match=name):
             PoseServo(khr1, **{name: 1})
-    with pytest.raises(hs.ParameterError, match="gain"):
+    with pytest.raises(hs.errors.ParameterError, match="gain"):
         PoseServo(khr1, gain=0.0)
     for wrong in (np.zeros(17), MotionPlayer(khr1, NOD).segment(0.0)):
         with pytest.raises(
-            hs.ParameterError, match="a MotionSegment that ends after 9 s"
+            hs.errors.ParameterError, match="a MotionSegment that ends after 9 s"
         ):
             PoseServo(khr1).command(9.0, wrong)
 
@@ -181,7 +183,7 @@ def test_factory_walk_makes_its_first_steps(khr1: hs.Model, shared_data: Path) -
         PosePlayer(player),
         ground=RobotSetup.of_model(khr1).ground(),
         method="time_stepping",
-        limits=limits,
+        contacts=hs.Contacts(limits=limits),
         time_step=1.5e-3,
     )
     q = khr1.standing(player.at(0.0))

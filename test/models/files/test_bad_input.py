@@ -38,7 +38,7 @@ KNEES = """<mimic joint="knee"/></joint>
 
 def test_unknown_model() -> None:
     """An unknown name lists the known ones."""
-    with pytest.raises(hs.UnknownModelError, match="human36, bip, khr1"):
+    with pytest.raises(hs.errors.UnknownModelError, match="human36, bip, khr1"):
         hs.load_model("human37")
 
 
@@ -46,27 +46,27 @@ def test_unknown_model() -> None:
 @pytest.mark.parametrize("word", ["height", "mass"])
 def test_bad_height_and_mass(word: str, value: float) -> None:
     """Stature and mass must be finite and above zero."""
-    with pytest.raises(hs.ParameterError, match=word):
+    with pytest.raises(hs.errors.ParameterError, match=word):
         hs.load_model("human36", **{word: value})
 
 
 def test_parameters_a_model_does_not_have(human: hs.Model, bip: hs.Model) -> None:
     """Each unknown parameter, length or tag is named."""
-    with pytest.raises(hs.ParameterError, match="height of bip"):
+    with pytest.raises(hs.errors.ParameterError, match="height of bip"):
         hs.load_model("bip", height=1.8)
-    with pytest.raises(hs.ParameterError, match="no length 'femur'"):
+    with pytest.raises(hs.errors.ParameterError, match="no length 'femur'"):
         human.with_lengths(lengths={"femur": 0.4})
-    with pytest.raises(hs.ParameterError, match="31 lengths, not 30"):
+    with pytest.raises(hs.errors.ParameterError, match="31 lengths, not 30"):
         human.with_lengths(np.ones(30))
-    with pytest.raises(hs.ParameterError, match="'r_yfemur' must be"):
+    with pytest.raises(hs.errors.ParameterError, match="'r_yfemur' must be"):
         human.with_lengths({"r_yfemur": -0.1})
-    with pytest.raises(hs.ParameterError, match="no tag 'nose'"):
+    with pytest.raises(hs.errors.ParameterError, match="no tag 'nose'"):
         human.with_tag_positions({"nose": np.zeros(3)})
-    with pytest.raises(hs.ParameterError, match="84 numbers"):
+    with pytest.raises(hs.errors.ParameterError, match="84 numbers"):
         human.with_tag_positions(np.zeros(83))
-    with pytest.raises(hs.ParameterError, match="three finite numbers"):
+    with pytest.raises(hs.errors.ParameterError, match="three finite numbers"):
         human.with_tag_positions({"vertex": [0, np.nan, 0]})
-    with pytest.raises(hs.ParameterError, match="no frame called 'tail'"):
+    with pytest.raises(hs.errors.ParameterError, match="no frame called 'tail'"):
         bip.frame_pose(bip.neutral(), "tail")
 
 
@@ -91,12 +91,12 @@ def test_bad_configurations(model: hs.Model) -> None:
             lambda x: model.nl_effects(x, v),
             lambda x: model.contact_hessian(x, v),
         ):
-            with pytest.raises(hs.ConfigurationError, match=message):
+            with pytest.raises(hs.errors.ConfigurationError, match=message):
                 call(bad)
     for call in (model.nl_effects, model.contact_hessian):
-        with pytest.raises(hs.ConfigurationError, match=r"v\[0\] = inf"):
+        with pytest.raises(hs.errors.ConfigurationError, match=r"v\[0\] = inf"):
             call(q, bad_v)
-        with pytest.raises(hs.ConfigurationError, match="v of"):
+        with pytest.raises(hs.errors.ConfigurationError, match="v of"):
             call(q, v[1:])
     assert model.inertia(list(q)).shape == (model.nv, model.nv)
 
@@ -104,17 +104,17 @@ def test_bad_configurations(model: hs.Model) -> None:
 def test_bad_humans_coordinates(model: hs.Model) -> None:
     """The HuMAnS view checks length, finiteness, and the singular base attitude."""
     view = model.humans
-    with pytest.raises(hs.ConfigurationError, match="HuMAnS coordinates"):
+    with pytest.raises(hs.errors.ConfigurationError, match="HuMAnS coordinates"):
         view.inertia(np.zeros(view.size + 1))
     bad = np.zeros(view.size)
     bad[2] = np.nan
-    with pytest.raises(hs.ConfigurationError, match=r"q\[2\]"):
+    with pytest.raises(hs.errors.ConfigurationError, match=r"q\[2\]"):
         view.tags(bad)
     singular = np.zeros(view.size)
     second = {"zyx": -2, "yzx": -1}[model.parts.humans.base_rotation]
     singular[second] = np.pi / 2
     q, _ = view.to_pin(singular)
-    with pytest.raises(hs.ConfigurationError, match="singular"):
+    with pytest.raises(hs.errors.ConfigurationError, match="singular"):
         view.from_pin(q)
 
 
@@ -123,7 +123,9 @@ def test_drive_out_of_reach(bip: hs.Model) -> None:
     q = bip.neutral()
     q[7 + bip.joint_names.index("trunk_pitch")] = 2.9
     for call in (bip.inertia, lambda x: bip.nl_effects(x, np.zeros(bip.nv))):
-        with pytest.raises(hs.ConfigurationError, match="reach of its screw drive"):
+        with pytest.raises(
+            hs.errors.ConfigurationError, match="reach of its screw drive"
+        ):
             call(q)
     assert hs.load_model("bip", rotors=False).inertia(q).shape == (21, 21)
 
@@ -169,7 +171,7 @@ def broken(tmp_path: Path, old: str, new: str, name: str = "khr1") -> Path:
 def test_malformed_model_file(tmp_path: Path, old: str, new: str, message: str) -> None:
     """The error names the file and the line of the fault."""
     path = broken(tmp_path, old, new)
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         TreeFile(path).describe()
     assert caught.value.path == path
     assert caught.value.line is not None and caught.value.line > 0
@@ -183,7 +185,7 @@ def test_the_line_is_right(tmp_path: Path) -> None:
         .splitlines()
         .index("  toe: tow               # ankle to the front edge of the sole")
     )
-    with pytest.raises(hs.ModelFileError, match="lengths.toe") as caught:
+    with pytest.raises(hs.errors.ModelFileError, match="lengths.toe") as caught:
         TreeFile(path)
     assert caught.value.line == expected + 1
     assert caught.value.key == "lengths.toe"
@@ -205,7 +207,7 @@ def test_malformed_denavit_hartenberg(
 ) -> None:
     """A row that hangs on nothing, or lacks something, is found."""
     path = broken(tmp_path, old, new, "bip")
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         TreeFile(path).describe()
     assert caught.value.line is not None
 
@@ -245,7 +247,7 @@ def test_malformed_urdf(tmp_path: Path, old: str, new: str, message: str) -> Non
     """A malformed URDF is refused with its file and element."""
     path = tmp_path / "robot.urdf"
     path.write_text(URDF.replace(old, new))
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         hs.load_model(path)
     assert str(path) in str(caught.value)
 
@@ -275,14 +277,14 @@ def test_malformed_side_file(tmp_path: Path, side: str, message: str) -> None:
     path = tmp_path / "robot.urdf"
     path.write_text(URDF)
     path.with_suffix(".yaml").write_text(side)
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         hs.load_model(path)
     assert caught.value.path == path.with_suffix(".yaml")
 
 
 def test_missing_urdf(tmp_path: Path) -> None:
     """A path with nothing at it."""
-    with pytest.raises(hs.ModelFileError, match="cannot read the file"):
+    with pytest.raises(hs.errors.ModelFileError, match="cannot read the file"):
         hs.load_model(tmp_path / "nothing.urdf")
 
 
@@ -307,7 +309,7 @@ def test_missing_urdf(tmp_path: Path) -> None:
 )
 def test_hostile_yaml(text: str) -> None:
     """Depth, aliases, tags, digits: an error that names the file."""
-    with pytest.raises(hs.ModelFileError, match="<text>"):
+    with pytest.raises(hs.errors.ModelFileError, match="<text>"):
         parse_yaml(text).plain()
 
 
@@ -339,7 +341,7 @@ def test_yaml_never_fails_otherwise(text: str) -> None:
     """Any text is a YAML value or a ModelFileError."""
     try:
         parse_yaml(text).mapping()
-    except hs.ModelFileError:
+    except hs.errors.ModelFileError:
         pass
 
 
@@ -372,7 +374,7 @@ def test_urdf_that_is_no_tree(old: str, new: str, words: str, tmp_path: Path) ->
     """What is not one tree of links is refused with the link or joint."""
     path = tmp_path / "robot.urdf"
     path.write_text(URDF.replace(old, new))
-    with pytest.raises(hs.ModelFileError, match=words):
+    with pytest.raises(hs.errors.ModelFileError, match=words):
         hs.load_model(path)
     path.write_text(URDF)
     assert hs.load_model(path).joint_names == ("hip",)

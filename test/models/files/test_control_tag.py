@@ -177,7 +177,7 @@ def check_types(values: dict[str, Any], known: dict[str, Any]) -> None:
 
 def test_other_models_have_no_controllers() -> None:
     """The error says which have, and what to give instead."""
-    with pytest.raises(hs.ParameterError, match=r"bip, khr1.*controllers_file"):
+    with pytest.raises(hs.errors.ParameterError, match=r"bip, khr1.*controllers_file"):
         controllers_file("human36")
 
 

@@ -156,7 +156,7 @@ def test_a_bad_table_is_refused(
     text = TABLE.read_text()
     assert old in text
     path = written(tmp_path, text.replace(old, new, 1))
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         hs.load_model(path)
     assert caught.value.path == path
 
@@ -180,16 +180,16 @@ def test_a_bad_tree_is_refused(
     if message is None:
         assert hs.load_model(path).mass == pytest.approx(4.0)
         return
-    with pytest.raises(hs.ModelFileError, match=message):
+    with pytest.raises(hs.errors.ModelFileError, match=message):
         hs.load_model(path)
 
 
 def test_tables_without_mass_or_file(tmp_path: Path) -> None:
     """A table without mass, and a file that is not there, get typed errors."""
     weightless = LEG.replace("*m,", "*0,")
-    with pytest.raises(hs.ModelFileError, match="no body has a mass"):
+    with pytest.raises(hs.errors.ModelFileError, match="no body has a mass"):
         hs.load_model(written(tmp_path, weightless))
-    with pytest.raises(hs.ModelFileError, match="gone.yaml"):
+    with pytest.raises(hs.errors.ModelFileError, match="gone.yaml"):
         hs.load_model(tmp_path / "gone.yaml")
-    with pytest.raises(hs.ParameterError, match="height of mybip"):
+    with pytest.raises(hs.errors.ParameterError, match="height of mybip"):
         hs.load_model(TABLE, height=1.8)

@@ -104,7 +104,9 @@ def test_what_urdfdom_drops_is_found(old: str, new: str) -> None:
     robot = parse_xml(ROBOT, Path("robot.urdf"))
     compare_with_urdf(robot, build(ROBOT))
     assert ROBOT.count(old) == 1
-    with pytest.raises(hs.ModelFileError, match=r"robot\.urdf:\d+: (link|joint) \w+ <"):
+    with pytest.raises(
+        hs.errors.ModelFileError, match=r"robot\.urdf:\d+: (link|joint) \w+ <"
+    ):
         compare_with_urdf(robot, build(ROBOT.replace(old, new)))
 
 
@@ -138,7 +140,7 @@ def test_every_number_counts(old: str, new: str, line: int, words: str) -> None:
     """A model with one other number is refused, with the line of the file's number."""
     robot = parse_xml(ROBOT, Path("robot.urdf"))
     assert ROBOT.count(old) == 1
-    with pytest.raises(hs.ModelFileError, match=words) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=words) as caught:
         compare_with_urdf(robot, build(ROBOT.replace(old, new)))
     assert caught.value.line == line
 
@@ -197,11 +199,15 @@ def test_a_link_that_was_lost() -> None:
     """The link itself is named."""
     other = ROBOT.replace('link name="shoe"', 'link name="boot"')
     other = other.replace('link="shoe"', 'link="boot"')
-    with pytest.raises(hs.ModelFileError, match="link shoe <link>: .*left the link"):
+    with pytest.raises(
+        hs.errors.ModelFileError, match="link shoe <link>: .*left the link"
+    ):
         compare_with_urdf(parse_xml(ROBOT, Path("robot.urdf")), build(other))
     more = build(ROBOT)
     more.addJoint(1, pin.JointModelRX(), pin.SE3.Identity(), "tail")
-    with pytest.raises(hs.ModelFileError, match="2 moving joints, pinocchio built 3"):
+    with pytest.raises(
+        hs.errors.ModelFileError, match="2 moving joints, pinocchio built 3"
+    ):
         compare_with_urdf(parse_xml(ROBOT, Path("robot.urdf")), more)
 
 
@@ -211,14 +217,16 @@ def test_it_stands_behind_the_checks(
     """A file whose damage nothing noticed before is refused, and so is a table."""
     monkeypatch.setattr(urdf_file, "check_urdf", lambda robot, path: False)
     text = ROBOT.replace('value="0.5"', 'value="0.5 "')
-    with pytest.raises(hs.ModelFileError, match="link leg <mass value>.*0.75 kg"):
+    with pytest.raises(
+        hs.errors.ModelFileError, match="link leg <mass value>.*0.75 kg"
+    ):
         hs.load_model(write(tmp_path, text))
     monkeypatch.setattr(
         named_models,
         "write_urdf",
         lambda *given: write_urdf(*given).replace('effort="', 'effort="1'),
     )
-    with pytest.raises(hs.ModelFileError, match="<limit effort>"):
+    with pytest.raises(hs.errors.ModelFileError, match="<limit effort>"):
         hs.load_model("khr1")
 
 
@@ -228,7 +236,7 @@ def test_models_of_tables(name: str) -> None:
     model = hs.load_model(name)
     compare_with_urdf(parse_xml(model.urdf(), Path("robot.urdf")), model.pin)
     heavier = model.urdf().replace("<mass value=", '<mass value="0.1" a=', 1)
-    with pytest.raises(hs.ModelFileError, match="<mass value>"):
+    with pytest.raises(hs.errors.ModelFileError, match="<mass value>"):
         compare_with_urdf(parse_xml(heavier, Path("robot.urdf")), model.pin)
 
 
@@ -258,7 +266,9 @@ def test_lines_of_a_xacro(tmp_path: Path) -> None:
     whole.write_text(text % "2")
     assert hs.load_model(whole).mass == 2.0
     whole.write_text(text % "2 kg")
-    with pytest.raises(hs.ModelFileError, match="<mass value>: '2 kg'") as caught:
+    with pytest.raises(
+        hs.errors.ModelFileError, match="<mass value>: '2 kg'"
+    ) as caught:
         hs.load_model(whole)
     assert (caught.value.path, caught.value.line) == (part, 5)
 
@@ -288,7 +298,7 @@ ROBOTS = sorted(
 def test_published_robots(path: Path) -> None:
     """They are what a second reading says, or refused for their continuous joints."""
     if 'type="continuous"' in path.read_text():
-        with pytest.raises(hs.ModelFileError, match="make it revolute"):
+        with pytest.raises(hs.errors.ModelFileError, match="make it revolute"):
             hs.load_model(path)
     else:
         assert same(hs.load_model(path), read_independently(path.read_text()))

@@ -155,7 +155,7 @@ limits: {left_hip: [-30, 45]}
     assert model.base_footprint(model.neutral()).translation[2] == pytest.approx(0)
     matrix = model.humans.inertia(np.zeros(8))
     np.testing.assert_allclose(matrix, matrix.T, atol=1e-14)
-    with pytest.raises(hs.ParameterError, match="'mass' is for"):
+    with pytest.raises(hs.errors.ParameterError, match="'mass' is for"):
         hs.load_model(path, mass=3.0)
     with pytest.raises(hs.HumansError, match="edit the URDF"):
         model.with_mass(3.0)

@@ -98,7 +98,7 @@ def test_attacks(tmp_path: Path, attack: str, monkeypatch: pytest.MonkeyPatch) -
     """Nothing runs, nothing grows: a typed error that names the file."""
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path, f'<t v="{attack}"/>')
-    with pytest.raises(hs.ModelFileError, match=r"evil\.xacro"):
+    with pytest.raises(hs.errors.ModelFileError, match=r"evil\.xacro"):
         hs.load_model(path)
     assert not (tmp_path / "hit").exists()
 
@@ -138,7 +138,7 @@ def test_attacks(tmp_path: Path, attack: str, monkeypatch: pytest.MonkeyPatch) -
 )
 def test_files_without_an_end(tmp_path: Path, body: str, message: str) -> None:
     """Recursion, growth, files elsewhere and unknown words end in an error."""
-    with pytest.raises(hs.ModelFileError, match=message):
+    with pytest.raises(hs.errors.ModelFileError, match=message):
         expand_xacro(write(tmp_path, body))
 
 
@@ -153,17 +153,17 @@ def test_only_the_user_names_one(tmp_path: Path, khr1: hs.Model) -> None:
         scenario.write_text(
             f"title: x\nmodel: {name}\ntime: {{end: 1, sampling_period: 0.1}}\n"
         )
-        with pytest.raises(hs.ModelFileError, match="cannot name"):
+        with pytest.raises(hs.errors.ModelFileError, match="cannot name"):
             read_scenario(str(scenario))
     robot = resource("config", "kondo", "khr1.yaml").read_text()
     assert "model: khr1" in robot
     scenario.write_text(robot.replace("model: khr1", "model: robot.xacro"))
-    with pytest.raises(hs.ModelFileError, match="cannot name"):
+    with pytest.raises(hs.errors.ModelFileError, match="cannot name"):
         load_robot(scenario)
     person = Subject("robot.xacro", 1.8, 70.0, {}, ()).save(tmp_path / "p.yaml")
-    with pytest.raises(hs.ModelFileError, match="cannot name"):
+    with pytest.raises(hs.errors.ModelFileError, match="cannot name"):
         hs.load_subject(person)
-    with pytest.raises(hs.RunFileError, match="cannot name"):
+    with pytest.raises(hs.errors.RunFileError, match="cannot name"):
         recorded_model({"model": {"name": str(path)}})
     result = hs.reconstruct(khr1, hs.read_markers(_trial(tmp_path, khr1)))
     stored = result.save(tmp_path / "r.npz")

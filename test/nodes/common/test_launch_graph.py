@@ -83,7 +83,7 @@ def test_what_cannot_be_ends_the_launch() -> None:
         ({"model": "human36"}, "controllers_file"),
         ({"ros2_control": "perhaps"}, "true or false"),
     ):
-        with pytest.raises(hs.ParameterError, match=said):
+        with pytest.raises(hs.errors.ParameterError, match=said):
             started("simulate", **{"ros2_control": "true"} | wrong)
     with pytest.raises(AssertionError, match="no such arguments"):
         started("walk", ros2_control="true")
@@ -121,7 +121,9 @@ def test_missing_packages_end_the_launch(monkeypatch: pytest.MonkeyPatch) -> Non
         ("rviz", "rviz2"),
         ("ros2_control", "controller_manager"),
     ):
-        with pytest.raises(hs.ParameterError, match=f"{argument}:=true.*{package}"):
+        with pytest.raises(
+            hs.errors.ParameterError, match=f"{argument}:=true.*{package}"
+        ):
             started("simulate", **{argument: "true"})
 
 

@@ -39,7 +39,7 @@ def test_walk_is_a_posture_of_any_biped(bip: hs.Model) -> None:
 
 def test_unknown_posture(khr1: hs.Model) -> None:
     """The error names the postures there are."""
-    with pytest.raises(hs.ParameterError, match="neutral, walk"):
+    with pytest.raises(hs.errors.ParameterError, match="neutral, walk"):
         start_posture(khr1, "handstand")
 
 

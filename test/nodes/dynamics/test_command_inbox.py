@@ -40,13 +40,13 @@ def command(stamp: int, angle: float = 0.2, name: str = "head_yaw") -> Any:
 def test_stamps(khr1: hs.Model, lockstep: bool) -> None:
     """In lock-step that of the state alone, once; else none that is old or to come."""
     commands = inbox(khr1, lockstep)
-    with pytest.raises(hs.ConfigurationError, match="future"):
+    with pytest.raises(hs.errors.ConfigurationError, match="future"):
         commands.take(command(NOW + 1), NOW)
     commands.take(command(NOW), NOW)
-    with pytest.raises(hs.ConfigurationError, match="late"):
+    with pytest.raises(hs.errors.ConfigurationError, match="late"):
         commands.take(command(NOW - 1), NOW)
     if lockstep:
-        with pytest.raises(hs.ConfigurationError, match="a second one"):
+        with pytest.raises(hs.errors.ConfigurationError, match="a second one"):
             commands.take(command(NOW), NOW)
     else:
         commands.take(command(0, 0.3), NOW)  # zero is now
@@ -67,7 +67,7 @@ def test_joints_left_out(khr1: hs.Model, servos: bool) -> None:
     assert commands.command is None
     np.testing.assert_array_equal(commands.last, expected)
     for wrong in (command(NOW, np.nan), command(NOW, name="tail")):
-        with pytest.raises(hs.ConfigurationError):
+        with pytest.raises(hs.errors.ConfigurationError):
             commands.take(wrong, NOW)
     np.testing.assert_array_equal(commands.last, expected)
 
@@ -78,7 +78,7 @@ def test_led_along_a_trajectory(khr1: hs.Model) -> None:
     commands.lead({"head_yaw": 0.5})
     commands.forget()  # a state is over
     assert commands.command[khr1.joint_names.index("head_yaw")] == 0.5
-    with pytest.raises(hs.ConfigurationError, match="busy"):
+    with pytest.raises(hs.errors.ConfigurationError, match="busy"):
         commands.take(command(NOW), NOW)
     commands.release()
     assert commands.command is not None

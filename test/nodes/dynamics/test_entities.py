@@ -119,7 +119,7 @@ def test_entities_are_placed(
         np.testing.assert_allclose(
             entities.velocity(name, turned, moved), entities.velocity(name, q, v)
         )
-    with pytest.raises(hs.ConfigurationError, match="part of the ground"):
+    with pytest.raises(hs.errors.ConfigurationError, match="part of the ground"):
         entities.placed("ground", q, v, pose)
 
 

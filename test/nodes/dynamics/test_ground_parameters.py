@@ -66,5 +66,5 @@ def test_faults() -> None:
     with pytest.raises(SoftError, match="mass is -1"):
         declare_soft_ground(Given(law="own", mass=-1.0), hs.Ground())
     scene = DeformableGround("sand", (10, 10)).scene()
-    with pytest.raises(hs.ParameterError, match="has its own"):
+    with pytest.raises(hs.errors.ParameterError, match="has its own"):
         declare_soft_ground(Given(law="soil"), scene)

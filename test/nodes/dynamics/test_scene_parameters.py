@@ -107,7 +107,7 @@ def test_solids() -> None:
 )
 def test_bad_solids(given: dict[str, Any], said: str) -> None:
     """Each fault is named, with the solid."""
-    with pytest.raises(hs.ParameterError, match=said):
+    with pytest.raises(hs.errors.ParameterError, match=said):
         declare_solids(Given(given))
 
 
@@ -117,7 +117,7 @@ def test_limits_and_gravity(khr1: hs.Model) -> None:
     assert declare_limits(Given({"joint_limits": False}), khr1) is False
     narrow = declare_limits(Given({"limits.head_yaw": [-0.1, 0.2]}), khr1)
     assert narrow == {"head_yaw": (-0.1, 0.2)}
-    with pytest.raises(hs.ParameterError, match="limits.head_yaw"):
+    with pytest.raises(hs.errors.ParameterError, match="limits.head_yaw"):
         declare_limits(Given({"limits.head_yaw": [0.2, 0.2]}), khr1)
     assert declare_gravity(Given({})) == ()
     assert declare_gravity(Given({"gravity": [0, 0, -1.62]})) == (0, 0, -1.62)

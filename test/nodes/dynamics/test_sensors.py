@@ -98,7 +98,7 @@ def test_every_error_is_a_parameter(khr1: hs.Model) -> None:
     for signal in ("imu.accelerometer", "imu.gyroscope", "feet.force", "feet.torque"):
         for error in ("noise", "bias", "bias_walk", "scale", "resolution", "range"):
             assert given.declared[f"{signal}.{error}"] == 0.0
-    with pytest.raises(hs.ParameterError, match="tail"):
+    with pytest.raises(hs.errors.ParameterError, match="tail"):
         readings(khr1, {"imu.frame": "tail"})
 
 

@@ -92,13 +92,13 @@ def test_a_job_is_cancelled(job: FileJob, tmp_path: Path) -> None:
 )
 def test_jobs_that_are_refused(job: FileJob, change: dict, message: str) -> None:  # type: ignore[type-arg]
     """The error says why."""
-    with pytest.raises(hs.ParameterError, match=message):
+    with pytest.raises(hs.errors.ParameterError, match=message):
         replace(job, **change).check()
 
 
 def test_a_folder_that_is_a_file(job: FileJob) -> None:
     """Results go into a folder."""
-    with pytest.raises(hs.ParameterError, match="is no folder"):
+    with pytest.raises(hs.errors.ParameterError, match="is no folder"):
         replace(job, folder=job.file).check()
 
 

@@ -47,5 +47,5 @@ def test_points_are_those_of_the_plan() -> None:
 )
 def test_other_paths_are_refused(path: Path, why: str) -> None:
     """Another frame, no poses, no numbers."""
-    with pytest.raises(hs.ConfigurationError, match=why):
+    with pytest.raises(hs.errors.ConfigurationError, match=why):
         path_points(path, "odom", pin.SE3.Identity())

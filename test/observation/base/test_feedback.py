@@ -81,7 +81,7 @@ def test_without_errors_the_measured_state_is_the_true_one(khr1: hs.Model) -> No
     total = sum(force[2] for force in state.sole_forces.values())
     assert total == pytest.approx(9.81 * khr1.mass, rel=0.1)
     assert set(state.estimate.feet) == set(state.sole_forces) == {"l_sole", "r_sole"}
-    with pytest.raises(hs.ParameterError, match="no contacts and forces"):
+    with pytest.raises(hs.errors.ParameterError, match="no contacts and forces"):
         _ = state.sample
     for k, axis in enumerate("xyz"):
         seen = run.signal(f"observer/position_{axis}")
@@ -122,11 +122,11 @@ def test_missing_sensors_are_named(khr1: hs.Model) -> None:
     """Encoders once, a sensor for each sole, and all of them in the simulation."""
     sensors, law = sensors_of(khr1), Law(khr1)
     for given, match in ((sensors[1:], "joint encoders"), (sensors[:2], "r_sole")):
-        with pytest.raises(hs.ParameterError, match=match):
+        with pytest.raises(hs.errors.ParameterError, match=match):
             ObserverFeedback.of_sensors(law, khr1, given)
     feedback = ObserverFeedback.of_sensors(law, khr1, sensors)
     simulation = hs.Simulation(khr1, hs.Servo(khr1), feedback, sensors=sensors[:1])
-    with pytest.raises(hs.ParameterError, match="no sensor 'l_sole'|'r_sole'"):
+    with pytest.raises(hs.errors.ParameterError, match="no sensor 'l_sole'|'r_sole'"):
         simulation.run(khr1.neutral(), t_end=0.01)
 
 
@@ -139,7 +139,7 @@ def test_scenarios_choose_what_their_laws_see(tmp_path: Path) -> None:
         true = read_scenario(name).with_changes(feedback="true_state").prepare()[0]
         assert not isinstance(true.controller, ObserverFeedback)
     assert tuple(Feedback) == FEEDBACKS
-    with pytest.raises(hs.ParameterError, match="guess"):
+    with pytest.raises(hs.errors.ParameterError, match="guess"):
         read_scenario("bip-stand").with_changes(feedback="guess").prepare()
     text = named_file("scenarios", "bip-stand", "scenario").read_text()
     path = tmp_path / "own.yaml"
@@ -149,10 +149,10 @@ def test_scenarios_choose_what_their_laws_see(tmp_path: Path) -> None:
         ("feedback: {observer: {nose: 1}}", "nose"),
     ):
         path.write_text(text.replace("feedback: observer", feedback))
-        with pytest.raises(hs.ModelFileError, match=match):
+        with pytest.raises(hs.errors.ModelFileError, match=match):
             read_scenario(str(path)).prepare()
     path.write_text(
         text.replace("encoders, rate: 200, angle", "imu, rate: 200, gyroscope")
     )
-    with pytest.raises(hs.ModelFileError, match="joint encoders"):
+    with pytest.raises(hs.errors.ModelFileError, match="joint encoders"):
         read_scenario(str(path)).prepare()

@@ -295,7 +295,9 @@ def test_hanging_bip(bip: hs.Model) -> None:
     rows = [bip.tag_names.index(name) for name in tags]
     rack = hs.HalfSpace(point=(0.0, 0.0, float(bip.tags(q)[rows, 2].min())))
     ground = hs.Ground(solids=(rack,), law="sticking")
-    sim = hs.Simulation(bip, ground=ground, contacts=tags, limits=False)
+    sim = hs.Simulation(
+        bip, ground=ground, contacts=hs.Contacts(points=tags, limits=False)
+    )
     run = sim.run(q, t_end=0.3, progress=False)
     assert (run.contacts[:, :4] == 1).all()
     assert np.ptp(run.q[:, 0]) > 1e-3
@@ -426,7 +428,7 @@ def test_bad_parameters(
 
 def test_run_of_another_model(khr1: hs.Model, bip: hs.Model, pushed: Run) -> None:
     """A run is observed with its own model."""
-    with pytest.raises(hs.ParameterError, match="coordinates"):
+    with pytest.raises(hs.errors.ParameterError, match="coordinates"):
         observe_run(bip, pushed)
-    with pytest.raises(hs.ParameterError, match="quantisation"):
+    with pytest.raises(hs.errors.ParameterError, match="quantisation"):
         observe_run(khr1, pushed, quantisation=-1.0)

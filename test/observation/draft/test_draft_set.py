@@ -158,12 +158,12 @@ def test_nobody_stands_there(
     """Too few markers, or markers that are no person, are one error."""
     real = load_marker_set("plug-in-gait", person)
     trial, _ = without_names(standing(person, real, rng), rng)
-    with pytest.raises(hs.MarkerSetDraftError, match="a person needs 6"):
+    with pytest.raises(hs.errors.MarkerSetDraftError, match="a person needs 6"):
         hs.draft_marker_set(human, trial.select(trial.names[:5]))
     for trouble in (1e-3, 1e3):  # units
-        with pytest.raises(hs.MarkerSetDraftError, match="check units"):
+        with pytest.raises(hs.errors.MarkerSetDraftError, match="check units"):
             hs.draft_marker_set(human, trial.moved(trouble * trial.positions))
     scattered = rng.uniform(-2.0, 2.0, size=(1, len(trial.names), 3)) / 2
     anywhere = trial.moved(np.tile(scattered, (len(trial), 1, 1)))
-    with pytest.raises(hs.MarkerSetDraftError, match="standing person"):
+    with pytest.raises(hs.errors.MarkerSetDraftError, match="standing person"):
         hs.draft_marker_set(human, anywhere)

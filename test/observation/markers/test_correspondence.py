@@ -56,15 +56,15 @@ def test_exact_names_win() -> None:
     """Two subjects in one file: the exact name is no question, a bare one is."""
     trial = trial_of("A:HEEL", "HEEL")
     assert places(identify(trial, None, ("HEEL",)).trial) == {"HEEL": 2}
-    with pytest.raises(hs.ParameterError, match="any of A:HEEL, B:HEEL"):
+    with pytest.raises(hs.errors.ParameterError, match="any of A:HEEL, B:HEEL"):
         identify(trial_of("A:HEEL", "B:HEEL"), None, ("HEEL",))
 
 
 def test_one_marker_is_not_two() -> None:
     """An alias of two markers of the set does not decide between them."""
-    with pytest.raises(hs.ParameterError, match="could be 'a' and 'b'"):
+    with pytest.raises(hs.errors.ParameterError, match="could be 'a' and 'b'"):
         identify(trial_of("x"), None, ("a", "b"), {"a": ("X",), "b": ("x.",)})
-    with pytest.raises(hs.ParameterError, match="none of the markers"):
+    with pytest.raises(hs.errors.ParameterError, match="none of the markers"):
         identify(trial_of("x"), None, ("a", "b"))
 
 
@@ -95,7 +95,7 @@ def test_numbers_beyond_the_trial_name_their_line(tmp_path: Path) -> None:
     path = tmp_path / "lab.csv"
     path.write_text("1\n9\n")
     table = load_correspondence(path, ("a", "b"))
-    with pytest.raises(hs.ModelFileError, match="no number 9") as caught:
+    with pytest.raises(hs.errors.ModelFileError, match="no number 9") as caught:
         identify(trial_of("x", "y"), table, ("a", "b"))
     assert (caught.value.path, caught.value.line) == (path, 2)
 
@@ -126,21 +126,21 @@ def test_faults_name_their_line(
     """Whatever is wrong, the file and the line are told."""
     path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         load_correspondence(path, ("a", "b"))
     assert (caught.value.path, caught.value.line) == (path, line)
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
     """Missing, not text, and much too long."""
-    with pytest.raises(hs.ModelFileError, match="cannot read"):
+    with pytest.raises(hs.errors.ModelFileError, match="cannot read"):
         load_correspondence(tmp_path / "none.csv", ("a",))
     path = tmp_path / "bad.csv"
     path.write_bytes(b"\xff\xfe1\x00")
-    with pytest.raises(hs.ModelFileError, match="cannot read"):
+    with pytest.raises(hs.errors.ModelFileError, match="cannot read"):
         load_correspondence(path, ("a",))
     path.write_bytes(b"1," * 600_000)
-    with pytest.raises(hs.ModelFileError, match="more than the 1000000"):
+    with pytest.raises(hs.errors.ModelFileError, match="more than the 1000000"):
         load_correspondence(path, ("a",))
 
 
@@ -158,7 +158,7 @@ def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, text: object) -
         path.write_bytes(content)
         try:
             table = load_correspondence(path, ("a", "b", "c"))
-        except hs.ModelFileError as error:
+        except hs.errors.ModelFileError as error:
             assert error.path == path
         else:
             assert set(table.labels) <= {"a", "b", "c"}

@@ -117,16 +117,16 @@ def test_impossible_filters() -> None:
     """Cut-offs beyond half the rate, orders and sizes that cannot be."""
     trial = trial_of(wave(1.0, 50))
     for cutoff in (50.0, 0.0, -1.0, float("nan")):
-        with pytest.raises(hs.ParameterError, match="half the sampling rate"):
+        with pytest.raises(hs.errors.ParameterError, match="half the sampling rate"):
             smooth_markers(trial, cutoff)
-        with pytest.raises(hs.ParameterError, match="half the sampling rate"):
+        with pytest.raises(hs.errors.ParameterError, match="half the sampling rate"):
             CausalFilter(RATE, cutoff)
     for order in (0, 9):
-        with pytest.raises(hs.ParameterError, match="order"):
+        with pytest.raises(hs.errors.ParameterError, match="order"):
             smooth_markers(trial, 8.0, order)
-    with pytest.raises(hs.ParameterError, match="sampling rate"):
+    with pytest.raises(hs.errors.ParameterError, match="sampling rate"):
         CausalFilter(0.0)
-    with pytest.raises(hs.ParameterError, match="shape"):
+    with pytest.raises(hs.errors.ParameterError, match="shape"):
         CausalFilter(RATE, columns=2).push(np.zeros((3, 3)))
 
 

@@ -91,21 +91,23 @@ def test_only_the_first_samples_count(standing: MarkerTrial) -> None:
     positions[:3, standing.names.index(ANKLES[0])] = np.nan
     moved = standing_frame(standing.moved(positions))
     assert moved.isApprox(standing_frame(standing), 1e-9)
-    with pytest.raises(hs.ParameterError, match="moves by 1.000 m in the first 25"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="moves by 1.000 m in the first 25"
+    ):
         standing_frame(standing.moved(positions), samples=25)
 
 
 def test_markers_that_cannot_tell(standing: MarkerTrial) -> None:
     """Not there, never seen, in one place, no samples."""
-    with pytest.raises(hs.ParameterError, match="no marker is called 'R.Ankle'"):
+    with pytest.raises(hs.errors.ParameterError, match="no marker is called 'R.Ankle'"):
         standing_frame(standing, ankles=("R.Ankle", "L.Ankle"))
     positions = standing.positions.copy()
     positions[:, standing.names.index(HIPS[1])] = np.nan
-    with pytest.raises(hs.ParameterError, match="'l_trochanterion' is not seen"):
+    with pytest.raises(hs.errors.ParameterError, match="'l_trochanterion' is not seen"):
         standing_frame(standing.moved(positions))
-    with pytest.raises(hs.ParameterError, match="in one place"):
+    with pytest.raises(hs.errors.ParameterError, match="in one place"):
         standing_frame(standing, hips=(HIPS[0], HIPS[0]))
-    with pytest.raises(hs.ParameterError, match="0 samples"):
+    with pytest.raises(hs.errors.ParameterError, match="0 samples"):
         standing_frame(standing, samples=0)
 
 
@@ -148,6 +150,6 @@ def test_given_frames() -> None:
 )
 def test_bad_frames(text: str, line: int, message: str) -> None:
     """Faults name their line."""
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         read_frame(parse_yaml(text))
     assert caught.value.line == line

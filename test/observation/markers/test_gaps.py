@@ -84,5 +84,5 @@ def test_earlier_marks_stay_and_bad_limits_are_refused() -> None:
     trial = fill_gaps(trial_of(np.arange(9.0), [4]))
     assert np.flatnonzero(fill_gaps(trial).filled[:, 0]).tolist() == [4]
     for bad in (0.0, -1.0, float("nan")):
-        with pytest.raises(hs.ParameterError, match="must be positive"):
+        with pytest.raises(hs.errors.ParameterError, match="must be positive"):
             fill_gaps(trial, bad)

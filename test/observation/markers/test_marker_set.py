@@ -331,7 +331,7 @@ def test_models_without_lengths_take_numbers(tmp_path: Path) -> None:
     path.write_text(SET.replace("-yfemur, 0.03*h", "-0.42, 2*0.025"))
     assert load_marker_set(path, model)["KNEE"].at == pytest.approx([0, -0.42, 0.05])
     path.write_text(SET)
-    with pytest.raises(hs.ModelFileError, match=r"numbers\.yaml:4: .*yfemur"):
+    with pytest.raises(hs.errors.ModelFileError, match=r"numbers\.yaml:4: .*yfemur"):
         load_marker_set(path, model)
 
 
@@ -376,7 +376,7 @@ def test_malformed_sets(
     text = SET.replace(old, new, 1)
     text = text if "3\n#" not in new else text.rsplit("#", 1)[0]
     path.write_text(text)
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         load_marker_set(path, human)
     assert str(caught.value).startswith(f"{path}:{line}: ")
 
@@ -389,14 +389,16 @@ def test_names_stand_once(human: hs.Model, tmp_path: Path) -> None:
         '  - {name: "{side}EE", sides: [KN, L], segment: thigh, at: [0, 0, 0]}\n',
     ):
         path.write_text(SET + again)
-        with pytest.raises(hs.ModelFileError, match=r"yaml:5: .*'KNEE' stands twice"):
+        with pytest.raises(
+            hs.errors.ModelFileError, match=r"yaml:5: .*'KNEE' stands twice"
+        ):
             load_marker_set(path, human)
 
 
 def test_sets_that_are_no_sets(human: hs.Model, tmp_path: Path) -> None:
     """Nothing, rubbish, an empty list and unknown names are typed errors."""
     path = tmp_path / "ours.yaml"
-    with pytest.raises(hs.ModelFileError, match="cannot read"):
+    with pytest.raises(hs.errors.ModelFileError, match="cannot read"):
         load_marker_set(path, human)
     for text, message in (
         ("", "empty"),
@@ -405,14 +407,14 @@ def test_sets_that_are_no_sets(human: hs.Model, tmp_path: Path) -> None:
         ("title: none\nmarkers: []\n", "needs markers"),
     ):
         path.write_text(text)
-        with pytest.raises(hs.ModelFileError, match=message):
+        with pytest.raises(hs.errors.ModelFileError, match=message):
             load_marker_set(path, human)
     path.write_bytes(b"\xff\xfe\x00title")
-    with pytest.raises(hs.ModelFileError, match="cannot read"):
+    with pytest.raises(hs.errors.ModelFileError, match="cannot read"):
         load_marker_set(path, human)
-    with pytest.raises(hs.ParameterError, match=r"plug-in-gait.*\.yaml"):
+    with pytest.raises(hs.errors.ParameterError, match=r"plug-in-gait.*\.yaml"):
         load_marker_set("plug-in-gate", human)
-    with pytest.raises(hs.ModelFileError, match="for human36, not for bip"):
+    with pytest.raises(hs.errors.ModelFileError, match="for human36, not for bip"):
         load_marker_set("plug-in-gait", hs.load_model("bip"))
-    with pytest.raises(hs.ParameterError, match="no marker 'NOSE'"):
+    with pytest.raises(hs.errors.ParameterError, match="no marker 'NOSE'"):
         load_marker_set("plug-in-gait", human)["NOSE"]

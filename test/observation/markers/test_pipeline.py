@@ -121,16 +121,16 @@ def test_bad_settings(tmp_path: Path, text: str, line: int, message: str) -> Non
     """Faults name the file and the line."""
     path = tmp_path / "bad.yaml"
     path.write_text(text)
-    with pytest.raises(hs.ModelFileError, match=message) as caught:
+    with pytest.raises(hs.errors.ModelFileError, match=message) as caught:
         PipelineSettings.load(path)
     assert (caught.value.path, caught.value.line) == (path, line)
 
 
 def test_choices_that_do_not_fit(lab: MarkerTrial) -> None:
     """A frame nobody knows; a correspondence without a set."""
-    with pytest.raises(hs.ParameterError, match="not one of the frames"):
+    with pytest.raises(hs.errors.ParameterError, match="not one of the frames"):
         PipelineSettings(frame="lying")
-    with pytest.raises(hs.ParameterError, match="markers of a set"):
+    with pytest.raises(hs.errors.ParameterError, match="markers of a set"):
         prepare(lab, PipelineSettings(correspondence=Path("lab.csv")))
 
 

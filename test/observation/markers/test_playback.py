@@ -106,7 +106,7 @@ def test_a_single_sample_and_its_loop() -> None:
 @pytest.mark.parametrize("factor", [0.0, -1.0, 1000.0, float("nan")])
 def test_speed_out_of_range(factor: float) -> None:
     """The error says what is allowed."""
-    with pytest.raises(hs.ParameterError, match=r"0\.01 to 100"):
+    with pytest.raises(hs.errors.ParameterError, match=r"0\.01 to 100"):
         Playback(trial_of(0.0, 1.0), factor)
 
 
@@ -116,9 +116,9 @@ def test_part_of_a_trial() -> None:
     assert len(part_of(trial, 0.0, 0.0)) == 4
     assert part_of(trial, 0.5, 0.0).times.tolist() == [1.0, 2.0]
     assert part_of(trial, 0.5, 1.5).times.tolist() == [1.0]
-    with pytest.raises(hs.ParameterError, match="not after the start"):
+    with pytest.raises(hs.errors.ParameterError, match="not after the start"):
         part_of(trial, 2.0, 1.0)
-    with pytest.raises(hs.ParameterError, match="no sample lies"):
+    with pytest.raises(hs.errors.ParameterError, match="no sample lies"):
         part_of(trial, 5.0, 6.0)
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         part_of(trial, float("nan"), 0.0)

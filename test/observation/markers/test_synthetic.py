@@ -84,7 +84,7 @@ def test_two_markers_swapped_for_a_while(human: hs.Model) -> None:
     np.testing.assert_array_equal(
         wrong.select(rest).positions, trial.select(rest).positions
     )
-    with pytest.raises(hs.ParameterError, match="no marker is called 'no'"):
+    with pytest.raises(hs.errors.ParameterError, match="no marker is called 'no'"):
         swapped(trial, (a, "no"), 0.1, 0.2)
 
 
@@ -105,5 +105,5 @@ def test_two_markers_swapped_for_a_while(human: hs.Model) -> None:
 )
 def test_numbers_out_of_range(human: hs.Model, option: dict[str, float]) -> None:
     """The error names the number."""
-    with pytest.raises(hs.ParameterError, match=next(iter(option))[:4]):
+    with pytest.raises(hs.errors.ParameterError, match=next(iter(option))[:4]):
         synthetic_trial(human, **option)  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def test_bad_parameters(
     lines = path.read_text().splitlines()
     lines[line : line + 1] = [] if new is None else [new]
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(hs.MarkerFileError, match=message):
+    with pytest.raises(hs.errors.MarkerFileError, match=message):
         read_reconstruction_parameters(path)
 
 
@@ -94,7 +94,7 @@ def test_parameters_that_are_refused(tmp_path: Path, bip: hs.Model) -> None:
         ("x", None, "no number of a subject"),
         ("02", bip, "parameters are those of human36"),
     ):
-        with pytest.raises(hs.ParameterError, match=message):
+        with pytest.raises(hs.errors.ParameterError, match=message):
             write_reconstruction_parameters(path, number, model)
     assert path.read_text() == before
 
@@ -115,7 +115,7 @@ def test_rec_pos_bin_comes_back(tmp_path: Path, rng: np.random.Generator) -> Non
         (data[:-8] + struct.pack("<d", np.nan), "not a finite"),
     ):
         path.write_bytes(bad)
-        with pytest.raises(hs.MarkerFileError, match=message):
+        with pytest.raises(hs.errors.MarkerFileError, match=message):
             read_rec_pos_bin(path)
 
 
@@ -126,9 +126,9 @@ def test_tables_of_the_manual(tmp_path: Path) -> None:
     assert path.read_text() == "n,a,b\nr1,1.0,2.5\nr2,0.1,-3.0\n"
     path = write_tab_table(tmp_path / "t.txt", matrix, "two columns")
     assert path.read_text() == "two columns\n1.0\t2.5\n0.1\t-3.0\n"
-    with pytest.raises(hs.ParameterError, match="2 \\+ 1 names of rows"):
+    with pytest.raises(hs.errors.ParameterError, match="2 \\+ 1 names of rows"):
         write_csv_table(tmp_path / "x.csv", matrix, ["a", "b"], ["r1", "r2"])
-    with pytest.raises(hs.ParameterError, match="would break"):
+    with pytest.raises(hs.errors.ParameterError, match="would break"):
         write_csv_table(tmp_path / "x.csv", matrix, ["a,", "b"], ["n", "r1", "r2"])
-    with pytest.raises(hs.ParameterError, match="would break"):
+    with pytest.raises(hs.errors.ParameterError, match="would break"):
         write_tab_table(tmp_path / "x.txt", matrix, "two\nlines")

@@ -116,15 +116,17 @@ def test_time_that_goes_back_and_silence_begin_anew(
     assert live.push(10.0, names, first).begins
     assert not live.push(10.01, names, first).begins
     fewer = names[:-1]
-    with pytest.raises(hs.ConfigurationError, match="labels changed.*28 are now 27"):
+    with pytest.raises(
+        hs.errors.ConfigurationError, match="labels changed.*28 are now 27"
+    ):
         live.push(10.02, fewer, first[:-1])
-    with pytest.raises(hs.ConfigurationError, match="time of the one before"):
+    with pytest.raises(hs.errors.ConfigurationError, match="time of the one before"):
         live.push(10.01, names, first)
     assert not live.push(10.02, names, first).begins
     assert live.push(9.0, fewer, first[:-1]).begins
     assert live.push(10.5, names, first).begins
     assert live.push(11.6, fewer, first[:-1]).begins
-    with pytest.raises(hs.ConfigurationError, match="no markers"):
+    with pytest.raises(hs.errors.ConfigurationError, match="no markers"):
         live.push(11.61, (), np.zeros((0, 3)), anew=True)
     assert not live.push(11.61, fewer, first[:-1]).begins
     assert live.push(11.62, names, first, anew=True).begins
@@ -181,10 +183,10 @@ def test_frames_that_are_refused(
 ) -> None:
     """The error says why, and the next sound frame goes on as if nothing was."""
     live = LivePostures(human, markers)
-    with pytest.raises(hs.ConfigurationError, match=message):
+    with pytest.raises(hs.errors.ConfigurationError, match=message):
         live.push(t, names, positions)
     live.push(10.0, trial.names, trial.positions[0])
-    with pytest.raises(hs.ConfigurationError):
+    with pytest.raises(hs.errors.ConfigurationError):
         live.push(t, names, positions)
     assert not live.push(10.01, trial.names, trial.positions[1]).begins
 
@@ -192,7 +194,7 @@ def test_frames_that_are_refused(
 def test_labels_of_another_set(human: hs.Model, markers: MarkerSet) -> None:
     """Too few that are known: the error says what to do."""
     live = LivePostures(human, markers)
-    with pytest.raises(hs.ParameterError, match="correspondence"):
+    with pytest.raises(hs.errors.ParameterError, match="correspondence"):
         live.push(0.0, ("a", "b", "c"), np.zeros((3, 3)))
 
 
@@ -226,9 +228,9 @@ def test_a_frame_without_any_marker_seen(
 
 def test_settings_out_of_range(human: hs.Model, markers: MarkerSet) -> None:
     """The error says which."""
-    with pytest.raises(hs.ParameterError, match="cut-off"):
+    with pytest.raises(hs.errors.ParameterError, match="cut-off"):
         LivePostures(human, markers, cutoff=NAN)
-    with pytest.raises(hs.ParameterError, match="longest_gap"):
+    with pytest.raises(hs.errors.ParameterError, match="longest_gap"):
         LivePostures(human, markers, longest_gap=0.0)
 
 

@@ -239,7 +239,7 @@ def test_angles_that_are_no_coordinates(
     subject: hs.Subject, tmp_path: Path, convention: str
 ) -> None:
     """Angles seen from another segment than the parent make no model."""
-    with pytest.raises(hs.ParameterError, match="has no .osim: its angles of"):
+    with pytest.raises(hs.errors.ParameterError, match="has no .osim: its angles of"):
         subject.to_osim(tmp_path / "a.osim", convention)
     assert not (tmp_path / "a.osim").exists()
 
@@ -247,5 +247,5 @@ def test_angles_that_are_no_coordinates(
 def test_markers_in_the_middle_of_a_joint(subject: hs.Subject, tmp_path: Path) -> None:
     """A marker on a link without mass, inside a joint, is refused."""
     marker = replace(subject.markers[0], segment="r_hip_yaw_link")
-    with pytest.raises(hs.ParameterError, match="put it on the link after it"):
+    with pytest.raises(hs.errors.ParameterError, match="put it on the link after it"):
         replace(subject, markers=(marker,)).to_osim(tmp_path / "a.osim")

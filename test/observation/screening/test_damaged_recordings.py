@@ -199,7 +199,7 @@ def test_damaged(walker: Walker, damage: str) -> None:
         outcome = ON_A_TREADMILL.get(damage, outcome)
     trial = change(walker)
     if outcome == REFUSED:
-        with pytest.raises(hs.ScreeningError, match=reason):
+        with pytest.raises(hs.errors.ScreeningError, match=reason):
             hs.reconstruct(walker.model, trial, walker.markers, watch=no_solution)
         return
     result = hs.reconstruct(walker.model, trial, walker.markers)
@@ -220,7 +220,9 @@ def no_solution(*_: object) -> None:
 def test_a_wrong_set(walker: Walker) -> None:
     """A set that it does not wear is refused, and the right one is named."""
     others = hs.load_marker_set(walker.other_set, walker.model)
-    with pytest.raises(hs.ScreeningError, match="the set .* has .* of these labels"):
+    with pytest.raises(
+        hs.errors.ScreeningError, match="the set .* has .* of these labels"
+    ):
         hs.reconstruct(walker.model, walker.trial, others)
 
 

@@ -102,7 +102,7 @@ def test_on_the_hands(human: hs.Model, markers: MarkerSet) -> None:
     """Somebody upside down is refused: it may be the file."""
     look = screen(human, recorded(human, markers, "stands on the hands"), markers)
     assert [f.topic for f in look.findings] == [Topic.UP] and look.refused
-    with pytest.raises(hs.ScreeningError, match="feet are above the head"):
+    with pytest.raises(hs.errors.ScreeningError, match="feet are above the head"):
         look.check("file.trc")
 
 
@@ -190,7 +190,7 @@ def test_forced(human: hs.Model) -> None:
     """What is refused is reconstructed by force, and doubtful."""
     trial = recorded(human, hs.load_marker_set("cmu", human), "walks north", 0.2)
     mirrored = trial.moved(trial.positions * [-1.0, 1.0, 1.0])
-    with pytest.raises(hs.ScreeningError, match="mirrored") as refusal:
+    with pytest.raises(hs.errors.ScreeningError, match="mirrored") as refusal:
         hs.reconstruct(human, mirrored, "cmu")
     assert [f.topic for f in refusal.value.findings] == [Topic.SIDES]
     result = hs.reconstruct(human, mirrored, "cmu", force=True)

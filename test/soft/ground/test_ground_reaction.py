@@ -32,7 +32,7 @@ def stand(model, ground, seconds: float, height=0.0, v=None, method=TIME_STEPPIN
         ground=ground.scene(0.5),
         method=method,
         locked=["*"],
-        contacts=model.contact_names,
+        contacts=hs.Contacts(points=model.contact_names),
     )
     q = model.standing(np.zeros(len(model.joint_names)))
     q[2] += height

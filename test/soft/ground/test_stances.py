@@ -26,7 +26,7 @@ def stand(feet, ground, seconds: float, height: float = 0.0):
         ground=ground.scene(0.5),
         method="time_stepping",
         locked=["*"],
-        contacts=feet.contacts,
+        contacts=hs.Contacts(points=feet.contacts),
     )
     q = feet.model.standing(np.zeros(len(feet.model.joint_names)))
     q[2] += height
@@ -100,7 +100,7 @@ def test_pins_get_what_soles_get(feet, law: str) -> None:
     """Action equals reaction to 1e-12 in a sample under whole soles."""
     ground = ground_of(law)
     simulation = hs.Simulation(
-        feet.model, ground=ground.scene(0.5), contacts=feet.contacts
+        feet.model, ground=ground.scene(0.5), contacts=hs.Contacts(points=feet.contacts)
     )
     reaction = ground.reaction(simulation.system)
     q = feet.model.standing(np.zeros(len(feet.model.joint_names)))
@@ -211,7 +211,7 @@ def test_larger_bipeds_stand_on_soil(name: str) -> None:
             ground=ground.scene(0.7),
             method=method,
             locked=["*"],
-            contacts=bipeds.contacts,
+            contacts=hs.Contacts(points=bipeds.contacts),
         )
         q = bipeds.model.standing(np.zeros(len(model.joint_names)))
         runs.append(simulation.run(q, t_end=seconds, sampling_period=0.01))
@@ -231,11 +231,10 @@ def test_screens_too_small_say_where(feet) -> None:
 
 def test_dry_joints_with_events_are_refused(feet) -> None:
     """Events of joints with dry friction are not computed over a soft ground."""
-    with pytest.raises(hs.ParameterError, match="dry friction needs"):
+    with pytest.raises(hs.errors.ParameterError, match="dry friction needs"):
         hs.Simulation(
             feet.model,
             ground=ground_of("soil").scene(0.5),
             method="event_driven",
-            contacts=feet.contacts,
-            joint_friction={"l_knee": 0.1},
+            contacts=hs.Contacts(points=feet.contacts, joint_friction={"l_knee": 0.1}),
         )

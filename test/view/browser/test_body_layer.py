@@ -52,7 +52,7 @@ def test_another_size_is_drawn_anew(layer: BodyLayer) -> None:
 
 def test_what_cannot_be_drawn_is_refused() -> None:
     """No size, no attitude."""
-    with pytest.raises(hs.ConfigurationError, match="size"):
+    with pytest.raises(hs.errors.ConfigurationError, match="size"):
         body(edge=0.0)
-    with pytest.raises(hs.ConfigurationError, match="attitude"):
+    with pytest.raises(hs.errors.ConfigurationError, match="attitude"):
         SeenBody("x", True, np.ones(3), np.zeros(3), np.zeros(4), (0, 0, 0))

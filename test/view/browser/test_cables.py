@@ -30,7 +30,9 @@ def replay() -> Replay:
     hoist = Hoist(bip, [(0.0, 0.0), (0.02, 0.001)], length=LENGTH)
     q = bip.neutral()
     q[2] += 0.3
-    simulation = hs.Simulation(bip, CompositeActuation([hoist]), whole_body=False)
+    simulation = hs.Simulation(
+        bip, CompositeActuation([hoist]), contacts=hs.Contacts(whole_body=False)
+    )
     return Replay(simulation.run(q, t_end=0.02, sampling_period=0.01))
 
 
@@ -71,7 +73,7 @@ def test_runs_keep_the_anchors(replay: Replay, tmp_path: Path) -> None:
 def test_damaged_anchors_are_refused(replay: Replay, cables: object) -> None:
     """Of tags that are none, of two or no coordinates."""
     run = replace(replay.run, info={**replay.run.info, "cables": cables})
-    with pytest.raises(hs.RunFileError, match="cables is damaged"):
+    with pytest.raises(hs.errors.RunFileError, match="cables is damaged"):
         Replay(run)
 
 

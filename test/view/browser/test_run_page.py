@@ -39,7 +39,9 @@ def flight(khr1: hs.Model) -> hs.Run:
     v = np.zeros(khr1.nv)
     v[0] = 1.0
     v[6:] = np.linspace(-2.0, 2.0, khr1.nv - 6)
-    sim = hs.Simulation(khr1, ground=hs.Ground.empty(), limits=False)
+    sim = hs.Simulation(
+        khr1, ground=hs.Ground.empty(), contacts=hs.Contacts(limits=False)
+    )
     return sim.run(khr1.neutral(), v, t_end=0.2, sampling_period=0.01)
 
 
@@ -150,7 +152,7 @@ def test_what_cannot_be_shown(flight: hs.Run, tmp_path: Path) -> None:
         view([str(tmp_path / "a.npz"), "khr1"])
     with pytest.raises(ParameterError, match="one model"):
         view(["khr1", "bip"])
-    with pytest.raises(hs.RunFileError):
+    with pytest.raises(hs.errors.RunFileError):
         view([str(tmp_path / "a.npz")])
 
 

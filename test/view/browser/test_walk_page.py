@@ -358,17 +358,19 @@ def test_a_simulation_that_cannot_go_on(
 @pytest.mark.parametrize("impulse", [np.array([np.nan, 0.0]), np.zeros(3), 1.0])
 def test_bad_wishes_are_refused(walk: LiveWalk, impulse: Any) -> None:
     """Whoever asks for them hears it; the walk does not."""
-    with pytest.raises(hs.ParameterError, match="two finite numbers"):
+    with pytest.raises(hs.errors.ParameterError, match="two finite numbers"):
         walk.push(impulse)
-    with pytest.raises(hs.ParameterError, match="0 or more"):
+    with pytest.raises(hs.errors.ParameterError, match="0 or more"):
         walk.set_speed(-1.0)
-    with pytest.raises(hs.ParameterError, match="finite"):
+    with pytest.raises(hs.errors.ParameterError, match="finite"):
         walk.command(Velocity(np.inf))
 
 
 def test_a_body_that_is_too_heavy(human: hs.Model) -> None:
     """It is refused before it would fall; one with servos of its own is not."""
-    with pytest.raises(hs.ParameterError, match="human36 is too heavy for small"):
+    with pytest.raises(
+        hs.errors.ParameterError, match="human36 is too heavy for small"
+    ):
         LiveWalk(human)
 
 

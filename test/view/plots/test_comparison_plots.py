@@ -19,7 +19,9 @@ from humans_sim.view.reports.comparison_report import write_comparison
 @pytest.fixture(scope="module")
 def comparison(khr1: hs.Model) -> hs.RunComparison:
     """A KHR-1 in the air, and the same with joints that turn faster."""
-    sim = hs.Simulation(khr1, ground=hs.Ground.empty(), limits=False)
+    sim = hs.Simulation(
+        khr1, ground=hs.Ground.empty(), contacts=hs.Contacts(limits=False)
+    )
     v = np.zeros(khr1.nv)
     v[6:] = np.linspace(-1.0, 1.0, khr1.nv - 6)
     runs = [sim.run(khr1.neutral(), k * v, t_end=0.05) for k in (1.0, 1.5)]

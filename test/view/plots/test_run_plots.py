@@ -55,9 +55,9 @@ def flight(khr1: hs.Model) -> Run:
     """A KHR-1 in the air with joints that turn, and nothing to touch."""
     v = np.zeros(khr1.nv)
     v[6:] = np.linspace(-1.0, 1.0, khr1.nv - 6)
-    return Simulation(khr1, ground=Ground.empty(), limits=False).run(
-        khr1.neutral(), v, t_end=0.05
-    )
+    return Simulation(
+        khr1, ground=Ground.empty(), contacts=hs.Contacts(limits=False)
+    ).run(khr1.neutral(), v, t_end=0.05)
 
 
 def first(run: Run) -> Run:
@@ -305,7 +305,7 @@ def leg(human: hs.Model) -> Run:
         lambda t, state: np.array([min(t, 0.1) * 4e-4, 0.0]),
         ground=Ground.empty(),
         locked=["base", *others],
-        limits=False,
+        contacts=hs.Contacts(limits=False),
         control_period=0.05,
     )
     return sim.run(human.neutral(), t_end=0.4, sampling_period=0.01)

@@ -47,7 +47,7 @@ def test_wilson_against_its_equation() -> None:
     covered = binom.pmf(np.flatnonzero(inside), trials, p).sum()
     assert 0.92 < covered < 0.98
     for good, trials in ((1, 0), (2, 1), (-1, 3)):
-        with pytest.raises(hs.ParameterError, match="cannot be"):
+        with pytest.raises(hs.errors.ParameterError, match="cannot be"):
             wilson(good, trials)
 
 
@@ -85,6 +85,6 @@ def test_what_cannot_be_drawn() -> None:
         ([FRICTION] * 3, "success", "one or two axes"),
         ([FRICTION], "fall_time", "no run has a number"),
     ):
-        with pytest.raises(hs.ParameterError, match=words):
+        with pytest.raises(hs.errors.ParameterError, match=words):
             draw_sweep(rows(), axes, metric)
     assert set(_UNITS) == set(METRICS)

@@ -253,7 +253,7 @@ def test_verdicts(result: Reconstruction) -> None:
 
 def test_other_endings_are_refused(result: Reconstruction, tmp_path: Path) -> None:
     """A report is a page."""
-    with pytest.raises(hs.ParameterError, match=r"written to \.html"):
+    with pytest.raises(hs.errors.ParameterError, match=r"written to \.html"):
         write_posture_report(result, tmp_path / "walk.pdf")
 
 

@@ -164,12 +164,12 @@ def test_hostile_names_stay_text(walk: Run, tmp_path: Path) -> None:
 
 def test_bad_paths(walk: Run, tmp_path: Path) -> None:
     """Another ending is refused; what was there stays where writing fails."""
-    with pytest.raises(hs.ParameterError, match=r"written to \.html"):
+    with pytest.raises(hs.errors.ParameterError, match=r"written to \.html"):
         write_report(walk, tmp_path / "walk.pdf")
     old = tmp_path / "old.html"
     old.write_text("old")
     moved = dataclasses.replace(walk, info={**walk.info, "model": {"name": "gone"}})
-    with pytest.raises(hs.UnknownModelError):
+    with pytest.raises(hs.errors.UnknownModelError):
         write_report(moved, old)
     assert old.read_text() == "old"
     assert list(tmp_path.iterdir()) == [old]
@@ -277,7 +277,7 @@ def test_command(walk: Run, tmp_path: Path) -> None:
     assert "<h1>Mine</h1>" in page.read_text()
     (tmp_path / "bad.npz").write_bytes(b"no run")
     done = CliRunner().invoke(app, ["report", str(tmp_path / "bad.npz")])
-    assert isinstance(done.exception, hs.RunFileError)
+    assert isinstance(done.exception, hs.errors.RunFileError)
     assert not (tmp_path / "bad.html").exists()
 
 
