@@ -16,20 +16,13 @@ are kept on the disk: they are the same in every process that loads the same mod
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable
-from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from humans_sim.core.errors import FileWriteError
-from humans_sim.core.files import atomic_stream
-from humans_sim.core.kernels import cache_root, source_hash
+from humans_sim.core.kept_arrays import kept_array
 
 _CHOICE, _CHECK, _AROUND = 2, 4, 0
 """Subdivisions of an icosahedron: 162 directions to choose by, 2562 to check, 12 to
@@ -48,8 +41,6 @@ _INSIDE = 0.96
 _BISECTIONS = 12
 _POINT = 1e-9
 """Radius below which a ball is a point [m]."""
-_MOST_KEPT = 2000
-"""Results on the disk; further ones are computed in every process."""
 
 
 class Balls(NamedTuple):
@@ -127,7 +118,7 @@ def _left_out(key: tuple[bytes, ...]) -> float:
     def highest_gap() -> np.ndarray:
         return np.array(_highest_gap(_balls(*key[:2]), _balls(*key[2:])))
 
-    return float(_kept(("gap", key), highest_gap))
+    return float(kept_array(__name__, ("gap", key), highest_gap))
 
 
 def cover(body: Balls, tolerance: float, given: Balls = NOTHING) -> Balls:
@@ -147,7 +138,7 @@ def _cover(key: tuple[bytes, ...], tolerance: float) -> Balls:
         balls = _chosen(_balls(*key[:2]), _balls(*key[2:]), tolerance)
         return np.column_stack(balls)
 
-    rows = _kept(("cover", key, tolerance), chosen)
+    rows = kept_array(__name__, ("cover", key, tolerance), chosen)
     return Balls(rows[:, :3].copy(), rows[:, 3].copy())
 
 
@@ -353,25 +344,3 @@ def _directions(subdivisions: int) -> np.ndarray:
     import trimesh  # slow to load
 
     return np.array(trimesh.creation.icosphere(subdivisions).vertices)
-
-
-def _kept(arguments: tuple[object, ...], compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """An array, read where an earlier process computed it, else computed."""
-    key = hashlib.sha256(repr((_versions(), arguments)).encode()).hexdigest()
-    folder = cache_root() / f"{__name__}.{source_hash(__name__)}"
-    path = folder / f"{key[:32]}.npy"
-    try:
-        return np.asarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError):  # missing or damaged
-        array = compute()
-    with suppress(FileWriteError):  # a full disk: computed again the next time
-        if not folder.is_dir() or len(os.listdir(folder)) < _MOST_KEPT:
-            with atomic_stream(path) as stream:
-                np.save(stream, array)
-    return array
-
-
-@lru_cache(maxsize=1)
-def _versions() -> tuple[str, ...]:
-    """Of the libraries that the results depend on."""
-    return tuple(version(name) for name in ("numpy", "scipy", "trimesh"))
