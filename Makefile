@@ -7,8 +7,9 @@ HEADLESS ?=
 # What the demo writes, and how fast it walks [m/s].
 DEMO := build/demo
 SPEED ?= 0.06
-# ROS=0 sets up without ROS 2.
+# ROS=0 sets up without ROS 2, KERNELS=0 leaves compiling kernels to their first use.
 ROS ?= 1
+KERNELS ?= 1
 MSGS := $(shell find msgs -type f)
 # Nothing enters the environment that a lock does not name with its hash: packages without a
 # wheel are built with the tools of requirements/build.lock.
@@ -24,7 +25,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # EMULATE=0 leaves that out.
 EMULATE ?= $(shell [ "$$(uname -m)" = aarch64 ] && [ "$$(id -u)" = 0 ] && [ -z "$$ROS_DISTRO" ] && command -v apt-get >/dev/null && echo 1 || echo 0)
 EMULATED_ROOT := .x86_64
-EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 VENV=.venv.x86_64
+EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 KERNELS=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated test-ros test-newer studies-newer lint bench lock licences urdf clean
@@ -52,7 +53,12 @@ $(VENV)/.docs: requirements/docs.lock | $(VENV)/.ready
 	@touch $@
 
 # ROS 2: an installed one is used as it is; else its wheels, where they exist.
-$(VENV)/.ready: $(VENV)/.base $(VENV)/.messages
+$(VENV)/.ready: $(VENV)/.base $(VENV)/.messages $(if $(filter 1,$(KERNELS)),$(VENV)/.kernels)
+	@touch $@
+
+# Kernels that change later are compiled at their first use.
+$(VENV)/.kernels: | $(VENV)/.base
+	@$(BIN)/humans-sim compile || echo "Kernels will be compiled at their first use."
 	@touch $@
 
 # Messages are slow to build: only where they or ROS 2 itself changed.

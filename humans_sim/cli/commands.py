@@ -17,7 +17,7 @@ from humans_sim.cli.comparisons import compare
 from humans_sim.cli.export import export
 from humans_sim.cli.graphs import up
 from humans_sim.cli.help import Command, Group
-from humans_sim.cli.installation import doctor, models
+from humans_sim.cli.installation import compile, doctor, models
 from humans_sim.cli.kondo.group import app as kondo
 from humans_sim.cli.marker_sets import app as marker_set
 from humans_sim.cli.output import console, register
@@ -57,6 +57,7 @@ def _options(
 
 register(app, doctor)
 register(app, models)
+register(app, compile)
 app.command(cls=Command)(view)
 register(app, run)
 register(app, sweep)

@@ -1,12 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``humans-sim doctor`` and ``humans-sim models``: what there is."""
+"""``humans-sim doctor``, ``models`` and ``compile``: what there is, ready to run."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
 from rich.table import Table
 
-from humans_sim.cli.output import console, result
+from humans_sim.cli.options import checked_option, number
+from humans_sim.cli.output import console, result, say
 from humans_sim.core.errors import HumansError
+
+_FIRST_COMMANDS = (
+    "run drop",
+    "reconstruct --example --output {folder}",
+    "run khr1-walk --end 2",
+    "run bip-one-step --end 0.5",
+    "run fes-sit-to-stand --end 0.5",
+    "run carpus-adduction --end 0.1",
+    "run sand-walk --end 1",
+)
+"""Short ones that need all kernels of the first simulations. Neighbours share few of
+them: side by side one would wait for the other's."""
+_POLLING = 0.2
+"""Time between two looks at the commands that run [s]."""
 
 
 def doctor() -> None:
@@ -70,3 +94,95 @@ def models() -> None:
     result(models=listed)
     console.print(table)
     console.print("Any two-legged URDF or table (.yaml) is a model too: give its path.")
+
+
+class _Ended(NamedTuple):
+    """A command that ended: its words, its exit code, what it printed, the time [s]."""
+
+    words: str
+    code: int
+    printed: str
+    wall: float
+
+
+def compile(
+    workers: Annotated[
+        int | None,
+        checked_option("Commands side by side; default: one a core.", number(least=1)),
+    ] = None,
+) -> None:
+    """Compile the kernels that the first simulations need; it takes some minutes.
+
+    Short runs of scenarios and of a reconstruction do it, in several processes. What is
+    compiled is kept, so that it can be interrupted, and done again after an update.
+    """
+    from humans_sim.applications.batch.runner import cores
+    from humans_sim.cli.progress import Display
+    from humans_sim.core.kernels import are_kernels_kept, cache_root
+
+    def kept() -> int:
+        return sum(1 for _ in cache_root().glob("*/*.nbc"))
+
+    if not are_kernels_kept():
+        raise HumansError(
+            "machine code cannot be kept, as nothing can be written: set "
+            "NUMBA_CACHE_DIR to a folder"
+        )
+    total, before, start = len(_FIRST_COMMANDS), kept(), time.perf_counter()
+    say(
+        "compiling kernels, once: about 6 minutes of processor time if none is kept yet"
+    )
+    shown, failed = Display(), []
+    with shown.bars, tempfile.TemporaryDirectory() as folder:
+        done = 0
+        for ended in _side_by_side(Path(folder), workers or cores()):
+            if ended is not None:
+                done += 1
+                failed += [ended] if ended.code else []
+                say(f"{done} of {total}: humans-sim {ended.words}, {ended.wall:.0f} s")
+            shown.rate("commands", done, total, f"{kept() - before} kernels compiled")
+    wall, count = time.perf_counter() - start, kept() - before
+    result(kernels=count, wall_time=wall, failed=[ended.words for ended in failed])
+    say(f"compiled {count} kernels in {wall:.0f} s, kept in {cache_root()}")
+    if failed:
+        lines = failed[0].printed.strip().splitlines() or ["it printed nothing"]
+        raise HumansError(
+            f"humans-sim {failed[0].words} ended with {failed[0].code}: {lines[-1]}"
+        )
+
+
+def _side_by_side(folder: Path, workers: int) -> Iterator[_Ended | None]:
+    """Run the first commands, some at a time; now and then None, while nothing ends.
+
+    Args:
+        folder: where their files go.
+        workers: number of commands at a time.
+    """
+    waiting = deque(enumerate(_FIRST_COMMANDS))
+    running: dict[str, tuple[subprocess.Popen[bytes], Path, float]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                number, words = waiting.popleft()
+                printed = folder / f"{number}.txt"
+                typed = [word.format(folder=folder) for word in words.split()]
+                with printed.open("wb") as stream:
+                    process = subprocess.Popen(
+                        [sys.executable, "-m", "humans_sim", *typed],
+                        stdout=stream,
+                        stderr=stream,
+                    )
+                running[words] = process, printed, time.perf_counter()
+            time.sleep(_POLLING)
+            yield None
+            for words, (process, printed, start) in list(running.items()):
+                code = process.poll()
+                if code is not None:
+                    del running[words]
+                    text = printed.read_text("utf-8", "replace")
+                    yield _Ended(words, code, text, time.perf_counter() - start)
+    finally:
+        for process, _, _ in running.values():
+            process.terminate()
+        for process, _, _ in running.values():
+            process.wait()

@@ -7,16 +7,21 @@ docs/cli.md.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import NoReturn
 
 from humans_sim.cli import signals
+
+_ALLOCATIONS = 50_000
+"""Objects after which garbage is looked for: libraries make many that stay."""
 
 
 def main() -> NoReturn:
     """Run the command that was typed."""
     try:
         signals.install()
+        gc.set_threshold(_ALLOCATIONS)
         from humans_sim.cli.run_app import run_app
 
         code = run_app(sys.argv[1:])

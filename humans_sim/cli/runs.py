@@ -143,8 +143,7 @@ def run(
     streamed = save is not None and save.suffix.lower() == ".npz"
     done, failure = _simulated(chosen, save if streamed else None)
     wall = time.perf_counter() - start
-    _print_run(chosen, done, wall)
-    checked = done.check()
+    checked = _print_run(chosen, done, wall)
     _write(done, save, plot, animate)
     if failure is not None:
         raise failure
@@ -185,7 +184,8 @@ def _simulated(chosen: Any, save: Path | None) -> tuple[Stored, HumansError | No
             return error.run, error
 
 
-def _print_run(chosen: Any, done: Stored, wall: float) -> None:
+def _print_run(chosen: Any, done: Stored, wall: float) -> Check:
+    """Print what happened; return whether it is physically right."""
     from humans_sim.analysis.incidents import incident_lines, incidents_of
     from humans_sim.cli.stored_runs import wrist_lines
     from humans_sim.cli.tables import print_check, print_events
@@ -217,6 +217,7 @@ def _print_run(chosen: Any, done: Stored, wall: float) -> None:
         **_contents(done, checked),
         written=[],
     )
+    return checked
 
 
 def _contents(done: Stored, checked: Check) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class ContactGeometry(NamedTuple):
         poses: rotation and place of the links with points (m, 3, 4).
         radius: of the balls around the points (n,) [m].
         solids: rows of the solids (s, 16).
-        meshes: numbers of all meshes that the rows point to.
+        meshes: numbers of all meshes that the rows point to, or None.
         limit_joint: joints with a limit (l,).
         limit_sign: 1 at a lower limit, -1 at an upper one (l,).
         limit_value: the limits (l,) [rad].
@@ -44,7 +44,7 @@ class ContactGeometry(NamedTuple):
     poses: np.ndarray
     radius: np.ndarray
     solids: np.ndarray
-    meshes: np.ndarray
+    meshes: np.ndarray | None
     limit_joint: np.ndarray
     limit_sign: np.ndarray
     limit_value: np.ndarray

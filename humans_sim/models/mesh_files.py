@@ -8,6 +8,7 @@ files in the mesh's own package or folder, within one limit of bytes.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import zipfile
@@ -15,18 +16,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import unquote
 
 import numpy as np
-import trimesh
-from trimesh.resolvers import Resolver
 
 from humans_sim.core.errors import ModelFileError
 from humans_sim.core.expressions import shortened
 from humans_sim.core.files import fault_reason, read_bytes
+from humans_sim.core.kept_arrays import kept_array
 from humans_sim.core.resources import share_directory
 from humans_sim.models.model import Model
+
+if TYPE_CHECKING:
+    import trimesh
 
 MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 """Formats of meshes, by the endings of their names."""
@@ -115,8 +118,8 @@ def _places(name: str, model: Model) -> Iterator[tuple[Path, str, bool]]:
             yield Path(prefix) / below / package, inner, True
 
 
-class SideFiles(Resolver):  # type: ignore[misc]
-    """Files that a mesh names, for trimesh.
+class SideFiles:
+    """Files that a mesh names; what trimesh calls a resolver.
 
     Attributes:
         fault: why the first one was not read that could not be, or None.
@@ -144,6 +147,11 @@ class SideFiles(Resolver):  # type: ignore[misc]
                 self.fault = self.fault or error
                 raise
         return self._contents[key]
+
+    __getitem__ = get
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._contents
 
     def _read(self, key: str) -> bytes:
         # Names in glTF are addresses: a blank is %20.
@@ -182,6 +190,8 @@ def read_mesh(mesh: MeshFile, scale: np.ndarray) -> trimesh.Trimesh:
     ending = mesh.path.suffix.lower()
     if ending == ".dae" and zipfile.is_zipfile(io.BytesIO(data)):
         raise ModelFileError("not a mesh: it is an archive: unpack it", mesh.path)
+    import trimesh  # slow to load
+
     side = SideFiles(mesh, LARGEST_MESH - len(data))
     try:
         made = trimesh.load(
@@ -224,10 +234,19 @@ def _unit_hull(mesh: MeshFile, changed: int, size: int) -> np.ndarray:
 
     One file draws every limb of a model, so it is read once.
     """
-    made = read_mesh(mesh, np.ones(3))
-    try:
-        vertices = np.array(made.convex_hull.vertices, dtype=float)
-    except Exception as error:  # qhull, by several kinds of errors
-        raise ModelFileError("its convex hull has no volume", mesh.path) from error
+
+    def hull() -> np.ndarray:
+        made = read_mesh(mesh, np.ones(3))
+        try:
+            return np.array(made.convex_hull.vertices, dtype=float)
+        except Exception as error:  # qhull, by several kinds of errors
+            raise ModelFileError("its convex hull has no volume", mesh.path) from error
+
+    if mesh.path.suffix.lower() == ".stl":  # others may name further files
+        data = read_bytes(mesh.path, ModelFileError, LARGEST_MESH)
+        content = hashlib.sha256(data).hexdigest()
+        vertices = kept_array(__name__, (content,), hull)
+    else:
+        vertices = hull()
     vertices.setflags(write=False)
     return vertices

@@ -9,7 +9,9 @@ floor.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from humans_sim.contact.geometry.terrain import (
 )
 from humans_sim.core.errors import MALFORMED_CONTENT, RunFileError, UnknownModelError
 from humans_sim.models import Model, load_model
-from humans_sim.models.files.named_models import is_packaged
+from humans_sim.models.files.named_models import NAMES, is_packaged
 
 _HALF_SPACE, _BOX = "half_space", "box"
 _HEIGHTS, _MESH = "height_field", "mesh"
@@ -64,11 +66,9 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
     """
     try:
         record = dict(info["model"] if "model" in info else {"name": info["system"]})
-        tags = record.pop("tags", None)
-        if tags is not None:
-            tags = {name: np.array(place, float) for name, place in tags.items()}
-        name = str(record.pop("name"))
-        model = load_model(name, tags=tags, **record, xacro=False)
+        # Files of others may change while the process runs, those of the package not.
+        load = _load_once if record.get("name") in NAMES else _load
+        model = load(json.dumps(record, sort_keys=True))
         balls = info.get("sphere_tags")
         return model if balls is None else with_sphere_tags(model, balls)
     except UnknownModelError:
@@ -77,6 +77,17 @@ def recorded_model(info: Mapping[str, Any]) -> Model:
         raise RunFileError(f"the run's record of its model is damaged: {error}") from (
             error
         )
+
+
+def _load(text: str) -> Model:
+    record = json.loads(text)
+    tags = record.pop("tags", None)
+    if tags is not None:
+        tags = {name: np.array(place, float) for name, place in tags.items()}
+    return load_model(str(record.pop("name")), tags=tags, **record, xacro=False)
+
+
+_load_once = lru_cache(maxsize=8)(_load)
 
 
 def recorded_features(info: Mapping[str, Any]) -> BodyFeatures | None:

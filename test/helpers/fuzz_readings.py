@@ -453,7 +453,8 @@ def check_series(path: Path) -> Meaning:
 def check_ground(path: Path) -> Meaning:
     """The ground of a scene, with terrain."""
     ground = read_ground(path)
-    _finite(ground.table(1.0), ground.mesh_data())
+    meshes = ground.mesh_data()
+    _finite(ground.table(1.0), () if meshes is None else meshes)
     boxes = [solid for solid in ground.solids if isinstance(solid, Box)]
     return {"friction": ground.friction, "boxes": len(boxes)}
 

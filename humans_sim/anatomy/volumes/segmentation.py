@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import ndimage
-from scipy.signal import lfilter
 
 from humans_sim.anatomy.errors import ImageStackError
 
@@ -187,6 +186,8 @@ def _causal(
     forward: list[float], poles: list[float], image: np.ndarray, axis: int
 ) -> np.ndarray:
     """A recursive filter that begins as if the first value had always been there."""
+    from scipy.signal import lfilter  # slow to load
+
     first = np.take(image, [0], axis)
     steady = sum(forward) / sum(poles)
     shifted = lfilter(forward, poles, image - first, axis)

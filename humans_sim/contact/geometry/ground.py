@@ -109,10 +109,17 @@ class Ground:
                     start += mesh.data.size
         return rows
 
-    def mesh_data(self) -> np.ndarray:
-        """The meshes as numbers, one after the other, that :meth:`table` points to."""
+    def mesh_data(self) -> np.ndarray | None:
+        """The meshes as numbers, one after the other, that :meth:`table` points to.
+
+        None without any: kernels are then compiled without those of meshes.
+        """
         meshes = [s.data for s in self.solids if isinstance(s, TriangleMesh)]
-        return meshes[0] if len(meshes) == 1 else np.concatenate([np.zeros(0), *meshes])
+        if not meshes:
+            return None
+        data = np.concatenate(meshes)
+        data.setflags(write=False)  # as of one mesh: kernels are compiled once
+        return meshes[0] if len(meshes) == 1 else data
 
     def thinnest(self) -> float:
         """Shortest edge of all boxes and closed meshes; infinity without any [m]."""

@@ -10,7 +10,8 @@ cuts off no more than that of the body, whatever its direction.
 Candidates are the vertices, and balls that touch the body from inside at a vertex: so a
 box keeps its corners, a ball stays one ball, a capsule becomes two and a limb a few.
 Which are taken is a set cover: the candidate that serves most of the directions that
-are not served yet comes first, the largest ball of those that serve the same.
+are not served yet comes first, the largest ball of those that serve the same. Results
+are kept on the disk: they are the same in every process that loads the same model.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import trimesh
 from scipy.spatial import ConvexHull, QhullError
+
+from humans_sim.core.kept_arrays import kept_array
 
 _CHOICE, _CHECK, _AROUND = 2, 4, 0
 """Subdivisions of an icosahedron: 162 directions to choose by, 2562 to check, 12 to
@@ -113,7 +115,10 @@ def left_out(body: Balls, balls: Balls) -> float:
 
 @lru_cache(maxsize=1024)
 def _left_out(key: tuple[bytes, ...]) -> float:
-    return _highest_gap(_balls(*key[:2]), _balls(*key[2:]))
+    def highest_gap() -> np.ndarray:
+        return np.array(_highest_gap(_balls(*key[:2]), _balls(*key[2:])))
+
+    return float(kept_array(__name__, ("gap", key), highest_gap))
 
 
 def cover(body: Balls, tolerance: float, given: Balls = NOTHING) -> Balls:
@@ -129,7 +134,15 @@ def cover(body: Balls, tolerance: float, given: Balls = NOTHING) -> Balls:
 
 @lru_cache(maxsize=1024)
 def _cover(key: tuple[bytes, ...], tolerance: float) -> Balls:
-    body, given = _balls(*key[:2]), _balls(*key[2:])
+    def chosen() -> np.ndarray:
+        balls = _chosen(_balls(*key[:2]), _balls(*key[2:]), tolerance)
+        return np.column_stack(balls)
+
+    rows = kept_array(__name__, ("cover", key, tolerance), chosen)
+    return Balls(rows[:, :3].copy(), rows[:, 3].copy())
+
+
+def _chosen(body: Balls, given: Balls, tolerance: float) -> Balls:
     tried = _candidates(body)
     directions, chosen = _directions(_CHOICE), NOTHING
     heights = body.support(_directions(_CHECK))
@@ -328,4 +341,6 @@ def _on_two_circles(normals: np.ndarray, along: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=4)
 def _directions(subdivisions: int) -> np.ndarray:
     """Unit vectors, evenly spread (n, 3)."""
+    import trimesh  # slow to load
+
     return np.array(trimesh.creation.icosphere(subdivisions).vertices)

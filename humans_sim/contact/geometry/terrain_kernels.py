@@ -18,7 +18,8 @@ def surface_distance(row, data, point, normal, hessian):
 
     Args:
         row: of the solid.
-        data: of all meshes of the scene.
+        data: of all meshes of the scene; None without any: what looks at it is left
+            out of the machine code.
         point: (3,) [m].
         normal: filled (3,).
         hessian: filled (3, 3) [1/m].
@@ -32,9 +33,10 @@ def surface_distance(row, data, point, normal, hessian):
             for i in range(3):
                 hessian[k, i] = 0.0
         return total
-    if row[0] != MESH:
-        return distance(row, point, normal, hessian)
-    return _mesh_distance(row, data, point, normal, hessian)
+    if data is not None:
+        if row[0] == MESH:
+            return _mesh_distance(row, data, point, normal, hessian)
+    return distance(row, point, normal, hessian)
 
 
 @kernel
@@ -52,7 +54,7 @@ def least_distances(rows, data, points):
 
     Args:
         rows: of the solids (s, 16).
-        data: of all meshes of the scene.
+        data: of all meshes of the scene, or None.
         points: (n, 3) [m].
     """
     least = np.empty(points.shape[0])
@@ -71,8 +73,14 @@ def surface_feature(row, data, point):
 
     Other solids have one feature, 0: boxes are smooth where they matter.
     """
-    if row[0] != MESH:
-        return 0
+    if data is not None:
+        if row[0] == MESH:
+            return _mesh_feature(row, data, point)
+    return 0
+
+
+@kernel
+def _mesh_feature(row, data, point):
     if row[RANK] > 0.0:
         return next_feature(row, data, point)
     hit, normal, hessian = np.empty(5), np.empty(3), np.empty((3, 3))

@@ -34,7 +34,7 @@ class SceneGeometry(NamedTuple):
         radii: of the features; zero for points (f,) [m].
         feature_mover: mover of each feature (f,).
         solids: rows of the solids, in the world (s, 16).
-        meshes: numbers of all meshes that the rows point to.
+        meshes: numbers of all meshes that the rows point to, or None.
         pairs: feature and solid of each contact of theirs (c, 2).
         box_pairs: solids of each pair of boxes (b, 2).
     """
@@ -44,7 +44,7 @@ class SceneGeometry(NamedTuple):
     radii: np.ndarray
     feature_mover: np.ndarray
     solids: np.ndarray
-    meshes: np.ndarray
+    meshes: np.ndarray | None
     pairs: np.ndarray
     box_pairs: np.ndarray
 

@@ -296,3 +296,18 @@ def test_hostile_files(tmp_path: Path) -> None:
     for name in ("huge.ply", "not.stl", "flat.obj", "plane.obj", "mesh.dae"):
         with pytest.raises(FileError, match=name):
             hs.TriangleMesh.from_file(tmp_path / name)
+
+
+def test_scene_without_meshes() -> None:
+    """Without meshes kernels get None and measure planes and boxes as with meshes."""
+    box = hs.Box((0.4, 0.3, 0.2), (0.1, 0.0, 0.1))
+    plain = hs.Ground(solids=[hs.HalfSpace(), box])
+    mixed = hs.Ground(solids=[hs.HalfSpace(), box, rough()])
+    assert plain.mesh_data() is None and mixed.mesh_data() is not None
+    for point in np.random.default_rng(3).uniform(-0.5, 0.5, (50, 3)):
+        for (away, normal), (same, also) in zip(
+            measure(plain, point), measure(mixed, point)[:2], strict=True
+        ):
+            assert away == same and np.array_equal(normal, also)
+        for row in plain.table():
+            assert surface_feature(row, None, point) == 0
