@@ -92,6 +92,7 @@ def imports(folder: Path) -> set[str]:
 def third_party(folder: Path) -> set[str]:
     """Modules of others that the Python files of a folder import."""
     own = {"humans_sim", *(path.stem for path in (ROOT / "test").rglob("*.py"))}
+    own |= {path.stem for path in (ROOT / "tools").glob("*.py")}
     return imports(folder) - set(sys.stdlib_module_names) - own
 
 
@@ -227,6 +228,8 @@ def test_installed_data_are_found(tmp_path: Path) -> None:
     assert Path(result.stdout.strip()) == share / "config", result.stderr
     for folder in ("config", "launch", "urdf"):
         assert files_below(share / folder) == files_below(ROOT / folder)
+    made = {"config/rviz/walk.rviz", "config/foxglove/walk.json", "urdf/khr1.urdf"}
+    assert made <= files_below(share)
     templates = files_below(site / "humans_sim" / "view" / "templates")
     assert templates == files_below(LIBRARY / "view" / "templates") != set()
     assert [path.name for path in (tmp_path / "to" / "bin").iterdir()] == ["humans-sim"]
