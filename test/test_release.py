@@ -127,6 +127,19 @@ def test_actions_are_pinned() -> None:
         assert uses and all(ACTION.fullmatch(line) for line in uses), path.name
 
 
+def test_hooks_run_what_make_lint_runs() -> None:
+    """The hooks of commits are tools that a lock pins, and that `make lint` runs."""
+    (repository,) = read_yaml(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert repository["repo"] == "local"  # another's is code that no lock names
+    locked = (ROOT / "requirements" / "library.lock").read_text()
+    lint = (ROOT / "Makefile").read_text().partition("\nlint:")[2].partition("\n\n")[0]
+    for hook in repository["hooks"]:
+        program, *words = hook["entry"].split()
+        tool = program.removeprefix(".venv/bin/")
+        assert hook["language"] == "system" and f"\n{tool}==" in f"\n{locked}"
+        assert " ".join([f"$(BIN)/{tool}", *words[:1]]) in lint
+
+
 def test_issue_forms() -> None:
     """Each form has the keys of an issue form, and fields that can be filled in."""
     for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):

@@ -19,7 +19,7 @@ from humans_sim.actuation import Servo
 from humans_sim.applications.graphs import graph_names, read_graph
 from humans_sim.dynamics import Simulation
 from humans_sim.models.links import LinkTree
-from humans_sim.results.ros_schemas import DEFINITIONS
+from humans_sim.results.ros_schemas import definitions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +63,7 @@ def definition(kind: str) -> str:
     package, _, name = kind.partition("/")
     if package == "humans_msgs":
         return (ROOT / "msgs" / "msg" / f"{name}.msg").read_text()
-    return OTHERS.get(kind) or DEFINITIONS[kind]
+    return OTHERS.get(kind) or definitions()[kind]
 
 
 def kind_of(path: str, topics: dict[str, str]) -> tuple[str, str]:
@@ -79,7 +79,7 @@ def kind_of(path: str, topics: dict[str, str]) -> tuple[str, str]:
         assert inner.endswith("]") == (name != field), path  # an element of a list
         inner = inner.partition("[")[0]
         package = kind.partition("/")[0]
-        known = f"{package}/{inner}" in {*DEFINITIONS, *OTHERS}
+        known = f"{package}/{inner}" in {*definitions(), *OTHERS}
         kind = f"{package}/{inner}" if known else inner
     return topic, kind
 
