@@ -11,6 +11,7 @@ SPEED ?= 0.06
 ROS ?= 1
 KERNELS ?= 1
 MSGS := $(shell find msgs -type f)
+GENERATED_FROM := CHANGELOG.md $(wildcard config/graphs/* config/params/* config/models/* tools/*.py)
 # Nothing enters the environment that a lock does not name with its hash: packages without a
 # wheel are built with the tools of requirements/build.lock.
 INSTALL := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation
@@ -28,7 +29,7 @@ EMULATED_ROOT := .x86_64
 EMULATED := .ci/x86_64_run $(EMULATED_ROOT) make EMULATE=0 KERNELS=0 VENV=.venv.x86_64
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated test-ros test-newer studies-newer lint bench lock licences urdf clean
+.PHONY: help setup setup-ros docs demo demo-walk test studies test-emulated test-ros test-newer studies-newer lint bench lock licences files clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -53,11 +54,16 @@ $(VENV)/.docs: requirements/docs.lock | $(VENV)/.ready
 	@touch $@
 
 # ROS 2: an installed one is used as it is; else its wheels, where they exist.
-$(VENV)/.ready: $(VENV)/.base $(VENV)/.messages $(if $(filter 1,$(KERNELS)),$(VENV)/.kernels)
+$(VENV)/.ready: $(VENV)/.base $(VENV)/.messages $(VENV)/.files $(if $(filter 1,$(KERNELS)),$(VENV)/.kernels)
+	@touch $@
+
+# Files that are made, not kept (CONTRIBUTING.md); the installation above made them first.
+$(VENV)/.files: $(GENERATED_FROM) | $(VENV)/.base
+	$(BIN)/python tools/generate_files.py
 	@touch $@
 
 # Kernels that change later are compiled at their first use.
-$(VENV)/.kernels: | $(VENV)/.base
+$(VENV)/.kernels: | $(VENV)/.files
 	@$(BIN)/humans-sim compile || echo "Kernels will be compiled at their first use."
 	@touch $@
 
@@ -174,9 +180,8 @@ lock: ## resolve the locked versions and hashes (needs uv; UPGRADE=--upgrade for
 licences: setup ## list the licences of what is installed, and check them
 	$(BIN)/python .ci/licences.py
 
-urdf: setup ## write the files under urdf/ anew
-	$(BIN)/python -m humans_sim.models.files.unit_meshes
-	$(BIN)/python -m humans_sim.models.export
+files: setup ## write the generated files anew (done by setup when their sources change)
+	$(BIN)/python tools/generate_files.py
 
 clean: ## remove the environment and what tools left behind
 	rm -rf $(VENV) .venv.* $(EMULATED_ROOT) $(EMULATED_ROOT).partial .debian-* build install log .mypy_cache .ruff_cache .pytest_cache

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pyproject.toml cannot say of the build: files below the ament prefix."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import setup
 
+ROOT = Path(__file__).resolve().parent
 PACKAGE = "humans_sim"
 SHARE = Path("share") / PACKAGE
 
@@ -12,7 +15,10 @@ SHARE = Path("share") / PACKAGE
 # packages and data, without these.
 for name in ("pyproject.toml", "README.md"):
     if not Path(name).exists():
-        Path(name).symlink_to(Path(__file__).resolve().parent / name)
+        Path(name).symlink_to(ROOT / name)
+
+# Before data_files() looks: colcon asks for these without a command of a build.
+subprocess.run([sys.executable, str(ROOT / "tools" / "generate_files.py")], check=True)
 
 
 def data_files() -> list[tuple[str, list[str]]]:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernels import METHODS, compile_kernels
 
 import humans_sim as hs
 from humans_sim.core.doctor import ros_hint
@@ -80,8 +79,11 @@ def shared_compilation(request: pytest.FixtureRequest) -> None:
     A few folders compile what they need.
     """
     worker = getattr(request.config, "workerinput", None)  # of xdist
-    many = len(request.session.items) > _MANY_TESTS
-    if worker and worker["workercount"] == len(METHODS) and many:
+    if worker is None or len(request.session.items) <= _MANY_TESTS:
+        return
+    from kernels import METHODS, compile_kernels  # loads all of the dynamics
+
+    if worker["workercount"] == len(METHODS):
         compile_kernels([METHODS[int(worker["workerid"].removeprefix("gw"))]])
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -92,6 +93,7 @@ def imports(folder: Path) -> set[str]:
 def third_party(folder: Path) -> set[str]:
     """Modules of others that the Python files of a folder import."""
     own = {"humans_sim", *(path.stem for path in (ROOT / "test").rglob("*.py"))}
+    own |= {path.stem for path in (ROOT / "tools").glob("*.py")}
     return imports(folder) - set(sys.stdlib_module_names) - own
 
 
@@ -199,23 +201,25 @@ def test_program_runs_its_node(tmp_path: Path) -> None:
         (tmp_path / "bin" / "python3").unlink(missing_ok=True)
 
 
+def kept_files(to: Path) -> Path:
+    """A copy of what a build reads, without the files that are made."""
+    for name in ("config", "humans_sim", "launch", "resource", "scripts", "tools"):
+        ignored = shutil.ignore_patterns("__pycache__", "rviz", "foxglove")
+        shutil.copytree(ROOT / name, to / name, ignore=ignored)
+    shutil.copytree(ROOT / "urdf" / "meshes", to / "urdf" / "meshes")
+    names = ("setup.py", "pyproject.toml", "package.xml", "README.md", "CHANGELOG.md")
+    for name in (*names, "urdf/ball.urdf", "urdf/ball.yaml"):
+        shutil.copy(ROOT / name, to / name)
+    return to
+
+
 def test_installed_data_are_found(tmp_path: Path) -> None:
     """Installed below a prefix, the library has its data, programs and types there."""
-    build = [sys.executable, "setup.py", "-q", "build", "-b", str(tmp_path / "build")]
-    build += [
-        "egg_info",
-        "-e",
-        str(tmp_path),
-        "install",
-        "--prefix",
-        str(tmp_path / "to"),
-    ]
-    build += [
-        "--single-version-externally-managed",
-        "--record",
-        str(tmp_path / "files"),
-    ]
-    subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
+    checkout = kept_files(tmp_path / "checkout")
+    build = [sys.executable, "setup.py", "-q", "install"]
+    build += ["--prefix", str(tmp_path / "to"), "--single-version-externally-managed"]
+    build += ["--record", str(tmp_path / "files")]
+    subprocess.run(build, cwd=checkout, capture_output=True, check=True)
     site = next((tmp_path / "to").rglob("py.typed")).parents[1]
     code = "import humans_sim as hs\nhs.errors.FileError\n"
     code += "from humans_sim.core.resources import resource\nprint(resource('config'))"
@@ -227,7 +231,11 @@ def test_installed_data_are_found(tmp_path: Path) -> None:
     share = tmp_path / "to" / "share" / "humans_sim"
     assert Path(result.stdout.strip()) == share / "config", result.stderr
     for folder in ("config", "launch", "urdf"):
-        assert files_below(share / folder) == files_below(ROOT / folder)
+        assert files_below(share / folder) == files_below(checkout / folder)
+    made = {f"config/rviz/{name}.rviz" for name in graph_names()}
+    made |= {f"config/foxglove/{name}.json" for name in graph_names()}
+    made |= {f"urdf/{name}.urdf" for name in ("bip", "human", "human36", "khr1")}
+    assert made <= files_below(share)
     templates = files_below(site / "humans_sim" / "view" / "templates")
     assert templates == files_below(LIBRARY / "view" / "templates") != set()
     assert [path.name for path in (tmp_path / "to" / "bin").iterdir()] == ["humans-sim"]

@@ -8,13 +8,13 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from runpy import run_path
 from typing import Any
 
 import pytest
 import yaml
 from catkin_pkg.changelog import get_changelog_from_path
 from catkin_pkg.package import parse_package
+from changelog import convert
 
 import humans_sim
 
@@ -60,16 +60,10 @@ def read_yaml(path: Path) -> Any:
     return list(yaml.safe_load_all(path.read_text()))[-1]
 
 
-@pytest.fixture
-def changelog() -> dict[str, Any]:
-    """The names of the script."""
-    return run_path(str(ROOT / ".ci" / "changelog.py"))
-
-
-def test_changelog_is_read_by_catkin(changelog: dict[str, Any], tmp_path: Path) -> None:
-    """What the script writes has versions, dates and entries for bloom."""
+def test_changelog_is_read_by_catkin(tmp_path: Path) -> None:
+    """What is made from it has versions, dates and entries for bloom."""
     path = tmp_path / "CHANGELOG.rst"
-    path.write_text(changelog["convert"](SAMPLE))
+    path.write_text(convert(SAMPLE))
     read = get_changelog_from_path(str(path), "humans_sim")
     ((version, date, content),) = list(read.foreach_version())
     assert (version, str(date)[:10]) == ("0.2.0", "2026-11-17")
@@ -79,27 +73,14 @@ def test_changelog_is_read_by_catkin(changelog: dict[str, Any], tmp_path: Path) 
 
 
 @pytest.mark.parametrize("source", ["sample", "file"])
-def test_changelog_is_valid(changelog: dict[str, Any], source: str) -> None:
+def test_changelog_is_valid(source: str) -> None:
     """It is reStructuredText without a warning."""
     core = pytest.importorskip("docutils.core")
-    text = SAMPLE if source == "sample" else changelog["SOURCE"].read_text()
+    text = SAMPLE if source == "sample" else (ROOT / "CHANGELOG.md").read_text()
     stream = io.StringIO()
     settings = {"warning_stream": stream, "report_level": 2}
-    core.publish_doctree(changelog["convert"](text), settings_overrides=settings)
+    core.publish_doctree(convert(text), settings_overrides=settings)
     assert stream.getvalue() == ""
-
-
-def test_changelog_has_what_was_released(changelog: dict[str, Any]) -> None:
-    """Released versions of CHANGELOG.rst are those of CHANGELOG.md, word by word."""
-    written = changelog["TARGET"].read_text()
-    expected = changelog["convert"](changelog["SOURCE"].read_text())
-
-    def released(text: str) -> list[str]:
-        parts = re.split(r"^(?=\S.* \(\d{4}-\d{2}-\d{2}\)$)", text, flags=re.M)
-        return [part.strip() for part in parts[1:]]
-
-    assert written.startswith("^") and "Forthcoming" in written
-    assert released(written) == released(expected), "run python .ci/changelog.py"
 
 
 def test_versions() -> None:
@@ -144,6 +125,19 @@ def test_actions_are_pinned() -> None:
     for path in (ROOT / ".github" / "workflows").glob("*.yml"):
         uses = [line for line in path.read_text().splitlines() if "uses:" in line]
         assert uses and all(ACTION.fullmatch(line) for line in uses), path.name
+
+
+def test_hooks_run_what_make_lint_runs() -> None:
+    """The hooks of commits are tools that a lock pins, and that `make lint` runs."""
+    (repository,) = read_yaml(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert repository["repo"] == "local"  # another's is code that no lock names
+    locked = (ROOT / "requirements" / "library.lock").read_text()
+    lint = (ROOT / "Makefile").read_text().partition("\nlint:")[2].partition("\n\n")[0]
+    for hook in repository["hooks"]:
+        program, *words = hook["entry"].split()
+        tool = program.removeprefix(".venv/bin/")
+        assert hook["language"] == "system" and f"\n{tool}==" in f"\n{locked}"
+        assert " ".join([f"$(BIN)/{tool}", *words[:1]]) in lint
 
 
 def test_issue_forms() -> None:

@@ -29,7 +29,7 @@ from humans_sim.dynamics import Event, Run, Simulation
 from humans_sim.dynamics.problems import pendulum, rocking_block, rocking_block_start
 from humans_sim.results import events
 from humans_sim.results.export import write_mcap
-from humans_sim.results.ros_schemas import DEFINITIONS, schema
+from humans_sim.results.ros_schemas import definitions, schema
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # this module of mcap_ros2 warns when imported
@@ -393,16 +393,16 @@ def fields(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
-@pytest.mark.parametrize("name", [n for n in DEFINITIONS if n.startswith("humans_")])
+@pytest.mark.parametrize("name", [n for n in definitions() if n.startswith("humans_")])
 def test_definitions_of_humans_msgs(name: str) -> None:
     """They are those of the message package."""
     source = ROOT / "msgs" / "msg" / f"{name.partition('/')[2]}.msg"
-    assert fields(DEFINITIONS[name]) == fields(source.read_text())
+    assert fields(definitions()[name]) == fields(source.read_text())
 
 
 def test_kinds_of_events_are_constants_of_the_message() -> None:
     """Words of the events module are those of SimulationEvent."""
-    constants = fields(DEFINITIONS["humans_msgs/SimulationEvent"])
+    constants = fields(definitions()["humans_msgs/SimulationEvent"])
     kinds = {n: v for n, v in vars(events).items() if n.isupper()}
     assert len(kinds) >= 11
     for name, kind in kinds.items():
@@ -412,7 +412,7 @@ def test_kinds_of_events_are_constants_of_the_message() -> None:
 def test_schema_is_complete() -> None:
     """A schema holds each message inside it once, after a line of 80 signs."""
     top, *parts = schema("humans_msgs/ContactStates").split("=" * 80 + "\nMSG: ")
-    assert fields(top) == fields(DEFINITIONS["humans_msgs/ContactStates"])
+    assert fields(top) == fields(definitions()["humans_msgs/ContactStates"])
     inside = {part.partition("\n")[0]: part.partition("\n")[2] for part in parts}
     assert set(inside) == {
         "std_msgs/Header",
@@ -424,14 +424,14 @@ def test_schema_is_complete() -> None:
         "geometry_msgs/Wrench",
     }
     assert len(inside) == len(parts)
-    assert all(fields(inside[name]) == fields(DEFINITIONS[name]) for name in inside)
+    assert all(fields(inside[name]) == fields(definitions()[name]) for name in inside)
 
 
 @pytest.mark.ros
 def test_definitions_of_ros() -> None:
     """They are those of the ROS 2 installation."""
     index = pytest.importorskip("ament_index_python.packages")
-    for name, text in DEFINITIONS.items():
+    for name, text in definitions().items():
         package, _, message = name.partition("/")
         share = Path(index.get_package_share_directory(package))
         installed = (share / "msg" / f"{message}.msg").read_text()

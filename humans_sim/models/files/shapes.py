@@ -12,7 +12,7 @@ from humans_sim.models.description import Shape
 
 PRIMITIVES = ("box", "cylinder", "sphere")
 MESHES = ("ellipsoid", "limb", "rounded_box", "sole")
-"""Unit meshes under ``urdf/meshes``, by :mod:`humans_sim.models.files.unit_meshes`."""
+"""Unit meshes under ``urdf/meshes``, drawn by ``tools/unit_meshes.py``."""
 
 SLENDER = ("cylinder", "limb")
 """Shapes laid from one point to another."""

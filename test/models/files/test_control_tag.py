@@ -19,7 +19,6 @@ import yaml
 
 import humans_sim as hs
 from humans_sim.applications.graphs import controllers_file
-from humans_sim.core.resources import resource
 from humans_sim.models import NAMES
 
 DRIVEN = ("khr1", "bip")
@@ -181,10 +180,9 @@ def test_other_models_have_no_controllers() -> None:
         controllers_file("human36")
 
 
-def test_readers_leave_the_tag_aside(tmp_path: Path) -> None:
+def test_readers_leave_the_tag_aside(khr1: hs.Model, tmp_path: Path) -> None:
     """A URDF with a tag of somebody else's is the same body as without it."""
-    text = resource("urdf", "khr1.urdf").read_text()
-    robot = ET.fromstring(text)
+    robot = ET.fromstring(khr1.urdf())
     robot.remove(robot.findall("ros2_control")[0])
     foreign = """<ros2_control name="other" type="system" rw_rate="100">
       <hardware><plugin>mock_components/GenericSystem</plugin></hardware>

@@ -13,7 +13,7 @@ import pytest
 import yourdfpy
 
 import humans_sim as hs
-from humans_sim.core.resources import resource, share_directory
+from humans_sim.core.resources import share_directory
 
 REP_120 = ("base_link", "l_sole", "r_sole", "torso", "gaze")
 
@@ -42,20 +42,6 @@ def test_round_trip(model: hs.Model, tmp_path: Path, rng: np.random.Generator) -
         q_h = rng.uniform(-0.5, 0.5, model.nv)
         computed, theirs = model.humans.inertia(q_h), again.humans.inertia(q_h)
         np.testing.assert_allclose(theirs, computed, atol=1e-9)
-
-
-def test_files_under_urdf_are_up_to_date(
-    model: hs.Model, rng: np.random.Generator
-) -> None:
-    """urdf/*.urdf are what the models write now (make urdf)."""
-    kept = hs.load_model(resource("urdf", f"{model.name}.urdf"))
-    assert kept.joint_names == model.joint_names
-    assert kept.soles == model.soles
-    assert kept.urdf().count("<visual>") == model.urdf().count("<visual>")
-    q = model.random_configuration(rng)
-    np.testing.assert_allclose(kept.inertia(q), model.inertia(q), atol=1e-9)
-    np.testing.assert_allclose(kept.tags(q), model.tags(q), atol=1e-12)
-    np.testing.assert_allclose(kept.upper_limits, model.upper_limits, atol=1e-12)
 
 
 def test_text_alone(model: hs.Model, rng: np.random.Generator) -> None:

@@ -324,9 +324,9 @@ def test_lengths_of_each_side(tmp_path: Path) -> None:
     assert knees["RK"].at == pytest.approx([0.0, -model.lengths["r_yfemur"], 0.05])
 
 
-def test_models_without_lengths_take_numbers(tmp_path: Path) -> None:
+def test_models_without_lengths_take_numbers(human: hs.Model, tmp_path: Path) -> None:
     """A model from a URDF has no named lengths: positions are numbers."""
-    model = hs.load_model(resource("urdf", "human36.urdf"))
+    model = hs.load_model(human.save(tmp_path / "person.urdf"))
     path = tmp_path / "numbers.yaml"
     path.write_text(SET.replace("-yfemur, 0.03*h", "-0.42, 2*0.025"))
     assert load_marker_set(path, model)["KNEE"].at == pytest.approx([0, -0.42, 0.05])

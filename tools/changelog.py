@@ -1,20 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes CHANGELOG.rst, which bloom and catkin_pkg read, from CHANGELOG.md.
-
-python .ci/changelog.py            # writes it
-python .ci/changelog.py --check    # exit code 1 where it is not as it would be written
-"""
+"""CHANGELOG.rst, which bloom and catkin_pkg read, from CHANGELOG.md."""
 
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE, TARGET = ROOT / "CHANGELOG.md", ROOT / "CHANGELOG.rst"
 TITLE = "Changelog for package humans_sim"
-COMMENT = ".. Written by .ci/changelog.py from CHANGELOG.md: change that one."
+COMMENT = ".. Made from CHANGELOG.md: change that one."
 _VERSION = re.compile(r"^## \[([^\]]+)\](?: - (\d{4}-\d{2}-\d{2}))?$")
 _LINK = re.compile(r"\[([^\]]+)\]\((\S+?)\)")
 
@@ -54,9 +46,7 @@ def convert(text: str) -> str:
         first, *rest = section.splitlines()
         match = _VERSION.match(first)
         if match is None:
-            raise SystemExit(
-                f"{SOURCE.name}: a heading is '## [1.2.3] - date': {first}"
-            )
+            raise SystemExit(f"CHANGELOG.md: a heading is '## [1.2.3] - date': {first}")
         title = heading(*match.groups())
         out += [title, "-" * len(title)]
         for part in re.split(r"^(?=### )", "\n".join(rest), flags=re.M):
@@ -66,16 +56,3 @@ def convert(text: str) -> str:
             out += [f"* {prefix}{inline(entry)}" for entry in entries(body)]
         out.append("")
     return "\n".join(out)
-
-
-def main() -> int:
-    """Write the file, or compare it."""
-    text = convert(SOURCE.read_text())
-    if "--check" in sys.argv[1:]:
-        return int(not TARGET.exists() or TARGET.read_text() != text)
-    TARGET.write_text(text)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
+from unit_meshes import write_meshes
 
 from humans_sim.core.resources import resource
 from humans_sim.models.files.shapes import MESHES
-from humans_sim.models.files.unit_meshes import write_meshes
 
 
 def test_meshes(tmp_path: Path) -> None:

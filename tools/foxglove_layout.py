@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Foxglove shows of a graph, and of an MCAP file of a run: panels by topics.
 
-``python -m humans_sim.applications.foxglove_layout`` writes
-``config/foxglove/<graph>.json`` anew for every graph of the package, ``run.json`` and
-``run-small.json``. In Foxglove they are opened by *Import from file* of its layouts.
+In Foxglove the layouts are opened by *Import from file*.
 """
 
 from __future__ import annotations
@@ -12,15 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from humans_sim.applications.graphs import Graph, graph_names, read_graph
-from humans_sim.applications.rviz_file import (
-    fixed_frame,
-    graph_height,
-    graph_model,
-    has_wrist,
-)
-from humans_sim.core.files import write_atomically
-from humans_sim.core.resources import resource
+from graph_displays import IMAGE, LEG_JOINTS, MAP, MARKERS, WRENCH, Graph
 
 Panel = tuple[str, dict[str, Any]]
 """Number of a panel, which begins with its type, and its settings."""
@@ -34,11 +24,6 @@ RUN_TOPICS = (
     "reconstruction_markers",
 )
 """Drawings of an MCAP file."""
-_MARKERS = "visualization_msgs/msg/MarkerArray"
-_SHOWN = (_MARKERS, "nav_msgs/msg/OccupancyGrid")
-"""Types that the 3D panel draws by themselves."""
-_IMAGE, _WRENCH = "sensor_msgs/msg/Image", "geometry_msgs/msg/WrenchStamped"
-_JOINTS = ("hip_pitch", "knee", "ankle_pitch")
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b")
 _TITLES = ("foxglovePanelTitle", "lichtblickPanelTitle")
 """Where Foxglove and Lichtblick, which came from it, look for the title of a panel."""
@@ -50,11 +35,10 @@ _LEGEND = 170
 
 def foxglove_layout(graph: Graph) -> str:
     """The text of the layout of a graph."""
-    wrist = has_wrist(graph)
-    follow = fixed_frame(graph) if wrist else "base_link"
-    drawn = [topic for topic, kind in graph.topics.items() if kind in _SHOWN]
-    size = _WRIST if wrist else graph_height(graph)
-    scene = _scene(drawn, follow, fixed_frame(graph), size, not wrist)
+    follow = graph.fixed_frame if graph.robot is None else "base_link"
+    drawn = [topic for topic, kind in graph.topics.items() if kind in (MARKERS, MAP)]
+    size = graph.robot.height if graph.robot else _WRIST
+    scene = _scene(drawn, follow, graph.fixed_frame, size, graph.robot is not None)
     return _layout(scene, [*_plots(graph), *_others(graph)])
 
 
@@ -69,7 +53,7 @@ def run_layout(size: float = RUNS[RUN]) -> str:
         (f"/energy/{name}.data", name) for name in ("kinetic", "potential", "total")
     ]
     height = [("/odom.pose.pose.position.z", "height")]
-    angles = [(f"/joints/{s}_{j}.data", f"{s}_{j}") for j in _JOINTS for s in "lr"]
+    angles = [(f"/joints/{s}_{j}.data", f"{s}_{j}") for j in LEG_JOINTS for s in "lr"]
     plots = [
         _plot("joints", "Joint angles [rad]", angles),
         _plot("base", "Base [m]", height),
@@ -144,14 +128,15 @@ def _scene(
 def _plots(graph: Graph) -> list[Panel]:
     """Joints, loads of the soles, speed and quality, where the graph has them."""
     plots, topics = [], graph.topics
-    if "joint_states" in topics:
-        names = graph_model(graph).joint_names
-        legs = [(f"{s}_{j}", s) for j in _JOINTS for s in "lr" if f"{s}_{j}" in names]
-        paths = [
-            (f"/joint_states.position[{names.index(name)}]", name) for name, _ in legs
+    if graph.robot is not None and "joint_states" in topics:
+        numbers = zip(graph.robot.left, graph.robot.right, strict=True)
+        legs = [
+            (f"/joint_states.position[{number}]", f"{side}_{joint}")
+            for joint, pair in zip(LEG_JOINTS, numbers, strict=True)
+            for side, number in zip("lr", pair, strict=True)
         ]
-        plots.append(_plot("joints", "Joint angles [rad]", paths))
-    soles = [topic for topic, kind in topics.items() if kind == _WRENCH]
+        plots.append(_plot("joints", "Joint angles [rad]", legs))
+    soles = [topic for topic, kind in topics.items() if kind == WRENCH]
     if soles:
         loads = [(f"/{t}.wrench.force.z", t.partition("/")[0]) for t in soles]
         plots.append(_plot("soles", "Load of the soles [N]", loads))
@@ -169,7 +154,7 @@ def _others(graph: Graph) -> list[Panel]:
     """Pictures, diagnostics and events, where the graph has them."""
     panels: list[Panel] = []
     for topic, kind in graph.topics.items():
-        if kind == _IMAGE and topic.endswith("picture"):
+        if kind == IMAGE and topic.endswith("picture"):
             mode = {"imageTopic": f"/{topic}"}
             panels.append(("Image!picture", {"imageMode": mode}))
     if "/diagnostics" in graph.topics:
@@ -245,16 +230,3 @@ def _column(names: Sequence[str]) -> str | dict[str, Any]:
         "second": _column(others),
         "splitPercentage": share,
     }
-
-
-def main() -> None:
-    """Write the files of all graphs of the package."""
-    folder = resource("config", "foxglove")
-    for name in graph_names():
-        write_atomically(folder / f"{name}.json", foxglove_layout(read_graph(name)))
-    for name, size in RUNS.items():
-        write_atomically(folder / f"{name}.json", run_layout(size))
-
-
-if __name__ == "__main__":
-    main()

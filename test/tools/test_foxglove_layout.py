@@ -8,29 +8,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import graph_displays
 import numpy as np
 import pytest
+from foxglove_layout import RUN, RUN_TOPICS, RUNS, foxglove_layout, run_layout
 from mcap.reader import make_reader
 
 import humans_sim as hs
 from humans_sim.actuation import Servo
-from humans_sim.applications.foxglove_layout import (
-    RUN,
-    RUN_TOPICS,
-    RUNS,
-    foxglove_layout,
-    run_layout,
-)
-from humans_sim.applications.graphs import Graph, graph_names, read_graph
-from humans_sim.applications.rviz_file import fixed_frame, graph_model, has_wrist
+from humans_sim.applications.graphs import graph_names, read_graph
 from humans_sim.dynamics import Simulation
 from humans_sim.models.links import LinkTree
-from humans_sim.results.ros_schemas import DEFINITIONS
+from humans_sim.results.ros_schemas import definitions
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "config" / "foxglove"
-FILES = sorted(FOLDER.glob("*.json"))
-GRAPHS = [path for path in FILES if path.stem not in RUNS]
+ROOT = Path(__file__).resolve().parents[2]
 
 # Settings of Foxglove's panels, as its exported layouts have them.
 PANELS = {
@@ -49,9 +40,13 @@ OTHERS = {"geometry_msgs/WrenchStamped": "std_msgs/Header header\nWrench wrench\
 """Messages that our files are not written with."""
 
 
-def content(path: Path) -> dict[str, Any]:
-    """What stands in a file."""
-    return json.loads(path.read_text())
+@pytest.fixture(scope="module")
+def layouts() -> dict[str, dict[str, Any]]:
+    """Layouts of all graphs, and of files of runs."""
+    texts = {
+        name: foxglove_layout(graph_displays.read_graph(name)) for name in graph_names()
+    } | {name: run_layout(size) for name, size in RUNS.items()}
+    return {name: json.loads(text) for name, text in texts.items()}
 
 
 def panels(layout: Any) -> list[str]:
@@ -68,7 +63,7 @@ def definition(kind: str) -> str:
     package, _, name = kind.partition("/")
     if package == "humans_msgs":
         return (ROOT / "msgs" / "msg" / f"{name}.msg").read_text()
-    return OTHERS.get(kind) or DEFINITIONS[kind]
+    return OTHERS.get(kind) or definitions()[kind]
 
 
 def kind_of(path: str, topics: dict[str, str]) -> tuple[str, str]:
@@ -84,101 +79,99 @@ def kind_of(path: str, topics: dict[str, str]) -> tuple[str, str]:
         assert inner.endswith("]") == (name != field), path  # an element of a list
         inner = inner.partition("[")[0]
         package = kind.partition("/")[0]
-        known = f"{package}/{inner}" in {*DEFINITIONS, *OTHERS}
+        known = f"{package}/{inner}" in {*definitions(), *OTHERS}
         kind = f"{package}/{inner}" if known else inner
     return topic, kind
 
 
-def test_there_is_one_for_each_graph() -> None:
-    """And one for the files of runs."""
-    assert {path.stem for path in FILES} == {*graph_names(), *RUNS}
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_files_are_written_by_their_module(path: Path) -> None:
-    """``python -m humans_sim.applications.foxglove_layout`` changes nothing."""
-    if path.stem in RUNS:
-        made = run_layout(RUNS[path.stem])
-    else:
-        made = foxglove_layout(read_graph(path.stem))
-    assert path.read_text() == made
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_panels_are_those_of_foxglove(path: Path) -> None:
+def test_panels_are_those_of_foxglove(layouts: dict[str, dict[str, Any]]) -> None:
     """Each panel has its settings and its place, and nothing that is not known."""
-    file = content(path)
     keys = {"configById", "globalVariables", "userNodes", "playbackConfig", "layout"}
-    assert set(file) == keys
-    assert sorted(panels(file["layout"])) == sorted(file["configById"])
-    for name, settings in file["configById"].items():
-        assert set(settings) <= PANELS[name.partition("!")[0]], name
+    for name, file in layouts.items():
+        assert set(file) == keys
+        assert sorted(panels(file["layout"])) == sorted(file["configById"]), name
+        for panel, settings in file["configById"].items():
+            assert set(settings) <= PANELS[panel.partition("!")[0]], (name, panel)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_frames_are_loaded_ahead(path: Path) -> None:
+def test_frames_are_loaded_ahead(layouts: dict[str, dict[str, Any]]) -> None:
     """After a jump, Foxglove reads one message of TF: others' frames are missing."""
-    shown = content(path)["configById"]["3D!scene"]
-    assert shown["scene"]["transforms"]["enablePreloading"] is True
+    for file in layouts.values():
+        shown = file["configById"]["3D!scene"]
+        assert shown["scene"]["transforms"]["enablePreloading"] is True
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_each_line_is_one_number(path: Path) -> None:
+def test_each_line_is_one_number(layouts: dict[str, dict[str, Any]]) -> None:
     """A line of a plot is no list: Foxglove draws all its numbers as one zigzag."""
-    for name, settings in content(path)["configById"].items():
-        if name.startswith("Plot!"):
-            assert settings["lichtblickPanelTitle"] == settings["foxglovePanelTitle"]
-            for line in settings["paths"]:
-                assert "[:]" not in line["value"] and line["label"], path.stem
+    for file in layouts.values():
+        for name, settings in file["configById"].items():
+            if name.startswith("Plot!"):
+                title = settings["foxglovePanelTitle"]
+                assert settings["lichtblickPanelTitle"] == title
+                for line in settings["paths"]:
+                    assert "[:]" not in line["value"] and line["label"]
 
 
-@pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
-def test_topics_are_those_of_the_graph(path: Path) -> None:
+@pytest.mark.parametrize("name", graph_names())
+def test_topics_are_those_of_the_graph(
+    name: str, layouts: dict[str, dict[str, Any]]
+) -> None:
     """All drawings of the graph, numbers by fields that its messages have."""
-    graph, file = read_graph(path.stem), content(path)
-    topics = {f"/{name.lstrip('/')}": kind for name, kind in graph.topics.items()}
+    graph, file = read_graph(name), layouts[name]
+    topics = {f"/{topic.lstrip('/')}": kind for topic, kind in graph.topics.items()}
     shown = file["configById"]["3D!scene"]
     assert set(shown["topics"]) == {t for t, kind in topics.items() if kind in DRAWN}
-    for name, settings in file["configById"].items():
-        if name.startswith("Plot!"):
+    for panel, settings in file["configById"].items():
+        if panel.startswith("Plot!"):
             assert settings["paths"]
             for line in settings["paths"]:
                 assert kind_of(line["value"], topics)[1] == "float64", line
-        elif name.startswith("Image!"):
+        elif panel.startswith("Image!"):
             topic = settings["imageMode"]["imageTopic"]
             assert topics[topic] == "sensor_msgs/msg/Image"
-        elif not name.startswith("3D!"):
+        elif not panel.startswith("3D!"):
             assert (settings.get("topicToRender") or settings["topicPath"]) in topics
     layers = shown["layers"]
     if "robot" in layers:
         assert topics[layers["robot"]["topic"]] == "std_msgs/msg/String"
-    assert ("robot" in layers) == (not has_wrist(graph))
+    assert ("robot" in layers) == ("anatomy" not in graph.nodes)
 
 
-@pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
-def test_frames_and_joints_are_there(path: Path) -> None:
-    """The camera follows a frame of TF; lines have the names of their joints."""
-    graph, file = read_graph(path.stem), content(path)
-    shown = file["configById"]["3D!scene"]
-    assert shown["layers"]["floor"]["frameId"] == fixed_frame(graph)
-    assert shown["followTf"] in frames(graph)
-    if "Plot!joints" in file["configById"]:
-        names = graph_model(graph).joint_names
-        for line in file["configById"]["Plot!joints"]["paths"]:
-            (number,) = re.findall(r"\[(\d+)\]", line["value"])
-            assert names[int(number)] == line["label"]
+def test_frames_are_there(layouts: dict[str, dict[str, Any]]) -> None:
+    """The camera follows a frame of TF, over the floor of the graph's world."""
+    for name in graph_names():
+        graph = graph_displays.read_graph(name)
+        shown = layouts[name]["configById"]["3D!scene"]
+        assert shown["layers"]["floor"]["frameId"] == graph.fixed_frame
+        follow = graph.fixed_frame if graph.robot is None else "base_link"
+        assert shown["followTf"] == follow, name
 
 
-def frames(graph: Graph) -> set[str]:
-    """Frames of a graph."""
-    if has_wrist(graph):
-        return {fixed_frame(graph)}
-    model = graph_model(graph)
+@pytest.mark.parametrize("name", graph_displays.ROBOTS)
+def test_robots_are_those_of_the_library(name: str) -> None:
+    """Height and joints, which the tools know without the library, are the model's."""
+    model, robot = hs.load_model(name), graph_displays.ROBOTS[name]
+    assert abs(model.tags(model.neutral())[:, 2].max() - robot.height) < 1e-6
+    for side, numbers in (("l", robot.left), ("r", robot.right)):
+        names = [f"{side}_{joint}" for joint in graph_displays.LEG_JOINTS]
+        assert [model.joint_names[k] for k in numbers] == names
     links = LinkTree(model).moving(model.neutral())
-    return {fixed_frame(graph), *(parent for parent, _, _ in links)}
+    assert "base_link" in {parent for parent, _, _ in links}
 
 
-def test_layout_of_files(khr1: hs.Model, tmp_path: Path) -> None:
+def test_lines_are_labelled_by_their_joints(layouts: dict[str, dict[str, Any]]) -> None:
+    """A line of the plot of joints has the name of the joint that it shows."""
+    lines = layouts["walk"]["configById"]["Plot!joints"]["paths"]
+    names = hs.load_model("khr1").joint_names
+    for line in lines:
+        (number,) = re.findall(r"\[(\d+)\]", line["value"])
+        assert names[int(number)] == line["label"]
+    assert len(lines) == 6
+
+
+def test_layout_of_files(
+    khr1: hs.Model, layouts: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
     """Topics and fields are those of a file of a run; terrain where there is any."""
     run = Simulation(khr1, actuation=Servo(khr1)).run(khr1.neutral(), t_end=0.02)
     with run.to_mcap(tmp_path / "run.mcap").open("rb") as stream:
@@ -188,7 +181,7 @@ def test_layout_of_files(khr1: hs.Model, tmp_path: Path) -> None:
         channel.topic: summary.schemas[channel.schema_id].name
         for channel in summary.channels.values()
     }
-    file = content(FOLDER / f"{RUN}.json")["configById"]
+    file = layouts[RUN]["configById"]
     shown = set(file["3D!scene"]["topics"])
     assert shown == {f"/{topic}" for topic in RUN_TOPICS}
     drawn = {topic for topic, kind in topics.items() if kind in DRAWN}

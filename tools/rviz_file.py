@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RViz shows of a graph: a display for each of its topics that has one.
-
-``python -m humans_sim.applications.rviz_file`` writes ``config/rviz/<graph>.rviz`` anew
-for every graph of the package.
-"""
+"""What RViz shows of a graph: a display for each of its topics that has one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import yaml
-
-from humans_sim.applications.graphs import Graph, graph_names, read_graph
-from humans_sim.core.files import write_atomically
-from humans_sim.core.resources import resource
-from humans_sim.core.yaml_file import read_yaml
-from humans_sim.models import Model, load_model
+from graph_displays import BASE, IMAGE, MAP, TRUE_BASE, WRENCH, WRIST, Graph
 
 _WALK_MARKERS = ("com", "com_on_floor", "zmp", "zmp_planned", "support")
 _RECONSTRUCTED = (
@@ -35,13 +26,8 @@ _MARKERS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Name of the display of a topic of markers, and namespaces that it lists."""
 _SIDES = {"l_sole": "left sole", "r_sole": "right sole"}
-_TRUE_BASE, _BASE = "ground_truth/odom", "odom"
-_WRENCH = "geometry_msgs/msg/WrenchStamped"
-_IMAGE, _MAP = "sensor_msgs/msg/Image", "nav_msgs/msg/OccupancyGrid"
 _SMALL = 0.6
 """Height below which a model is small [m]."""
-_WRIST = "wrist"
-"""Frame of graphs with a wrist, which have no robot."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -63,7 +49,7 @@ def rviz_file(graph: Graph) -> str:
 
 
 def _content(graph: Graph) -> dict[str, Any]:
-    small = graph_height(graph) < _SMALL
+    small = graph.robot is None or graph.robot.height < _SMALL
     panels = ("Displays", "Views", "Time")
     tools = ("MoveCamera", "FocusCamera", "Measure")
     return {
@@ -75,7 +61,7 @@ def _content(graph: Graph) -> dict[str, Any]:
             "Value": True,
             "Global Options": {
                 "Background Color": "48; 48; 48",
-                "Fixed Frame": fixed_frame(graph),
+                "Fixed Frame": graph.fixed_frame,
                 "Frame Rate": 30,
             },
             "Displays": _displays(graph, small),
@@ -94,25 +80,6 @@ def _content(graph: Graph) -> dict[str, Any]:
     }
 
 
-def graph_model(graph: Graph) -> Model:
-    """The model that all nodes of a graph are given."""
-    given = read_yaml(graph.parameters).mapping()["/**"].mapping()
-    return load_model(given["ros__parameters"].mapping()["model"].text())
-
-
-def graph_height(graph: Graph) -> float:
-    """Of the graph's robot; of a hand, where it moves a wrist [m]."""
-    if has_wrist(graph):
-        return 0.2
-    model = graph_model(graph)
-    return float(model.tags(model.neutral())[:, 2].max())
-
-
-def has_wrist(graph: Graph) -> bool:
-    """Whether it moves a wrist, and no robot."""
-    return "bones" in graph.topics
-
-
 def _view(graph: Graph, small: bool) -> dict[str, Any]:
     view: dict[str, Any] = {
         "Class": "rviz_default_plugins/Orbit",
@@ -125,25 +92,16 @@ def _view(graph: Graph, small: bool) -> dict[str, Any]:
         "Near Clip Distance": 0.01,
         "Value": "Orbit (rviz)",
     }
-    if has_wrist(graph):  # from the palm: z points out of it
+    if graph.robot is None:  # from the palm: z points out of it
         near = {"Distance": 0.42, "Pitch": 1.35, "Yaw": -1.5708}
-        place = {"Target Frame": _WRIST, "Focal Point": {"X": 0, "Y": 0, "Z": 0}}
+        place = {"Target Frame": WRIST, "Focal Point": {"X": 0, "Y": 0, "Z": 0}}
         view |= near | place
     return view
 
 
-def fixed_frame(graph: Graph) -> str:
-    """The world of a simulation or of markers; else where the robot is."""
-    if has_wrist(graph):
-        return _WRIST
-    if _TRUE_BASE in graph.topics or "markers" in graph.topics:
-        return "world"
-    return "odom" if _BASE in graph.topics else "base_footprint"
-
-
 def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
     displays = [_grid(0.1 if small else 0.5)]
-    if has_wrist(graph):
+    if graph.robot is None:
         displays = [_grid(0.01), _tf("wrist|scaphoid|lunate|capitate|radius", 0.02)]
     else:
         axes = 0.1 if small else 0.5
@@ -156,21 +114,21 @@ def _displays(graph: Graph, small: bool) -> list[dict[str, Any]]:
             kept = (1, "Transient Local") if latched else (10, "Volatile")
             displays.append(made | {"Topic": _topic(topic, *kept)})
     for topic, kind in graph.topics.items():
-        if kind == _WRENCH:
+        if kind == WRENCH:
             sole = topic.split("/")[0]
             displays.append(_wrench(topic, _SIDES.get(sole, sole), small))
     displays += [
         _soft_ground(topic, kind)
         for topic, kind in graph.topics.items()
-        if kind in (_IMAGE, _MAP)
+        if kind in (IMAGE, MAP)
     ]
-    if _TRUE_BASE in graph.topics:
-        displays.append(_odometry(_TRUE_BASE, "Base", small, True))
-        if _BASE in graph.topics:
+    if TRUE_BASE in graph.topics:
+        displays.append(_odometry(TRUE_BASE, "Base", small, True))
+        if BASE in graph.topics:
             # By the observer: it covers the true one, so it is switched off.
-            displays.append(_odometry(_BASE, "Base, as observed", small, False))
-    elif _BASE in graph.topics:
-        displays.append(_odometry(_BASE, "Base", small, True))
+            displays.append(_odometry(BASE, "Base, as observed", small, False))
+    elif BASE in graph.topics:
+        displays.append(_odometry(BASE, "Base", small, True))
     return displays
 
 
@@ -209,7 +167,7 @@ def _tf(frames: str, scale: float) -> dict[str, Any]:
 
 def _soft_ground(topic: str, kind: str) -> dict[str, Any]:
     """Footprints: a map of depths on the floor, pictures beside it."""
-    if kind == _MAP:
+    if kind == MAP:
         return _display("Map", "Depth of the ground") | {
             "Alpha": 0.9,
             "Color Scheme": "costmap",
@@ -228,7 +186,7 @@ def _soft_ground(topic: str, kind: str) -> dict[str, Any]:
 
 
 def _frames(graph: Graph) -> str:
-    names = dict.fromkeys((fixed_frame(graph), "base_link", "base_footprint"))
+    names = dict.fromkeys((graph.fixed_frame, "base_link", "base_footprint"))
     return "|".join(names)
 
 
@@ -273,14 +231,3 @@ def _topic(name: str, depth: int = 10, durability: str = "Volatile") -> dict[str
         "Reliability Policy": "Reliable",
         "Durability Policy": durability,
     }
-
-
-def main() -> None:
-    """Write the files of all graphs of the package."""
-    folder = resource("config", "rviz")
-    for name in graph_names():
-        write_atomically(folder / f"{name}.rviz", rviz_file(read_graph(name)))
-
-
-if __name__ == "__main__":
-    main()

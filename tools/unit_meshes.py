@@ -2,7 +2,7 @@
 """The unit meshes under ``urdf/meshes``.
 
 A URDF scales them, so that one file draws every limb of every model.
-``python -m humans_sim.models.files.unit_meshes`` writes them anew.
+``python tools/unit_meshes.py`` writes them anew.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
-
-from humans_sim.core.resources import resource
 
 
 def _hull_of_spheres(
@@ -79,5 +77,4 @@ def write_meshes(folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for written in write_meshes(resource("urdf", "meshes")):
-        print(written)
+    write_meshes(Path(__file__).resolve().parents[1] / "urdf" / "meshes")
