@@ -129,7 +129,9 @@ class KondoWalk(ModelNode):
 
     def _on_robot(self, message: String) -> None:
         if message.data.partition(":")[0] not in _STATES:
-            error = ConfigurationError(f"'{printable(message.data)}' is no state")
+            error = ConfigurationError(
+                f"'{printable(message.data[:_LONGEST])}' is no state"
+            )
             self._refuse("robot_state", error)
             return
         self._robot = message.data[:_LONGEST]
