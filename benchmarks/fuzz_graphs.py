@@ -287,8 +287,7 @@ class GraphFuzzer:
         if not listeners:
             return
         message = message_class(kind)
-        durability = ends[0].qos_profile.durability
-        publisher = self.node.create_publisher(message, topic, _reliable(durability))
+        publisher = self.node.create_publisher(message, topic, _any_subscriber())
         self.spin(lambda: publisher.get_subscription_count() > len(listeners) - 1, 5.0)
         reporting = [name for name in listeners if self.refused(name) is not None]
         start = {name: self.refused(name) or 0 for name in reporting}
@@ -389,12 +388,14 @@ def _ends_it(request: Any) -> bool:
     return state == 4 or hasattr(request, "transition")
 
 
-def _reliable(durability: Any) -> Any:
+def _any_subscriber() -> Any:
     """The quality of service that any subscriber takes."""
-    from rclpy.qos import QoSProfile, ReliabilityPolicy
+    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
     return QoSProfile(
-        depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=durability
+        depth=10,
+        reliability=ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL,
     )
 
 

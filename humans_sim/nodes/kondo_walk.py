@@ -25,9 +25,14 @@ from std_msgs.msg import Header, String
 from std_srvs.srv import Trigger
 
 from humans_sim.control.walking import WalkPhase
-from humans_sim.core.errors import ConfigurationError, HumansError, ParameterError
+from humans_sim.core.errors import (
+    ConfigurationError,
+    HumansError,
+    ParameterError,
+    printable,
+)
 from humans_sim.kondo.driver.blind_walk import BlindWalk
-from humans_sim.kondo.driver.robot_health import MOVABLE
+from humans_sim.kondo.driver.robot_health import MOVABLE, RobotState
 from humans_sim.kondo.driver.robot_settings import load_robot
 from humans_sim.nodes.common.conversions import (
     duration_of,
@@ -52,6 +57,7 @@ _SILENCE = 0.5
 """Wall time without joint_states after which the walk ends [s]."""
 _LED = tuple(state.value for state in MOVABLE)
 """States of the robot in which it follows."""
+_STATES = ("busy", *(state.value for state in RobotState))
 _NOTHING = "nothing comes on joint_states"
 _LONGEST = 300
 """Characters of a state of the robot that are taken."""
@@ -122,6 +128,12 @@ class KondoWalk(ModelNode):
         self._heard_at = time.monotonic()
 
     def _on_robot(self, message: String) -> None:
+        if message.data.partition(":")[0] not in _STATES:
+            error = ConfigurationError(
+                f"'{printable(message.data[:_LONGEST])}' is no state"
+            )
+            self._refuse("robot_state", error)
+            return
         self._robot = message.data[:_LONGEST]
         if self._obstacle():
             self._break(f"the robot is {self._robot}")
