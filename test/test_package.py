@@ -92,8 +92,9 @@ def imports(folder: Path) -> set[str]:
 
 def third_party(folder: Path) -> set[str]:
     """Modules of others that the Python files of a folder import."""
-    own = {"humans_sim", *(path.stem for path in (ROOT / "test").rglob("*.py"))}
-    own |= {path.stem for path in (ROOT / "tools").glob("*.py")}
+    own = {"humans_sim"}
+    for name in ("test", "benchmarks", "tools"):
+        own |= {path.stem for path in (ROOT / name).rglob("*.py")}
     return imports(folder) - set(sys.stdlib_module_names) - own
 
 

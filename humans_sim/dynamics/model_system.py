@@ -36,7 +36,8 @@ from humans_sim.dynamics.model_contacts import contact_table
 from humans_sim.dynamics.point_forces import point_force
 from humans_sim.dynamics.self_contacts import SelfContacts
 from humans_sim.dynamics.system import EVENT_DRIVEN, TIME_STEPPING, Terms
-from humans_sim.dynamics.tree_table import TreeTable, tree_table
+from humans_sim.dynamics.tree_kernels import TreeTable
+from humans_sim.dynamics.tree_table import tree_table
 from humans_sim.models import Model
 from humans_sim.models.joint_memory import JointMemory
 from humans_sim.models.self_collision import SelfCollision

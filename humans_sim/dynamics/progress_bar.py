@@ -3,48 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 
 LONG_RUN = 200
 """Samples from which on a progress bar is shown on a terminal."""
 
 
-class ProgressBar:
-    """A progress bar where it is shown; gives the function that moves it."""
+@contextmanager
+def progress_bar(
+    shown: bool | Callable[[int, int], None] | None, steps: int
+) -> Iterator[Callable[[], None]]:
+    """A progress bar where it is shown; gives the function that moves it.
 
-    def __init__(
-        self, shown: bool | Callable[[int, int], None] | None, steps: int
-    ) -> None:
-        from rich.console import Console
+    Args:
+        shown: whether it is, or who is told the steps done and all steps; None: on a
+            terminal, where there are many.
+        steps: their number.
+    """
+    if callable(shown):
+        watch, done = shown, count(1)
+        yield lambda: watch(next(done), steps)
+        return
+    from rich.console import Console
 
-        self._watch, self._done = None, 0
-        if callable(shown):
-            self._watch, shown = shown, False
-        console = Console(stderr=True)
-        if shown is None:
-            shown = steps >= LONG_RUN and console.is_terminal
-        self._bar: Any = nullcontext()
-        if shown:
-            from rich.progress import Progress
+    console = Console(stderr=True)
+    if shown is None:
+        shown = steps >= LONG_RUN and console.is_terminal
+    if not shown:
+        yield lambda: None
+        return
+    from rich.progress import Progress
 
-            self._bar = Progress(console=console, transient=True)
-        self._shown, self._steps = shown, steps
-
-    def __enter__(self) -> Callable[[], None]:
-        bar = self._bar.__enter__()
-        if self._watch is not None:
-            return self._report
-        if not self._shown:
-            return lambda: None
-        task = bar.add_task("simulating", total=self._steps)
-        return lambda: bar.advance(task)
-
-    def _report(self) -> None:
-        assert self._watch is not None
-        self._done += 1
-        self._watch(self._done, self._steps)
-
-    def __exit__(self, *failure: Any) -> None:
-        self._bar.__exit__(*failure)
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("simulating", total=steps)
+        yield lambda: bar.advance(task)

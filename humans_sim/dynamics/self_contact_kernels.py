@@ -16,7 +16,7 @@ import numpy as np
 from humans_sim.contact.geometry.box_pairs import FAR
 from humans_sim.contact.geometry.convex_pairs import basis, place, turn
 from humans_sim.core.kernels import kernel
-from humans_sim.dynamics.tree_kernels import tree_poses
+from humans_sim.dynamics.tree_kernels import TreeTable, tree_poses
 
 WATCH = 1e-3
 """Points are known from this distance on, before they touch [m]."""
@@ -194,14 +194,14 @@ def none_due(tree, q, v, time, bounds, poses):
     """Whether no pair of links of a model can be near.
 
     Args:
-        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
         q: configuration.
         v: velocity.
         time: what may close within it counts [s].
         bounds: fields of a :class:`PairBounds`.
         poses: of all joints, is filled (n, 12).
     """
-    links = tree[0].shape[0]
+    links = TreeTable(*tree).parent.shape[0]
     rotation, place_ = np.empty((links, 3, 3)), np.empty((links, 3))
     tree_poses(tree, q, (rotation, place_))
     for b in range(links):

@@ -131,7 +131,7 @@ class SelfContacts:
         """Whether a bound says, without distances, that no links touch soon.
 
         Args:
-            tree: fields of the model's :class:`~humans_sim.dynamics.tree_table.\
+            tree: fields of the model's :class:`~humans_sim.dynamics.tree_kernels.\
 TreeTable`.
             q: configuration.
             v: velocity.

@@ -29,7 +29,7 @@ from humans_sim.dynamics.joint_dissipation import JointDissipation
 from humans_sim.dynamics.link_pairs import own_links
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.own_integration import OwnIntegration
-from humans_sim.dynamics.progress_bar import ProgressBar
+from humans_sim.dynamics.progress_bar import progress_bar
 from humans_sim.dynamics.pushes import Push
 from humans_sim.dynamics.recorded_signals import RecordedSignals
 from humans_sim.dynamics.sampling import sampling_times
@@ -308,7 +308,7 @@ class Simulation(OwnIntegration):
         try:
             stepper = self.start(q0, v0, t_start)
             stepper.keep_event_states()
-            with ProgressBar(progress, len(times)) as advance:
+            with progress_bar(progress, len(times)) as advance:
                 for time in times:
                     while pushes and pushes[0].time <= time:
                         self._push(stepper, pushes.pop(0))

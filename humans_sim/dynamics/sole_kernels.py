@@ -7,8 +7,13 @@ import numpy as np
 
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import contact_rows
-from humans_sim.dynamics.event_driven.model_rates_kernels import write_poses
-from humans_sim.dynamics.tree_kernels import tree_columns, tree_poses, tree_state
+from humans_sim.dynamics.tree_kernels import (
+    TreeState,
+    tree_columns,
+    tree_poses,
+    tree_state,
+    write_poses,
+)
 
 
 @kernel
@@ -29,12 +34,12 @@ def contacts_in_world(model, q, v, which, forces):
     """
     tree, moving, poses, _, links, _ = model
     local, row, _, radius, solids = moving[0][:5]
-    state = tree_state(tree[0].shape[0], v.shape[0])
+    state = tree_state(tree, v.shape[0])
     tree_poses(tree, q, state)
     tree_columns(tree, state)
     write_poses(links, state, poses)
-    _, rows, _ = contact_rows(which, state[2], moving, q)
-    base, k = state[0][0], which.shape[0]
+    _, rows, _ = contact_rows(which, TreeState(*state).jacobian, moving, q)
+    base, k = TreeState(*state).rotation[0], which.shape[0]
     place, normal, velocity = np.zeros((k, 3)), np.zeros((k, 3)), np.zeros((k, 3))
     force, moment, frame = np.zeros((k, 3)), np.zeros((k, 3)), np.empty((3, 3))
     for c in range(k):

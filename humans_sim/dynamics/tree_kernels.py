@@ -6,6 +6,9 @@ Everything is in the world's frame, about its origin: a link's velocity is
 mass, its first moment and its second moments. The composite rigid body and recursive
 Newton-Euler algorithms (Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 5
 and 6) then need no transformations between links.
+
+Kernels take tables and states as plain tuples, which cost less to pass than named ones,
+and name their fields inside: ``TreeTable(*tree)``.
 """
 
 from __future__ import annotations
@@ -16,6 +19,42 @@ import numpy as np
 
 from humans_sim.core.kernels import kernel
 from humans_sim.models.rotors import add_rotor_effects, add_rotor_inertia
+
+
+class TreeTable(NamedTuple):
+    """Links of a model with a free base and joints of one axis each.
+
+    Link 0 is the base; link k belongs to the velocity 5 + k.
+
+    Attributes:
+        parent: link that each link turns in (n,); -1 for the base.
+        turns: whether its joint turns, otherwise it slides (n,).
+        rotation: of the joint's frame in the parent's (n, 3, 3).
+        place: of the joint's frame in the parent's (n, 3) [m].
+        axis: of the joint in its frame (n, 3).
+        mass: (n,) [kg].
+        centre: of mass, in the link's frame (n, 3) [m].
+        inertia: about the centre of mass, in the link's frame (n, 3, 3) [kg m^2].
+        gravity: (3,) [m/s^2].
+        armature: inertia on the diagonal of the mass matrix (nv,).
+        rotors: table of a model's geared rotors; empty where it has none (m, 16).
+        locked: velocities that stay zero (indices).
+        straight: whether the joint's frame is turned as the parent's (n,).
+    """
+
+    parent: np.ndarray
+    turns: np.ndarray
+    rotation: np.ndarray
+    place: np.ndarray
+    axis: np.ndarray
+    mass: np.ndarray
+    centre: np.ndarray
+    inertia: np.ndarray
+    gravity: np.ndarray
+    armature: np.ndarray
+    rotors: np.ndarray
+    locked: np.ndarray
+    straight: np.ndarray
 
 
 class TreeState(NamedTuple):
@@ -38,8 +77,9 @@ class TreeState(NamedTuple):
 
 
 @kernel
-def tree_state(links, nv):
-    """Arrays for the state of a tree, as a plain tuple."""
+def tree_state(tree, nv):
+    """Arrays for the state of a tree, as a plain tuple; the tree is one, too."""
+    links = TreeTable(*tree).parent.shape[0]
     # Column by column, as pinocchio keeps a Jacobian: contacts read one like the other.
     jacobian = np.zeros((nv, 6)).T
     return (
@@ -60,9 +100,10 @@ def tree_poses(tree, q, state):
         q: configuration.
         state: fields of a :class:`TreeState`, as a plain tuple; changed.
     """
-    parent, turns, fixed, offset, axis = tree[0], tree[1], tree[2], tree[3], tree[4]
-    straight = tree[12]
-    rotation, place = state[0], state[1]
+    table = TreeTable(*tree)
+    parent, turns, axis = table.parent, table.turns, table.axis
+    fixed, offset, straight = table.rotation, table.place, table.straight
+    rotation, place = state[:2]
     x, y, z, w = q[3], q[4], q[5], q[6]
     rotation[0, 0, 0] = 1 - 2 * (y * y + z * z)
     rotation[0, 0, 1] = 2 * (x * y - w * z)
@@ -103,8 +144,9 @@ def tree_poses(tree, q, state):
 @kernel
 def tree_columns(tree, state):
     """Columns of the Jacobian, after :func:`tree_poses`; arguments as there."""
-    parent, turns, axis = tree[0], tree[1], tree[4]
-    rotation, place, jacobian = state[0], state[1], state[2]
+    table = TreeTable(*tree)
+    parent, turns, axis = table.parent, table.turns, table.axis
+    rotation, place, jacobian = state[:3]
     for j in range(3):
         a0, a1, a2 = rotation[0, 0, j], rotation[0, 1, j], rotation[0, 2, j]
         p0, p1, p2 = place[0, 0], place[0, 1], place[0, 2]
@@ -134,8 +176,9 @@ def tree_columns(tree, state):
 @kernel
 def tree_inertias(tree, state):
     """Inertias of all links in the world, after :func:`tree_poses`."""
-    mass, centre, central = tree[5], tree[6], tree[7]
-    rotation, place, inertia = state[0], state[1], state[3]
+    table = TreeTable(*tree)
+    mass, centre, central = table.mass, table.centre, table.inertia
+    rotation, place, _, inertia, _ = state
     half = np.empty((3, 3))
     for b in range(mass.shape[0]):
         m, r, own = mass[b], rotation[b], central[b]
@@ -192,7 +235,8 @@ def _momentum(inertia, linear, angular):
 @kernel
 def tree_twists(tree, v, state):
     """Twists of all links, after :func:`tree_columns`."""
-    parent, jacobian, twist = tree[0], state[2], state[4]
+    parent = TreeTable(*tree).parent
+    _, _, jacobian, _, twist = state
     for i in range(6):
         twist[0, i] = 0.0
         for j in range(6):
@@ -205,8 +249,9 @@ def tree_twists(tree, v, state):
 @kernel
 def tree_energies(tree, q, v, state):
     """Kinetic and potential energy, after inertias and twists."""
-    gravity, armature, rotors = tree[8], tree[9], tree[10]
-    inertia, twist = state[3], state[4]
+    table = TreeTable(*tree)
+    gravity, armature, rotors = table.gravity, table.armature, table.rotors
+    _, _, _, inertia, twist = state
     double, potential = 0.0, 0.0
     for b in range(inertia.shape[0]):
         t = twist[b]
@@ -231,7 +276,7 @@ def tree_translation(state):
 
     After inertias and twists.
     """
-    rotation, inertia, twist = state[0], state[3], state[4]
+    rotation, _, _, inertia, twist = state
     mass, translation = 0.0, np.zeros(3)
     for b in range(inertia.shape[0]):
         t = twist[b]
@@ -246,8 +291,10 @@ def tree_translation(state):
 @kernel
 def tree_mass(tree, q, state, mass):
     """Mass matrix, after columns and inertias; false beyond the reach of a rotor."""
-    parent, armature, rotors = tree[0], tree[9], tree[10]
-    jacobian, composite = state[2], state[3].copy()
+    table = TreeTable(*tree)
+    parent, armature, rotors = table.parent, table.armature, table.rotors
+    _, _, jacobian, inertia, _ = state
+    composite = inertia.copy()
     n, nv = parent.shape[0], jacobian.shape[1]
     for b in range(n - 1, 0, -1):
         a = parent[b]
@@ -287,8 +334,9 @@ def tree_mass(tree, q, state, mass):
 @kernel
 def tree_bias(tree, q, v, state, bias):
     """Nonlinear effects and gravity, after twists and inertias; false as before."""
-    parent, gravity, rotors = tree[0], tree[8], tree[10]
-    jacobian, inertia, twist = state[2], state[3], state[4]
+    table = TreeTable(*tree)
+    parent, gravity, rotors = table.parent, table.gravity, table.rotors
+    _, _, jacobian, inertia, twist = state
     n = parent.shape[0]
     drift, force = np.zeros((n, 6)), np.empty((n, 6))
     for b in range(n):
@@ -337,3 +385,38 @@ def tree_bias(tree, q, v, state, bias):
             for i in range(6):
                 force[parent[b], i] += force[b, i]
     return rotors.shape[0] == 0 or add_rotor_effects(q, v, rotors, bias)
+
+
+@kernel
+def write_motions(links, state, vectors, motions, order):
+    """Write world motions (n, 6) of links in their own frames (m, 2, 6).
+
+    Args:
+        links: which (m,).
+        state: of the tree.
+        vectors: twists or accelerations of all links in the world (n, 6).
+        motions: changed.
+        order: 0 for velocities, 1 for accelerations.
+    """
+    rotation, place = state[:2]
+    for k in range(links.shape[0]):
+        b = links[k]
+        r, p, t = rotation[b], place[b], vectors[b]
+        v0 = t[0] + t[4] * p[2] - t[5] * p[1]
+        v1 = t[1] + t[5] * p[0] - t[3] * p[2]
+        v2 = t[2] + t[3] * p[1] - t[4] * p[0]
+        for i in range(3):
+            motions[k, order, i] = r[0, i] * v0 + r[1, i] * v1 + r[2, i] * v2
+            motions[k, order, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
+
+
+@kernel
+def write_poses(links, state, poses):
+    """Write the poses of links (m, 3, 4), after :func:`tree_poses`."""
+    rotation, place = state[:2]
+    for k in range(links.shape[0]):
+        b = links[k]
+        for i in range(3):
+            poses[k, i, 3] = place[b, i]
+            for j in range(3):
+                poses[k, i, j] = rotation[b, i, j]

@@ -3,49 +3,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pinocchio as pin
 
+from humans_sim.dynamics.tree_kernels import TreeTable
+
 _ROTORS = 16
 """Columns of a table of rotors."""
-
-
-class TreeTable(NamedTuple):
-    """Links of a model with a free base and joints of one axis each.
-
-    Link 0 is the base; link k belongs to the velocity 5 + k.
-
-    Attributes:
-        parent: link that each link turns in (n,); -1 for the base.
-        turns: whether its joint turns, otherwise it slides (n,).
-        rotation: of the joint's frame in the parent's (n, 3, 3).
-        place: of the joint's frame in the parent's (n, 3) [m].
-        axis: of the joint in its frame (n, 3).
-        mass: (n,) [kg].
-        centre: of mass, in the link's frame (n, 3) [m].
-        inertia: about the centre of mass, in the link's frame (n, 3, 3) [kg m^2].
-        gravity: (3,) [m/s^2].
-        armature: inertia on the diagonal of the mass matrix (nv,).
-        rotors: table of a model's geared rotors; empty where it has none (m, 16).
-        locked: velocities that stay zero (indices).
-        straight: whether the joint's frame is turned as the parent's (n,).
-    """
-
-    parent: np.ndarray
-    turns: np.ndarray
-    rotation: np.ndarray
-    place: np.ndarray
-    axis: np.ndarray
-    mass: np.ndarray
-    centre: np.ndarray
-    inertia: np.ndarray
-    gravity: np.ndarray
-    armature: np.ndarray
-    rotors: np.ndarray
-    locked: np.ndarray
-    straight: np.ndarray
 
 
 def tree_table(

@@ -10,6 +10,8 @@ import numpy as np
 from humans_sim.core.dense_kernels import cholesky_solve
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.tree_kernels import (
+    TreeState,
+    TreeTable,
     tree_columns,
     tree_inertias,
     tree_poses,
@@ -73,7 +75,7 @@ def search_posture(tree, task, target, q, damping, close):
     """Damped Newton steps within limits; the largest error left, infinite if far.
 
     Args:
-        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
         task: fields of a :class:`PostureTask`.
         target: centre of mass (3,), places (2, 3) and turns (2, 3, 3) of the soles,
             axes along which turns are looked at, as columns (2, 3, 3).
@@ -83,8 +85,8 @@ def search_posture(tree, task, target, q, damping, close):
     """
     rows, columns, low, high = task[4], task[5], task[6], task[7]
     n = columns.shape[0]
-    state = tree_state(tree[0].shape[0], task[3].shape[1])
-    rotation = state[0]
+    state = tree_state(tree, task[3].shape[1])
+    rotation = TreeState(*state).rotation
     error, matrix = np.zeros(15), np.zeros((15, n))
     normal, step = np.empty((n, n)), np.empty(n)
     worst = np.inf
@@ -117,7 +119,7 @@ def posture_rates(tree, task, target, q, damping, motion):
     """Velocities (nv,) of a posture whose soles and centre of mass move.
 
     Args:
-        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
         task: fields of a :class:`PostureTask`.
         target: as of :func:`search_posture`.
         q: the posture.
@@ -128,7 +130,7 @@ def posture_rates(tree, task, target, q, damping, motion):
     rates, known, values = motion
     moves, rows, columns, looked = task[3], task[4], task[5], target[3]
     n, nv = columns.shape[0], moves.shape[1]
-    state = tree_state(tree[0].shape[0], nv)
+    state = tree_state(tree, nv)
     error, v = np.zeros(15), np.zeros(nv)
     turned = np.zeros((15, known.shape[0]))
     _terms((tree, task, known), target, q, state, error, turned)
@@ -171,15 +173,16 @@ def _terms(parts, target, q, state, error, matrix):
     links, turn, place, moves = task[0], task[1], task[2], task[3]
     com, places, turns, looked = target
     n = columns.shape[0]
-    rotation, at, jacobian, inertia = state[0], state[1], state[2], state[3]
+    parent = TreeTable(*tree).parent
+    rotation, at, jacobian, inertia, _ = state
     own, away = np.empty((3, 3)), np.empty(3)
     tree_poses(tree, q, state)
     tree_columns(tree, state)
     tree_inertias(tree, state)
     # Masses and first moments of all that each joint carries.
-    for b in range(tree[0].shape[0] - 1, 0, -1):
+    for b in range(parent.shape[0] - 1, 0, -1):
         for i in range(4):
-            inertia[tree[0][b], i] += inertia[b, i]
+            inertia[parent[b], i] += inertia[b, i]
     whole = inertia[0, 0]
     for i in range(3):
         error[i] = com[i] - inertia[0, 1 + i] / whole

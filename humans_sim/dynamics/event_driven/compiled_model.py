@@ -17,7 +17,7 @@ from humans_sim.dynamics.event_driven.model_rates_kernels import (
 )
 from humans_sim.dynamics.model_system import ModelSystem
 from humans_sim.dynamics.system import System, Terms
-from humans_sim.dynamics.tree_table import TreeTable
+from humans_sim.dynamics.tree_kernels import TreeTable
 
 
 class CompiledModel:

@@ -23,6 +23,8 @@ from humans_sim.dynamics.drive_kernels import table_torques
 from humans_sim.dynamics.event_driven.acceleration_kernels import acceleration_in_modes
 from humans_sim.dynamics.event_driven.creep_kernels import creeping_acceleration
 from humans_sim.dynamics.tree_kernels import (
+    TreeState,
+    TreeTable,
     tree_bias,
     tree_columns,
     tree_inertias,
@@ -30,6 +32,8 @@ from humans_sim.dynamics.tree_kernels import (
     tree_poses,
     tree_state,
     tree_twists,
+    write_motions,
+    write_poses,
 )
 
 
@@ -37,7 +41,7 @@ class RatesModel(NamedTuple):
     """A model as the kernels see it.
 
     Attributes:
-        tree: fields of a :class:`~humans_sim.dynamics.tree_table.TreeTable`.
+        tree: fields of a :class:`~humans_sim.dynamics.tree_kernels.TreeTable`.
         moving: fields of a :class:`~humans_sim.dynamics.contact_kernels.MovingGeometry`
             as a plain tuple; its arrays of poses and motions are the next two.
         poses: of the links with contact points (m, 3, 4); written.
@@ -82,39 +86,14 @@ class ClosedContacts(NamedTuple):
 
 
 @kernel
-def _into_links(links, state, vectors, motions, order):
-    """Write world motions (n, 6) of links in their own frames."""
-    rotation, place = state[0], state[1]
-    for k in range(links.shape[0]):
-        b = links[k]
-        r, p, t = rotation[b], place[b], vectors[b]
-        v0 = t[0] + t[4] * p[2] - t[5] * p[1]
-        v1 = t[1] + t[5] * p[0] - t[3] * p[2]
-        v2 = t[2] + t[3] * p[1] - t[4] * p[0]
-        for i in range(3):
-            motions[k, order, i] = r[0, i] * v0 + r[1, i] * v1 + r[2, i] * v2
-            motions[k, order, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
-
-
-@kernel
-def write_poses(links, state, poses):
-    """Write the poses of links (m, 3, 4), after :func:`tree_poses`."""
-    rotation, place = state[0], state[1]
-    for k in range(links.shape[0]):
-        b = links[k]
-        for i in range(3):
-            poses[k, i, 3] = place[b, i]
-            for j in range(3):
-                poses[k, i, j] = rotation[b, i, j]
-
-
-@kernel
 def _drifts(tree, v, state):
     """Accelerations of all links in the world at zero joint accelerations (n, 6).
 
     Against gravity's, as the base falls: contacts add it again.
     """
-    parent, gravity, jacobian, twist = tree[0], tree[8], state[2], state[4]
+    table = TreeTable(*tree)
+    parent, gravity = table.parent, table.gravity
+    _, _, jacobian, _, twist = state
     drift = np.zeros((parent.shape[0], 6))
     for i in range(3):
         drift[0, i] = -gravity[i]
@@ -150,7 +129,7 @@ def model_terms(model, q, v, which):
     """
     tree, moving, poses, motions, links, damping = model
     nv = v.shape[0]
-    state = tree_state(tree[0].shape[0], nv)
+    state = tree_state(tree, nv)
     mass, bias = np.empty((nv, nv)).T, np.empty(nv)
     tree_poses(tree, q, state)
     tree_columns(tree, state)
@@ -162,10 +141,10 @@ def model_terms(model, q, v, which):
         bias[j] += damping[j] * v[j]
     if which.shape[0]:
         write_poses(links, state, poses)
-        _into_links(links, state, state[4], motions, 0)
-        _into_links(links, state, _drifts(tree, v, state), motions, 1)
-    gap, rows, drift = contact_rows(which, state[2], moving, q)
-    lock(tree[11], mass, bias, rows)
+        write_motions(links, state, TreeState(*state).twist, motions, 0)
+        write_motions(links, state, _drifts(tree, v, state), motions, 1)
+    gap, rows, drift = contact_rows(which, TreeState(*state).jacobian, moving, q)
+    lock(TreeTable(*tree).locked, mass, bias, rows)
     return (mass, bias, gap, rows, drift), reach
 
 
@@ -224,14 +203,15 @@ def applied_torques(model, drives, t, q, v):
         q: configuration.
         v: velocity.
     """
-    return table_torques(drives, model[0][11], t, q, v)
+    tree, _, _, _, _, _ = model
+    return table_torques(drives, TreeTable(*tree).locked, t, q, v)
 
 
 @kernel
 def model_gaps(model, q):
     """Gaps of all contacts; arguments as of :func:`model_terms`."""
     tree, moving, poses, _, links, _ = model
-    state = tree_state(tree[0].shape[0], tree[9].shape[0])
+    state = tree_state(tree, TreeTable(*tree).armature.shape[0])
     tree_poses(tree, q, state)
     write_poses(links, state, poses)
     return point_gaps(moving[0], q)
@@ -241,10 +221,10 @@ def model_gaps(model, q):
 def model_gap_rates(model, q, v):
     """Gaps of all contacts and their rates; arguments as of :func:`model_terms`."""
     tree, moving, poses, motions, links, _ = model
-    state = tree_state(tree[0].shape[0], v.shape[0])
+    state = tree_state(tree, v.shape[0])
     tree_poses(tree, q, state)
     tree_columns(tree, state)
     tree_twists(tree, v, state)
     write_poses(links, state, poses)
-    _into_links(links, state, state[4], motions, 0)
+    write_motions(links, state, TreeState(*state).twist, motions, 0)
     return point_gap_rates(moving[0], moving[1], q, v)

@@ -47,6 +47,8 @@ from humans_sim.dynamics.time_stepping.near_contacts import (
     near_points,
 )
 from humans_sim.dynamics.tree_kernels import (
+    TreeState,
+    TreeTable,
     tree_bias,
     tree_columns,
     tree_energies,
@@ -56,6 +58,8 @@ from humans_sim.dynamics.tree_kernels import (
     tree_state,
     tree_translation,
     tree_twists,
+    write_motions,
+    write_poses,
 )
 
 DONE, ELSEWHERE = 0, 1
@@ -105,32 +109,6 @@ class StepGeometry(NamedTuple):
 
 
 @kernel
-def _write_poses(links, state, poses):
-    rotation, place = state[0], state[1]
-    for k in range(links.shape[0]):
-        b = links[k]
-        for i in range(3):
-            poses[k, i, 3] = place[b, i]
-            for j in range(3):
-                poses[k, i, j] = rotation[b, i, j]
-
-
-@kernel
-def _write_motions(links, state, motions):
-    """Velocities of links in their own frames; no accelerations."""
-    rotation, place, twist = state[0], state[1], state[4]
-    for k in range(links.shape[0]):
-        b = links[k]
-        r, p, t = rotation[b], place[b], twist[b]
-        v0 = t[0] + t[4] * p[2] - t[5] * p[1]
-        v1 = t[1] + t[5] * p[0] - t[3] * p[2]
-        v2 = t[2] + t[3] * p[1] - t[4] * p[0]
-        for i in range(3):
-            motions[k, 0, i] = r[0, i] * v0 + r[1, i] * v1 + r[2, i] * v2
-            motions[k, 0, 3 + i] = r[0, i] * t[3] + r[1, i] * t[4] + r[2, i] * t[5]
-
-
-@kernel
 def _near_geometry(moving, points):
     """A moving geometry of some points alone, and of all joint limits."""
     still, motions, support, gravity = moving
@@ -160,7 +138,7 @@ def model_energies(tree, q, v):
         q: configuration.
         v: velocity.
     """
-    state = tree_state(tree[0].shape[0], v.shape[0])
+    state = tree_state(tree, v.shape[0])
     tree_poses(tree, q, state)
     tree_columns(tree, state)
     tree_inertias(tree, state)
@@ -172,7 +150,7 @@ def model_energies(tree, q, v):
 def model_equations(tree, q, v):
     """Mass matrix, bias and Jacobian of a model, and whether its rotors reach."""
     nv = v.shape[0]
-    state = tree_state(tree[0].shape[0], nv)
+    state = tree_state(tree, nv)
     mass, bias = np.empty((nv, nv)).T, np.empty(nv)
     tree_poses(tree, q, state)
     tree_columns(tree, state)
@@ -180,7 +158,7 @@ def model_equations(tree, q, v):
     tree_twists(tree, v, state)
     reach = tree_mass(tree, q, state, mass)
     reach = tree_bias(tree, q, v, state, bias) and reach
-    return mass, bias, state[2], reach
+    return mass, bias, TreeState(*state).jacobian, reach
 
 
 @kernel
@@ -192,7 +170,7 @@ def _settle(model, state, centre, x, equations, contacts):
     for attempt in range(_SETTLINGS + 1):
         q = free_base_configuration(centre, x)
         tree_poses(tree, q, state)
-        _write_poses(links, state, poses)
+        write_poses(links, state, poses)
         gap = point_gaps(still, q)
         closed, worst, known = unsettled(gap, closed, which, SETTLED)
         if worst <= SETTLED:
@@ -251,7 +229,7 @@ def model_step(tree, geometry, start, applied, h, energies):
     moving, links, restitution, tangents, friction = geometry
     poses, motions = moving[0][2], moving[1]
     q_start, v_start, acceleration, forces_all, mode_all = start
-    locked = tree[11]
+    locked = TreeTable(*tree).locked
     nv = v_start.shape[0]
     floats = True
     for j in locked:
@@ -259,8 +237,8 @@ def model_step(tree, geometry, start, applied, h, energies):
     centre = q_start.copy()
     normalise_quaternion(centre)
     still = np.zeros(nv)
-    middle = tree_state(tree[0].shape[0], nv)
-    state = tree_state(tree[0].shape[0], nv)
+    middle = tree_state(tree, nv)
+    state = tree_state(tree, nv)
     mass, bias = np.empty((nv, nv)).T, np.empty(nv)
     half = free_base_configuration(
         centre, 0.5 * h * free_base_rates(centre, still, v_start)
@@ -271,8 +249,8 @@ def model_step(tree, geometry, start, applied, h, energies):
     status = DONE if tree_mass(tree, half, middle, mass) else ELSEWHERE
     mean = v_start + 0.5 * h * acceleration
     tree_twists(tree, mean, middle)
-    _write_poses(links, middle, poses)
-    _write_motions(links, middle, motions)
+    write_poses(links, middle, poses)
+    write_motions(links, middle, TreeState(*middle).twist, motions, 0)
     points, least = near_points(moving[0], motions, h)
     own = contacts_of_points(
         points, moving[0][0].shape[0], moving[0][4].shape[0], moving[0][6].shape[0]
@@ -305,8 +283,8 @@ def model_step(tree, geometry, start, applied, h, energies):
         if attempt:
             if status == DONE and _work_between(h, better, bias, mean) <= tolerated:
                 break
-            _write_poses(links, middle, poses)
-            _write_motions(links, middle, motions)
+            write_poses(links, middle, poses)
+            write_motions(links, middle, TreeState(*middle).twist, motions, 0)
             distance, rate = point_gap_rates(near[0], motions, half, mean)
             others = closing_contacts(0.5 * h, mode_start, distance, rate)
             if not _are_same(which, others):

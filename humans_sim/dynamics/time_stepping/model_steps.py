@@ -16,7 +16,7 @@ from humans_sim.dynamics.time_stepping.model_step_kernels import (
     model_step,
 )
 from humans_sim.dynamics.time_stepping.step_series_kernels import model_series
-from humans_sim.dynamics.tree_table import TreeTable
+from humans_sim.dynamics.tree_kernels import TreeTable
 from humans_sim.results.contact_table import LINK
 
 

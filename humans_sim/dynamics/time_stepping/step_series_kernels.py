@@ -16,6 +16,7 @@ from humans_sim.dynamics.drive_kernels import table_torques
 from humans_sim.dynamics.self_contact_kernels import none_due
 from humans_sim.dynamics.time_stepping.energy_balance import HALVED
 from humans_sim.dynamics.time_stepping.model_step_kernels import DONE, model_step
+from humans_sim.dynamics.tree_kernels import TreeTable
 
 REACHED, ONE_STEP, LINKS = 0, 1, 2
 """How a series ends: it can go on or is done; the next step is to be made by itself;
@@ -97,6 +98,7 @@ def model_series(tree, geometry, links, drives, start, clock):
     bounds, poses, seen, ahead = links
     t, due, length, apart = clock
     worst, taken = totals
+    locked = TreeTable(*tree).locked
     nc, pairs = mode.shape[0], bounds[0].shape[0]
     changes, count = np.empty((2 * nc + 64, 4)), 0
     steps, ending = 0, REACHED
@@ -113,7 +115,7 @@ def model_series(tree, geometry, links, drives, start, clock):
                 break
             for j in range(seen.shape[0]):
                 seen[j] = q[7 + j]
-        applied = table_torques(drives, tree[11], t, q, v)
+        applied = table_torques(drives, locked, t, q, v)
         step = model_step(
             tree,
             geometry,

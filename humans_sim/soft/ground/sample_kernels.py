@@ -10,6 +10,8 @@ import numpy as np
 from humans_sim.core.kernels import kernel
 from humans_sim.dynamics.contact_kernels import lock
 from humans_sim.dynamics.tree_kernels import (
+    TreeState,
+    TreeTable,
     tree_bias,
     tree_columns,
     tree_inertias,
@@ -69,7 +71,8 @@ class SampleGround(NamedTuple):
 def point_place(body, state, p, place):
     """Put the place of a point in the world, at the lower end of its ball, there."""
     link, local = body[0][p], body[1][p]
-    rotation, origin = state[0][link], state[1][link]
+    rotations, origins = state[:2]
+    rotation, origin = rotations[link], origins[link]
     for i in range(3):
         place[i] = origin[i] + (
             rotation[i, 0] * local[0]
@@ -103,7 +106,7 @@ def ground_sample(tree, body, ground, pins, motion, known):
     forces, held = np.zeros((count, 3)), np.zeros(nv)
     place, residual = np.zeros(3), 0.0
     top = step_rows(now, before, after, stencil, moved)
-    state = tree_state(tree[0].shape[0], nv)
+    state = tree_state(tree, nv)
     tree_poses(tree, q, state)
     which, found = np.empty(count, np.int64), 0
     for p in range(count):
@@ -129,11 +132,11 @@ def ground_sample(tree, body, ground, pins, motion, known):
     reach = tree_mass(tree, q, state, mass)
     if not (tree_bias(tree, q, v, state, bias) and reach):
         return ELSEWHERE, forces, held, residual, place
-    rows = _rows(body[3], state[2], which, places)
+    rows = _rows(body[3], TreeState(*state).jacobian, which, places)
     for j in range(nv):
         mass[j, j] += grid[4] * body[4][j]
         bias[j] += body[4][j] * v[j]
-    lock(tree[11], mass, bias, rows)
+    lock(TreeTable(*tree).locked, mass, bias, rows)
     own, held, residual, pressed = press(
         grid,
         (after, now, before),

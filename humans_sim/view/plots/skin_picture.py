@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humans_sim.soft.skin.skin import Skin
-from humans_sim.view.raster.colour_kernels import draw_triangles
+from humans_sim.view.raster.raster_kernels import Raster, draw_triangles
 
 _AMBIENT, _LIT = 0.42, 0.62
 """Share of a colour in the shade, and what light adds to it."""
@@ -59,15 +59,11 @@ def skin_picture(
     normals = _normals(vertices, skin.faces)
     towards = view.towards
     points = np.column_stack(
-        [
-            (vertices @ view.right - left) * scale - 0.5,
-            (top - vertices @ view.up) * scale - 0.5,
-            -vertices @ towards,
-        ]
+        [vertices @ view.right, vertices @ view.up, vertices @ towards]
     )
     light = towards + 0.5 * np.asarray(view.up) + 0.35 * np.asarray(view.right)
     shade = _AMBIENT + _LIT * np.clip(normals @ light / np.linalg.norm(light), 0, 1)
-    far = points[:, 2] - points[:, 2].min()
+    far = points[:, 2].max() - points[:, 2]
     haze = _HAZE * far / max(float(far.max()), 1e-9)
     colours = (
         skin.colours[skin.labels][:, None, :] / 255.0 * shade[skin.faces][..., None]
@@ -75,8 +71,9 @@ def skin_picture(
     colours = colours + haze[skin.faces][..., None] * (1.0 - colours)
     corners = np.dstack([colours, np.ones(skin.faces.shape)]).reshape(-1, 4)
     picture = np.zeros((rows, columns, 4))
-    depths = np.full((rows, columns), np.inf)
-    draw_triangles(points, skin.faces, corners, picture, depths)
+    depth = np.full((rows, columns), -np.inf)
+    raster = Raster(left, top, 1.0 / scale, light)
+    draw_triangles(points, skin.faces, corners, raster, picture, depth)
     return np.clip(picture, 0.0, 1.0)
 
 

@@ -119,29 +119,14 @@ def fill_triangles(corners, normals, faces, number, raster, buffers):
         )
     for f in range(len(faces)):
         a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-        ax, ay = corners[a, 0], corners[a, 1]
-        bx, by = corners[b, 0], corners[b, 1]
-        cx, cy = corners[c, 0], corners[c, 1]
-        area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
+        plane, area, rows, columns = _seen(corners, faces[f], raster, height, width)
         if area == 0.0:  # seen from its edge
             continue
-        first_column, last_column = _covered(
-            (min(ax, bx, cx) - raster.left) / raster.pixel,
-            (max(ax, bx, cx) - raster.left) / raster.pixel,
-            width,
-        )
-        first_row, last_row = _covered(
-            (raster.top - max(ay, by, cy)) / raster.pixel,
-            (raster.top - min(ay, by, cy)) / raster.pixel,
-            height,
-        )
-        for row in range(first_row, last_row):
+        for row in range(rows[0], rows[1]):
             y = raster.top - (row + 0.5) * raster.pixel
-            for column in range(first_column, last_column):
+            for column in range(columns[0], columns[1]):
                 x = raster.left + (column + 0.5) * raster.pixel
-                u = ((bx - x) * (cy - y) - (cx - x) * (by - y)) / area
-                v = ((cx - x) * (ay - y) - (ax - x) * (cy - y)) / area
-                w = 1.0 - u - v
+                u, v, w = _shares(plane, area, x, y)
                 if min(u, v, w) < -_EDGE:
                     continue
                 z = u * corners[a, 2] + v * corners[b, 2] + w * corners[c, 2]
@@ -150,6 +135,71 @@ def fill_triangles(corners, normals, faces, number, raster, buffers):
                     buffers.ids[row, column] = number
                     shade = u * lit[a] + v * lit[b] + w * lit[c]
                     buffers.shade[row, column] = max(shade, 0.0)
+
+
+@kernel
+def draw_triangles(corners, faces, colours, raster, picture, depth):
+    """Draw a mesh in colours, between those of its corners.
+
+    Args:
+        corners: its vertices (v, 3) [m].
+        faces: numbers of vertices (f, 3).
+        colours: of the corners of the faces (3 f, k).
+        raster: where pixels are.
+        picture: colours (h, w, k); changed.
+        depth: of what is drawn, as of :class:`Buffers`; changed (h, w) [m].
+    """
+    height, width = depth.shape
+    for f in range(len(faces)):
+        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+        plane, area, rows, columns = _seen(corners, faces[f], raster, height, width)
+        if area == 0.0:
+            continue
+        for row in range(rows[0], rows[1]):
+            y = raster.top - (row + 0.5) * raster.pixel
+            for column in range(columns[0], columns[1]):
+                x = raster.left + (column + 0.5) * raster.pixel
+                u, v, w = _shares(plane, area, x, y)
+                if min(u, v, w) < -_EDGE:
+                    continue
+                z = u * corners[a, 2] + v * corners[b, 2] + w * corners[c, 2]
+                if z > depth[row, column]:
+                    depth[row, column] = z
+                    for k in range(colours.shape[1]):
+                        picture[row, column, k] = (
+                            u * colours[3 * f, k]
+                            + v * colours[3 * f + 1, k]
+                            + w * colours[3 * f + 2, k]
+                        )
+
+
+@kernel
+def _seen(corners, face, raster, height, width):
+    """Corners of a triangle in the picture, twice its area, its rows and columns."""
+    ax, ay = corners[face[0], 0], corners[face[0], 1]
+    bx, by = corners[face[1], 0], corners[face[1], 1]
+    cx, cy = corners[face[2], 0], corners[face[2], 1]
+    columns = _covered(
+        (min(ax, bx, cx) - raster.left) / raster.pixel,
+        (max(ax, bx, cx) - raster.left) / raster.pixel,
+        width,
+    )
+    rows = _covered(
+        (raster.top - max(ay, by, cy)) / raster.pixel,
+        (raster.top - min(ay, by, cy)) / raster.pixel,
+        height,
+    )
+    area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
+    return (ax, ay, bx, by, cx, cy), area, rows, columns
+
+
+@kernel
+def _shares(plane, area, x, y):
+    """Shares of the corners at a place; one is below zero beside the triangle."""
+    ax, ay, bx, by, cx, cy = plane
+    u = ((bx - x) * (cy - y) - (cx - x) * (by - y)) / area
+    v = ((cx - x) * (ay - y) - (ax - x) * (cy - y)) / area
+    return u, v, 1.0 - u - v
 
 
 @kernel

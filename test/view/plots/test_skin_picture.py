@@ -11,19 +11,21 @@ import humans_sim.soft as soft
 from humans_sim.contact import Ground
 from humans_sim.view.plots.side_view import SideView
 from humans_sim.view.plots.skin_picture import skin_picture
-from humans_sim.view.raster.colour_kernels import draw_triangles
+from humans_sim.view.raster.raster_kernels import Raster, draw_triangles
 
 
 def test_the_nearer_triangle_is_in_front() -> None:
-    """Two triangles over each other: the one of smaller depth is seen, whole."""
+    """Two triangles over each other: the one nearer to the eye is seen, whole."""
     points = np.array(
-        [[0, 0, 2], [9, 0, 2], [0, 9, 2], [0, 0, 1], [4, 0, 1], [0, 4, 1]], float
+        [[0, 0, -2], [9, 0, -2], [0, -9, -2], [0, 0, -1], [4, 0, -1], [0, -4, -1]],
+        float,
     )
     faces = np.array([[0, 1, 2], [3, 4, 5]])
     colours = np.repeat([[1.0], [0.5]], 3, axis=0)
-    picture, depths = np.zeros((10, 10, 1)), np.full((10, 10), np.inf)
-    draw_triangles(points, faces, colours, picture, depths)
-    assert picture[1, 1, 0] == pytest.approx(0.5) and depths[1, 1] == pytest.approx(1)
+    picture, depth = np.zeros((10, 10, 1)), np.full((10, 10), -np.inf)
+    raster = Raster(-0.5, 0.5, 1.0, np.zeros(3))
+    draw_triangles(points, faces, colours, raster, picture, depth)
+    assert picture[1, 1, 0] == pytest.approx(0.5) and depth[1, 1] == pytest.approx(-1)
     assert picture[1, 6, 0] == pytest.approx(1.0)
     assert picture[9, 9, 0] == 0.0
 
