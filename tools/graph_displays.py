@@ -82,6 +82,9 @@ def read_graph(name: str) -> Graph:
     fields = yaml.safe_load((CONFIG / "graphs" / f"{name}.yaml").read_text())
     topics, robot = fields["topics"], None
     if "bones" not in topics:
-        parameters = yaml.safe_load((CONFIG / fields["parameters"]).read_text())
-        robot = ROBOTS[parameters["/**"]["ros__parameters"]["model"]]
+        path = CONFIG / fields["parameters"]
+        model = yaml.safe_load(path.read_text())["/**"]["ros__parameters"]["model"]
+        if model not in ROBOTS:
+            raise SystemExit(f"{path}: model '{model}': add it to ROBOTS of {__file__}")
+        robot = ROBOTS[model]
     return Graph(name, topics, frozenset(fields.get("latched", ())), robot)

@@ -129,6 +129,7 @@ def test_a_link_of_a_urdf_is_a_bone(bone: Path) -> None:
         assert typed("anatomy", "ball-model", *words).exit_code != 0
 
 
+@pytest.mark.study
 def test_a_wrist_is_run_checked_reported_and_drawn(tmp_path: Path) -> None:
     """The usual commands: run with pictures, check, report of what was saved."""
     write_own(tmp_path)

@@ -130,6 +130,7 @@ def test_hand_comes_to_rest(tmp_path: Path) -> None:
     assert events == []
 
 
+@pytest.mark.study
 def test_hand_of_human36_on_its_thigh() -> None:
     """A free arm falls onto the thigh and stays there."""
     human36 = hs.load_model("human36")

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import humans_sim as hs
+from humans_sim.models.files.named_models import model_file
+from humans_sim.models.files.tree_file import TreeFile
 
 ZERO = np.zeros(42)
 
@@ -91,9 +93,10 @@ def test_lengths_one_by_one(human: hs.Model) -> None:
     """Each of the 31 lengths can be set alone and keeps the others."""
     assert len(human.lengths) == 31
     for name, length in human.lengths.items():
-        changed = human.with_lengths({name: 1.1 * length})
-        expected = {**human.lengths, name: 1.1 * length}
-        assert changed.lengths == expected
+        changed = TreeFile(model_file("human36"), {}, {name: 1.1 * length})
+        assert changed.lengths == {**human.lengths, name: 1.1 * length}
+    one = {"r_yfemur": 0.5}
+    assert human.with_lengths(one).lengths == {**human.lengths, **one}
     vector = np.array(list(human.lengths.values())) * 1.05
     assert list(human.with_lengths(vector).lengths.values()) == vector.tolist()
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -14,6 +16,7 @@ import humans_sim as hs
 from humans_sim.models import NAMES
 
 STEP = 1e-6
+load_model = cache(hs.load_model)
 
 
 def random_view(model: hs.Model, rng: np.random.Generator) -> np.ndarray:
@@ -125,7 +128,7 @@ def test_nl_effects_and_inertia_make_inverse_dynamics(
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**31))
 def test_view_round_trip(name: str, seed: int) -> None:
     """Pinocchio -> HuMAnS -> pinocchio gives the same configuration and velocity."""
-    model = hs.load_model(name)
+    model = load_model(name)
     rng = np.random.default_rng(seed)
     q, v = model.random_configuration(rng), rng.normal(size=model.nv)
     q_h, qdot_h = model.humans.from_pin(q, v)

@@ -138,6 +138,7 @@ def test_rest_has_no_forces_of_the_penalty_law():
     assert np.abs(torque[:2]).max() < 1e-5
 
 
+@pytest.mark.study
 def test_damped_motion_ends_where_the_potential_is_least():
     """The thesis' equations of motion lead to the same rest, with other code."""
     wrist = chain()
@@ -150,6 +151,7 @@ def test_damped_motion_ends_where_the_potential_is_least():
     assert gaps == pytest.approx(expected, abs=2e-5)
 
 
+@pytest.mark.study
 def test_continuation_follows_the_hand():
     """The chain turns with its driven bone, at rest in every place."""
     wrist = chain()

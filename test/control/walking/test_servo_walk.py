@@ -105,6 +105,7 @@ def test_stands_on_flat_feet(
     assert 0.3 < loads[inner].sum() / loads.sum() < 0.7
 
 
+@pytest.mark.study
 def test_observer_follows(khr1: hs.Model, gentle: hs.Run, straight: hs.Run) -> None:
     """Twenty steps with encoders that round to a degree, whatever the offset."""
     options = {"use": "oldest", "floor_height": 0.0, "threshold": 0.1 * 9.81 * 1.3}

@@ -57,6 +57,7 @@ def masks(image: np.ndarray) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.browser
+@pytest.mark.study
 def test_khr1_stands_on_the_floor(khr1: hs.Model, tmp_path: Path) -> None:
     """Head above trunk above feet, in the middle of the page, seen from its front."""
     scene = Scene(khr1, port=0)

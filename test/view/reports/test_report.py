@@ -112,6 +112,7 @@ def test_heavy_scenes_are_left_out(
 ARRAYS = ("t", "q", "v", "z", "torques", "contacts", "forces", "gaps", "energy")
 
 
+@pytest.mark.usefixtures("one_picture")
 def test_runs_that_are_no_walks(human: hs.Model, tmp_path: Path) -> None:
     """Standing: no table of steps."""
     q = np.tile(human.neutral(), (30, 1))
