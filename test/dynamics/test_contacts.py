@@ -37,6 +37,13 @@ def test_contacts_stay_as_they_are() -> None:
         hs.Contacts(walls=True)  # type: ignore[call-arg]
 
 
+def test_a_list_of_contacts_is_refused(khr1: hs.Model) -> None:
+    """Tags alone, an empty list among them, are no group of choices."""
+    for tags in ([], ["l_heel"]):
+        with pytest.raises(hs.errors.ParameterError, match="points="):
+            hs.Simulation(khr1, contacts=tags)  # type: ignore[arg-type]
+
+
 def test_feet_of_a_model(khr1: hs.Model) -> None:
     """Balls under the soles come with radii; given ones go over them."""
     chosen = hs.Contacts(geometry="spheres", whole_body=False)
