@@ -133,6 +133,10 @@ class Simulation(OwnIntegration):
             self.options = SimulationOptions.of(**options)
         except TypeError as error:
             raise ParameterError(f"unknown option: {error}") from None
+        if not isinstance(contacts, Contacts | None):
+            raise ParameterError(
+                f"contacts must be a Contacts(points=...), not {contacts!r}"
+            )
         gravity = self.options.gravity
         method = defaults.get("method", EVENT_DRIVEN) if method is None else method
         if isinstance(model, Model):
