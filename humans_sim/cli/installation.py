@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -120,8 +122,12 @@ def compile(
     from humans_sim.cli.progress import Display
     from humans_sim.core.kernels import are_kernels_kept, cache_root
 
-    def kept() -> int:
-        return sum(1 for _ in cache_root().glob("*/*.nbc"))
+    def kept() -> set[str]:
+        names: set[str] = set()
+        for place in cache_root().iterdir():
+            with suppress(OSError):  # old ones are removed meanwhile
+                names.update(f"{place.name}/{name}" for name in os.listdir(place))
+        return {name for name in names if name.endswith(".nbc")}
 
     if not are_kernels_kept():
         raise HumansError(
@@ -140,8 +146,10 @@ def compile(
                 done += 1
                 failed += [ended] if ended.code else []
                 say(f"{done} of {total}: humans-sim {ended.words}, {ended.wall:.0f} s")
-            shown.rate("commands", done, total, f"{kept() - before} kernels compiled")
-    wall, count = time.perf_counter() - start, kept() - before
+            shown.rate(
+                "commands", done, total, f"{len(kept() - before)} kernels compiled"
+            )
+    wall, count = time.perf_counter() - start, len(kept() - before)
     result(kernels=count, wall_time=wall, failed=[ended.words for ended in failed])
     say(f"compiled {count} kernels in {wall:.0f} s, kept in {cache_root()}")
     if failed:
