@@ -22,7 +22,7 @@ from humans_sim.core.errors import HumansError
 
 _FIRST_COMMANDS = (
     "run drop",
-    "reconstruct --example --output {folder}",
+    "reconstruct --example",
     "run khr1-walk --end 2",
     "run bip-one-step --end 0.5",
     "run fes-sit-to-stand --end 0.5",
@@ -173,7 +173,9 @@ def _side_by_side(folder: Path, workers: int) -> Iterator[_Ended | None]:
             while waiting and len(running) < workers:
                 number, words = waiting.popleft()
                 printed = folder / f"{number}.txt"
-                typed = [word.format(folder=folder) for word in words.split()]
+                typed = words.split()
+                if typed[0] == "reconstruct":
+                    typed += ["--output", str(folder / "reconstructed")]
                 with printed.open("wb") as stream:
                     process = subprocess.Popen(
                         [sys.executable, "-m", "humans_sim", *typed],
