@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -20,15 +22,15 @@ from humans_sim.core.errors import HumansError
 
 _FIRST_COMMANDS = (
     "run drop",
-    "reconstruct --example --output {folder}",
+    "reconstruct --example",
     "run khr1-walk --end 2",
-    "run bip-one-step --end 0.5",
-    "run fes-sit-to-stand --end 0.5",
-    "run carpus-adduction --end 0.1",
-    "run sand-walk --end 1",
+    "run bip-one-step",
+    "run fes-sit-to-stand",
+    "run carpus-adduction",
+    "run sand-walk --end 2",
 )
-"""Short ones that need all kernels of the first simulations. Neighbours share few of
-them: side by side one would wait for the other's."""
+"""What needs all kernels of the first simulations, walks as far as they need new ones.
+Neighbours share few: side by side one would wait for the other's."""
 _POLLING = 0.2
 """Time between two looks at the commands that run [s]."""
 
@@ -113,15 +115,22 @@ def compile(
 ) -> None:
     """Compile the kernels that the first simulations need; it takes some minutes.
 
-    Short runs of scenarios and of a reconstruction do it, in several processes. What is
+    Runs of some scenarios and of a reconstruction do it, in several processes. What is
     compiled is kept, so that it can be interrupted, and done again after an update.
     """
     from humans_sim.applications.batch.runner import cores
     from humans_sim.cli.progress import Display
     from humans_sim.core.kernels import are_kernels_kept, cache_root
 
-    def kept() -> int:
-        return sum(1 for _ in cache_root().glob("*/*.nbc"))
+    root = cache_root()
+    root.mkdir(parents=True, exist_ok=True)
+
+    def kept() -> set[str]:
+        names: set[str] = set()
+        for place in root.iterdir():
+            with suppress(OSError):  # old ones are removed meanwhile
+                names.update(f"{place.name}/{name}" for name in os.listdir(place))
+        return {name for name in names if name.endswith(".nbc")}
 
     if not are_kernels_kept():
         raise HumansError(
@@ -130,7 +139,7 @@ def compile(
         )
     total, before, start = len(_FIRST_COMMANDS), kept(), time.perf_counter()
     say(
-        "compiling kernels, once: about 6 minutes of processor time if none is kept yet"
+        "compiling kernels, once: about 7 minutes of processor time if none is kept yet"
     )
     shown, failed = Display(), []
     with shown.bars, tempfile.TemporaryDirectory() as folder:
@@ -140,10 +149,12 @@ def compile(
                 done += 1
                 failed += [ended] if ended.code else []
                 say(f"{done} of {total}: humans-sim {ended.words}, {ended.wall:.0f} s")
-            shown.rate("commands", done, total, f"{kept() - before} kernels compiled")
-    wall, count = time.perf_counter() - start, kept() - before
+            shown.rate(
+                "commands", done, total, f"{len(kept() - before)} kernels compiled"
+            )
+    wall, count = time.perf_counter() - start, len(kept() - before)
     result(kernels=count, wall_time=wall, failed=[ended.words for ended in failed])
-    say(f"compiled {count} kernels in {wall:.0f} s, kept in {cache_root()}")
+    say(f"compiled {count} kernels in {wall:.0f} s, kept in {root}")
     if failed:
         lines = failed[0].printed.strip().splitlines() or ["it printed nothing"]
         raise HumansError(
@@ -163,9 +174,11 @@ def _side_by_side(folder: Path, workers: int) -> Iterator[_Ended | None]:
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                number, words = waiting.popleft()
-                printed = folder / f"{number}.txt"
-                typed = [word.format(folder=folder) for word in words.split()]
+                k, words = waiting.popleft()
+                printed = folder / f"{k}.txt"
+                typed = words.split()
+                if typed[0] == "reconstruct":
+                    typed += ["--output", str(folder / "reconstructed")]
                 with printed.open("wb") as stream:
                     process = subprocess.Popen(
                         [sys.executable, "-m", "humans_sim", *typed],

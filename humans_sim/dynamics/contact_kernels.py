@@ -63,7 +63,7 @@ class MovingGeometry(NamedTuple):
         gravity: (3,) [m/s^2].
     """
 
-    still: tuple[np.ndarray, ...]
+    still: tuple[np.ndarray | None, ...]
     motions: np.ndarray
     support: np.ndarray
     gravity: np.ndarray

@@ -148,7 +148,7 @@ def _touching(model: Model, run: Run) -> dict[int, Balls]:
 
 
 def _deepest(
-    link: _Link, poses: np.ndarray, solids: tuple[np.ndarray, np.ndarray]
+    link: _Link, poses: np.ndarray, solids: tuple[np.ndarray, np.ndarray | None]
 ) -> tuple[float, int]:
     """Largest depth of a link in some poses, and in which."""
     centres = poses[:, :, :3] @ link.centre + poses[:, :, 3]

@@ -250,3 +250,17 @@ def test_graphs_are_sound() -> None:
         for kind in graph.nodes:
             files = (nodes / f"{kind}.py", nodes / kind / "node.py")
             assert any(file.is_file() for file in files)
+
+
+def test_runs_load_little() -> None:
+    """What simulates a scenario and checks it loads no libraries of other commands."""
+    program = (
+        "import sys, humans_sim.applications.scenarios, humans_sim.cli.stored_runs, "
+        "humans_sim.dynamics, humans_sim.results.drawn_shapes; "
+        "heavy = {'trimesh', 'scipy.signal', 'scipy.stats', 'matplotlib', 'PIL'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
